@@ -5,6 +5,7 @@ import { attachmentGet } from './attachment-get.ts'
 import { attachmentPrepare } from './attachment-prepare.ts'
 import { attachmentStatus } from './attachment-status.ts'
 import { balanceGet } from './balance-get.ts'
+import { chargebackAttachmentsList } from './chargeback-attachments-list.ts'
 import { chargebackGet } from './chargeback-get.ts'
 import { chargebackList } from './chargeback-list.ts'
 import { chargebackSummary } from './chargeback-summary.ts'
@@ -56,6 +57,7 @@ export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   chargebackGet,
   chargebackList,
   chargebackSummary,
+  chargebackAttachmentsList,
   attachmentPrepare,
   attachmentFinalize,
   attachmentStatus,

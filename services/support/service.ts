@@ -38,6 +38,7 @@ export const role: Role = {
     const { tickets, comments, ticket_counts, refunds, refund_counts, chargebacks, chargeback_counts } = store
     const idempotency = createIdempotency(store.idempotency_records)
     const payment_refunds = context.clientOf(PaymentRefundService)
+    const attachments = context.clientOf(AttachmentService)
     const publisher = await createPublisher(context.bus)
     const { clock_guard } = context
     const ticket_runner = createEffectRunner<Ticket>({
@@ -58,7 +59,7 @@ export const role: Role = {
     const ticket_deps = {
       ...{ tickets, comments, ticket_counts, runner: ticket_runner, idempotency },
       ...{ payments: context.clientOf(PaymentService), keyring: context.keyring },
-      attachments: context.clientOf(AttachmentService),
+      attachments,
     }
     const refund_deps = {
       ...{ refunds, refund_counts, runner: refund_runner, idempotency },
@@ -67,6 +68,7 @@ export const role: Role = {
     }
     const chargeback_deps = {
       ...{ chargebacks, chargeback_counts, runner: chargeback_runner, idempotency },
+      attachments,
       ...{ payments: payment_refunds, keyring: context.keyring },
     }
     return {

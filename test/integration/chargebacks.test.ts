@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
@@ -11,6 +13,7 @@ import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { transfer } from './attachments.fixture.ts'
 import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
 
 let system: SupportSystem
@@ -192,6 +195,53 @@ test('opens once per operation_id, and refuses the same operation_id for another
   expect((await open(h_id, 5n, { operationId })).chargebackId).toBe(opened[0]?.chargebackId)
   expect(await available()).toBe(before - 5n)
   expect(await codeOf(open(h_id, 6n, { operationId }))).toBe(1013)
+})
+
+/** A file of the operator for a chargeback of the shop, which is ready. Returns its id. */
+async function evidenceFile(): Promise<string> {
+  const content = Buffer.from('a letter of the bank\n')
+  const attachments = system.operator(AttachmentService)
+  const owner = { merchantId: shop.merchant_id, environment: Environment.TEST }
+  const file = {
+    ...{ name: 'letter.txt', mimeType: 'text/plain', sizeBytes: BigInt(content.length) },
+    sha256: createHash('sha256').update(content).digest('hex'),
+  }
+  const prepared = await attachments.prepareEvidence({ ...owner, file, operationId: randomUUID() })
+  const attachmentId = prepared.attachment?.attachmentId ?? ''
+  const url = `${system.roles.urls['base_url']}${prepared.upload?.path}`
+  await transfer(url, { method: 'PUT', headers: { 'content-type': 'text/plain' }, content })
+  await attachments.finalizeEvidence({ ...owner, attachmentId, operationId: randomUUID() })
+  await eventually(
+    () => attachments.getAttachment({ ...owner, attachmentId }),
+    (found) => found?.attachment?.status === AttachmentStatus.READY,
+  )
+  return attachmentId
+}
+
+// S10
+test('shows the evidence that the operator adds, once per file', async () => {
+  const { h_id } = await shop.deposit()
+  const [one, other] = [await open(h_id, 5n), await open(h_id, 5n)]
+  const attachmentId = await evidenceFile()
+  const add = ({ chargebackId }: Chargeback, id: string) =>
+    chargebacks().addEvidence({ chargebackId, attachmentId: id })
+  await Promise.all(Array.from({ length: 3 }, () => add(one, attachmentId)))
+  const list = (of = shop) =>
+    of.call('chargeback.attachments.list', { chargeback: { h_id: one.chargebackId } })
+  expect((await list()).body.result).toEqual({
+    items: [
+      {
+        identifiers: { h_id: attachmentId },
+        ...{ name: 'letter.txt', mime_type: 'text/plain', size: 21, created_at: expect.any(String) },
+      },
+    ],
+    next_cursor: null,
+  })
+  const link = await shop.call('attachment.get', { attachment: { h_id: attachmentId } })
+  expect(link.body.result.download.url).toEqual(expect.any(String))
+  expect(await codeOf(add(other, attachmentId))).toBe(9000)
+  expect(await codeOf(add(other, randomUUID()))).toBe(13001)
+  expect((await list(await system.newMerchant())).body.error.code).toBe(12001)
 })
 
 test('is refused for a payment that no customer paid, and in another currency', async () => {

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/chargeback_service.proto.
  */
 export const file_multihub_support_v1_chargeback_service: GenFile = /*@__PURE__*/
-  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayLDAQoWTGlzdENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChdMaXN0Q2hhcmdlYmFja3NSZXNwb25zZRI0CgtjaGFyZ2ViYWNrcxgBIAMoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTwoXUmVjb3JkQ2hhcmdlYmFja1JlcXVlc3QSNAoFZGViaXQYASABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DaGFyZ2ViYWNrRGViaXQiGgoYUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlMsgDChFDaGFyZ2ViYWNrU2VydmljZRJpCg5PcGVuQ2hhcmdlYmFjaxIqLm11bHRpaHViLnN1cHBvcnQudjEuT3BlbkNoYXJnZWJhY2tSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1Jlc3BvbnNlEmkKDk1vdmVDaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5Nb3ZlQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USbAoPTGlzdENoYXJnZWJhY2tzEisubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0Q2hhcmdlYmFja3NSZXF1ZXN0GiwubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0Q2hhcmdlYmFja3NSZXNwb25zZRJvChBSZWNvcmRDaGFyZ2ViYWNrEiwubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRDaGFyZ2ViYWNrUmVxdWVzdBotLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
+  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayJCChJBZGRFdmlkZW5jZVJlcXVlc3QSFQoNY2hhcmdlYmFja19pZBgBIAEoCRIVCg1hdHRhY2htZW50X2lkGAIgASgJIkoKE0FkZEV2aWRlbmNlUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayLDAQoWTGlzdENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChdMaXN0Q2hhcmdlYmFja3NSZXNwb25zZRI0CgtjaGFyZ2ViYWNrcxgBIAMoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTwoXUmVjb3JkQ2hhcmdlYmFja1JlcXVlc3QSNAoFZGViaXQYASABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DaGFyZ2ViYWNrRGViaXQiGgoYUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlMqoEChFDaGFyZ2ViYWNrU2VydmljZRJpCg5PcGVuQ2hhcmdlYmFjaxIqLm11bHRpaHViLnN1cHBvcnQudjEuT3BlbkNoYXJnZWJhY2tSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1Jlc3BvbnNlEmkKDk1vdmVDaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5Nb3ZlQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USYAoLQWRkRXZpZGVuY2USJy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFkZEV2aWRlbmNlUmVxdWVzdBooLm11bHRpaHViLnN1cHBvcnQudjEuQWRkRXZpZGVuY2VSZXNwb25zZRJsCg9MaXN0Q2hhcmdlYmFja3MSKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RDaGFyZ2ViYWNrc1JlcXVlc3QaLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RDaGFyZ2ViYWNrc1Jlc3BvbnNlEm8KEFJlY29yZENoYXJnZWJhY2sSLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZENoYXJnZWJhY2tSZXF1ZXN0Gi0ubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRDaGFyZ2ViYWNrUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
 
 /**
  * OpenChargebackRequest describes a chargeback.
@@ -149,6 +149,55 @@ export const MoveChargebackResponseSchema: GenMessage<MoveChargebackResponse> = 
   messageDesc(file_multihub_support_v1_chargeback_service, 3);
 
 /**
+ * AddEvidenceRequest identifies a chargeback and a file.
+ *
+ * @generated from message multihub.support.v1.AddEvidenceRequest
+ */
+export type AddEvidenceRequest = Message<"multihub.support.v1.AddEvidenceRequest"> & {
+  /**
+   * chargeback_id is the public id.
+   *
+   * @generated from field: string chargeback_id = 1;
+   */
+  chargebackId: string;
+
+  /**
+   * attachment_id is the public id of the file.
+   *
+   * @generated from field: string attachment_id = 2;
+   */
+  attachmentId: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.AddEvidenceRequest.
+ * Use `create(AddEvidenceRequestSchema)` to create a new message.
+ */
+export const AddEvidenceRequestSchema: GenMessage<AddEvidenceRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_chargeback_service, 4);
+
+/**
+ * AddEvidenceResponse holds the chargeback.
+ *
+ * @generated from message multihub.support.v1.AddEvidenceResponse
+ */
+export type AddEvidenceResponse = Message<"multihub.support.v1.AddEvidenceResponse"> & {
+  /**
+   * chargeback is the chargeback with the file.
+   *
+   * @generated from field: multihub.support.v1.Chargeback chargeback = 1;
+   */
+  chargeback?: Chargeback | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.AddEvidenceResponse.
+ * Use `create(AddEvidenceResponseSchema)` to create a new message.
+ */
+export const AddEvidenceResponseSchema: GenMessage<AddEvidenceResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_chargeback_service, 5);
+
+/**
  * ListChargebacksRequest requests a page of a merchant's chargebacks.
  *
  * @generated from message multihub.support.v1.ListChargebacksRequest
@@ -195,7 +244,7 @@ export type ListChargebacksRequest = Message<"multihub.support.v1.ListChargeback
  * Use `create(ListChargebacksRequestSchema)` to create a new message.
  */
 export const ListChargebacksRequestSchema: GenMessage<ListChargebacksRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 4);
+  messageDesc(file_multihub_support_v1_chargeback_service, 6);
 
 /**
  * ListChargebacksResponse is a page of chargebacks.
@@ -223,7 +272,7 @@ export type ListChargebacksResponse = Message<"multihub.support.v1.ListChargebac
  * Use `create(ListChargebacksResponseSchema)` to create a new message.
  */
 export const ListChargebacksResponseSchema: GenMessage<ListChargebacksResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 5);
+  messageDesc(file_multihub_support_v1_chargeback_service, 7);
 
 /**
  * RecordChargebackRequest holds a chargeback.
@@ -244,7 +293,7 @@ export type RecordChargebackRequest = Message<"multihub.support.v1.RecordChargeb
  * Use `create(RecordChargebackRequestSchema)` to create a new message.
  */
 export const RecordChargebackRequestSchema: GenMessage<RecordChargebackRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 6);
+  messageDesc(file_multihub_support_v1_chargeback_service, 8);
 
 /**
  * RecordChargebackResponse is empty.
@@ -259,7 +308,7 @@ export type RecordChargebackResponse = Message<"multihub.support.v1.RecordCharge
  * Use `create(RecordChargebackResponseSchema)` to create a new message.
  */
 export const RecordChargebackResponseSchema: GenMessage<RecordChargebackResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 7);
+  messageDesc(file_multihub_support_v1_chargeback_service, 9);
 
 /**
  * ChargebackService is how the operator keeps chargebacks.
@@ -288,6 +337,17 @@ export const ChargebackService: GenService<{
     methodKind: "unary";
     input: typeof MoveChargebackRequestSchema;
     output: typeof MoveChargebackResponseSchema;
+  },
+  /**
+   * AddEvidence adds a file of PrepareEvidence that is ready to a chargeback. A repetition changes nothing. One more than 20
+   * is refused with 8801.
+   *
+   * @generated from rpc multihub.support.v1.ChargebackService.AddEvidence
+   */
+  addEvidence: {
+    methodKind: "unary";
+    input: typeof AddEvidenceRequestSchema;
+    output: typeof AddEvidenceResponseSchema;
   },
   /**
    * ListChargebacks lists the chargebacks of a merchant, newest first.

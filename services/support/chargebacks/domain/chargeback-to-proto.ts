@@ -29,6 +29,13 @@ export function chargebackToProto(chargeback: Chargeback): ChargebackProto {
       createTime: timestampFromDate(at),
       note,
     })),
+    evidence: (chargeback.evidence ?? []).map((file) => ({
+      attachmentId: file.attachment_id,
+      name: file.name,
+      mimeType: file.mime_type,
+      sizeBytes: BigInt(file.size_bytes),
+      createTime: timestampFromDate(file.created_at),
+    })),
     createTime: timestampFromDate(chargeback.created_at),
     updateTime: timestampFromDate(chargeback.updated_at),
   })

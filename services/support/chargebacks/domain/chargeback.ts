@@ -2,6 +2,7 @@ import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
+import type { TicketAttachment } from '../../tickets/domain/ticket-attachment.ts'
 import { countStatusEffect } from '../../tickets/domain/ticket-effects.ts'
 import type { CountedResource } from '../../tickets/domain/transition.ts'
 import { chargebackToProto } from './chargeback-to-proto.ts'
@@ -25,6 +26,8 @@ export interface Chargeback extends CountedResource {
   readonly status: ChargebackStatus
   readonly deadline_at?: Date
   readonly history: readonly ChargebackHistoryEntry[]
+  /** The files that the operator has added; absent without any. */
+  readonly evidence?: readonly TicketAttachment[]
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -32,7 +35,7 @@ export interface Chargeback extends CountedResource {
 /** The fields of a new chargeback. */
 export type NewChargebackFields = Omit<
   Chargeback,
-  'status' | 'history' | 'updated_at' | 'effects' | 'uncounted_since'
+  'status' | 'history' | 'evidence' | 'updated_at' | 'effects' | 'uncounted_since'
 >
 
 /** The statuses that each status can lead to; a chargeback ends in those that are not in it. */
@@ -93,4 +96,23 @@ function withCount(chargeback: Chargeback, from: ChargebackStatus | ''): Chargeb
   const count = countStatusEffect.newEffect(change, { from, to, created_at }, { at })
   const { uncounted_since = at, effects } = chargeback
   return { ...chargeback, uncounted_since, effects: [...effects, count] }
+}
+
+/** The most files of one chargeback: a page of its list holds them all. */
+export const EVIDENCE_MAX = 20
+
+/** The chargeback with one more file; `undefined` when it has the file already, or has no room for it. Pure. */
+export function addEvidence(
+  chargeback: Chargeback,
+  file: TicketAttachment,
+  at: Date,
+): Chargeback | undefined {
+  const { evidence = [] } = chargeback
+  if (hasEvidence(chargeback, file.attachment_id) || evidence.length >= EVIDENCE_MAX) return undefined
+  return { ...chargeback, evidence: [...evidence, file], updated_at: at }
+}
+
+/** Whether the chargeback has the file. */
+export function hasEvidence({ evidence = [] }: Chargeback, attachment_id: string): boolean {
+  return evidence.some((one) => one.attachment_id === attachment_id)
 }

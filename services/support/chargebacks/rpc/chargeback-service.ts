@@ -13,6 +13,7 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { boundedText } from '../../rpc/operator-text.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
+import { type AddEvidenceDeps, addEvidenceTo } from '../use-cases/add-evidence.ts'
 import { listChargebacksForOperator } from '../use-cases/list-chargebacks.ts'
 import { moveTo } from '../use-cases/move-chargeback.ts'
 import {
@@ -26,12 +27,13 @@ import { recordChargeback } from '../use-cases/record-chargeback.ts'
 const PERMISSIONS = {
   openChargeback: ['operator'],
   moveChargeback: ['operator'],
+  addEvidence: ['operator'],
   listChargebacks: ['operator', 'internal'],
   recordChargeback: ['payments'],
 } as const
 
 /** Serves the operator's work on chargebacks, and the reports of payments. */
-export function createChargebackRpc(deps: OpenChargebackDeps): RpcService {
+export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps): RpcService {
   return rpcService(ChargebackService, PERMISSIONS, {
     async openChargeback(request) {
       return { chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))) }
@@ -42,6 +44,11 @@ export function createChargebackRpc(deps: OpenChargebackDeps): RpcService {
       const note = boundedText(request.note, 'note')
       const moved = await moveTo(deps, chargeback_id, note === '' ? { status } : { status, note })
       return { chargeback: chargebackToProto(moved) }
+    },
+    async addEvidence({ chargebackId, attachmentId }) {
+      const chargeback_id = requiredText(chargebackId, 'chargeback_id')
+      const attachment_id = requiredText(attachmentId, 'attachment_id')
+      return { chargeback: chargebackToProto(await addEvidenceTo(deps, chargeback_id, attachment_id)) }
     },
     async listChargebacks(request) {
       const page = { page_size: request.pageSize, page_token: request.pageToken }
