@@ -314,6 +314,26 @@ describe('several notifiers', () => {
     }
   })
 
+  // The placement serves speed only. The lease keeps this safe.
+  test('that do not see each other make each attempt once', async () => {
+    const one = await fixture.startProcess('one')
+    one.onCommand = ({ collection }) => (collection === 'members' ? new Promise(() => {}) : undefined)
+    const two = await fixture.startProcess('two')
+    await advance(4_000)
+    const held = holdReceivers()
+    const first = await deliverAll([one], many(10), 0)
+    const second = await deliverAll([two], many(10), 100)
+    await advance(3_000)
+    expect(fixture.attempts.every(({ process }) => process === 'one')).toBe(true)
+    fixture.respond = () => DELIVERED
+    for (const answer of held) answer(DELIVERED)
+    await advance(10_000)
+    for (const delivery of [...first, ...second]) {
+      expect(attemptsOf(delivery)).toHaveLength(1)
+      expect(await statusOf(delivery)).toBe('delivered')
+    }
+  })
+
   test('take over at once what one gives back when it stops', async () => {
     const processes = [await fixture.startProcess('one'), await fixture.startProcess('two')]
     await advance(1_000)

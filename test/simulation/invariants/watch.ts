@@ -3,6 +3,7 @@ import type { Actor } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
 import { mayFollow, observePayment } from '../workload/observe.ts'
+import { createDeliveryWatch } from './deliveries.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry } from './ledger.ts'
@@ -45,6 +46,7 @@ export function createWatch(history: History): Watch {
   const entries_of = new Map<string, JournalEntry[]>()
   const refusals = new Set<string>()
   const leases = createLeaseWatch()
+  const deliveries = createDeliveryWatch()
   return {
     problems,
     onChange(database, collection, change, writer) {
@@ -67,14 +69,16 @@ export function createWatch(history: History): Watch {
           entries_of.set(entry.payment_id, [...(entries_of.get(entry.payment_id) ?? []), entry])
         }
       }
-      if (name === 'notifier.deliveries' && before?.['status'] === 'delivered' && after !== undefined)
-        problems.push(`the delivery ${key} was changed after its success`)
+      if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
+      if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))
       if (name === 'payments.withdrawal_refusals' && after !== undefined) {
         if (before !== undefined) problems.push(`${name} ${key} was changed`)
         refusals.add((after as unknown as { payment_id: string }).payment_id)
       }
     },
-    onRequest({ method, path, body }, sender) {
+    onRequest(request, sender) {
+      problems.push(...deliveries.onCallback(request, sender))
+      const { method, path, body } = request
       if (method !== 'POST' || path !== CREATE_PATH) return
       const { idempotency_key } = JSON.parse(Buffer.from(body).toString())
       problems.push(...leases.onCreate(idempotency_key, sender))

@@ -150,6 +150,37 @@ export const MUTATIONS: readonly Mutation[] = [
       'void storeEvent(deps, event, targets).then((stored) => createDeliveries(deps, event, stored)).catch(() => {})',
   },
   {
+    name: 'a notifier leases destinations that others have',
+    file: 'services/notifier/pipeline/lease.ts',
+    search: 'lease.until.getTime() > at_ms',
+    replace: 'lease.until.getTime() > at_ms + 60_000',
+  },
+  {
+    name: 'the result of an attempt ignores its fence',
+    file: 'services/notifier/pipeline/make-counted-attempt.ts',
+    search: 'current !== undefined && current.fence === begun?.fence && current.reclaims === begun.reclaims',
+    replace: 'begun !== undefined || current === undefined',
+  },
+  {
+    name: 'the first attempt is not stored before its request',
+    file: 'services/notifier/pipeline/deliver.ts',
+    search: 'await insert(deps, reserved?.delivery ?? delivery)',
+    replace: 'await insert(deps, delivery)',
+  },
+  {
+    name: 'a delivery for a destination of another notifier wakes no owner',
+    file: 'services/notifier/pipeline/deliver.ts',
+    search: "if (stored.status === 'pending') await takeover.wakeOwner",
+    replace: "if (stored.status === 'delivered') await takeover.wakeOwner",
+  },
+  {
+    name: 'what a breaker cost its tries stays dead',
+    file: 'services/notifier/pipeline/held.ts',
+    search: "return await queueAll(owned, 'dead', () => 0)",
+    replace: 'return false',
+    needs: ['receiver fails'],
+  },
+  {
     name: 'only the first destination gets a delivery',
     file: 'services/notifier/use-cases/receive-event.ts',
     search: 'stored.destinations.map((target) => newDelivery',
