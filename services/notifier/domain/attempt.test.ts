@@ -7,6 +7,7 @@ import {
   blockDelivery,
   postponeAttempt,
   queueAgain,
+  queueProbe,
   recordAttempt,
   retryDelayMs,
 } from './attempt.ts'
@@ -82,6 +83,17 @@ describe('recording an attempt', () => {
     const lost = failed(delivery(), 'timeout', 'breaker_open', 'timeout', 'timeout')
     expect(lost).toMatchObject({ status: 'dead', held_at: AT })
     const again = queueAgain(lost, AT)
+    expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').held_at).toBeUndefined()
+  })
+
+  // N5
+  test('holds the probe of a breaker again when it fails, however often', () => {
+    let current = failed(delivery(), 'breaker_open', 'breaker_open', 'breaker_open', 'breaker_open')
+    for (let probe = 0; probe < 10; probe += 1) {
+      current = failed(queueProbe(current, AT), 'timeout')
+      expect(current).toMatchObject({ status: 'dead', held_at: AT })
+    }
+    const again = queueAgain(current, AT)
     expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').held_at).toBeUndefined()
   })
 

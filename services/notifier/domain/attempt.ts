@@ -48,7 +48,8 @@ export function recordAttempt<D extends Delivery>(
   const recorded = { ...delivery, attempts, tries, attempt: undefined }
   if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
   if (tries > delivery.max_retries) {
-    const is_lost = attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
+    const is_lost =
+      delivery.is_probe || attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
     return { ...ended(recorded), status: 'dead', ...(is_lost ? { held_at: at } : {}) }
   }
   const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)
@@ -66,12 +67,18 @@ export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
 }
 
 /**
- * Queues a delivery again under its old id: with fresh tries, or with only the `tries` that it has left. `blocked`
- * deliveries that never had an attempt are first tries again.
+ * Queues a delivery again under its old id, with fresh tries unless it has used `tries` of them. One that never had an
+ * attempt is a first try again.
  */
 export function queueAgain<D extends Delivery>(delivery: D, at: Date, tries = 0): D {
   const lane = delivery.attempts.length === 0 ? 'first' : 'retry'
-  return { ...delivery, status: 'pending', lane, due_at: at, held_at: undefined, attempt: undefined, tries }
+  const waiting = { status: 'pending', lane, due_at: at, held_at: undefined } as const
+  return { ...delivery, ...waiting, attempt: undefined, is_probe: undefined, tries }
+}
+
+/** Queues a delivery that an open breaker cost its tries for the one try of a probe (N5). */
+export function queueProbe<D extends Delivery>(delivery: D, at: Date): D {
+  return { ...queueAgain(delivery, at, delivery.max_retries), is_probe: true }
 }
 
 /**
@@ -88,5 +95,5 @@ function nextNumber({ attempts }: Delivery): number {
 }
 
 function ended<D extends Delivery>(delivery: D): D {
-  return { ...delivery, lane: undefined, due_at: undefined }
+  return { ...delivery, lane: undefined, due_at: undefined, is_probe: undefined }
 }

@@ -86,6 +86,8 @@ export interface Delivery extends DeliveryTarget {
    * open breaker until that closes.
    */
   readonly held_at?: Date | undefined
+  /** Set while a held delivery is the probe of its breaker: if the probe fails, it is held again. */
+  readonly is_probe?: true | undefined
   readonly created_at: Date
   /** When the store deletes it, together with its event. */
   readonly kept_until: Date

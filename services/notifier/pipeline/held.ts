@@ -1,6 +1,6 @@
 import { update } from '#lib/patterns/update.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
-import { queueAgain } from '../domain/attempt.ts'
+import { queueAgain, queueProbe } from '../domain/attempt.ts'
 import { breakerState } from '../domain/breaker.ts'
 import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/delivery.ts'
 import { type Deliveries, findHeld } from '../store/deliveries.ts'
@@ -16,6 +16,9 @@ export interface HeldDeps {
   onQueued(owned: OwnedDestination, delivery: Delivery): void
 }
 
+/** How a delivery is queued again. */
+type Requeue = (delivery: Delivery, at: Date) => Delivery
+
 /** The deliveries of one write burst, and the bursts of one look, so that a large backlog takes bounded steps. */
 const BATCH_SIZE = 100
 const BATCHES_MAX = 10
@@ -29,12 +32,12 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
   async function queue(
     owned: OwnedDestination,
     { version: _, ...held }: Stored<Delivery>,
-    triesOf: (delivery: Delivery) => number,
+    requeue: Requeue,
   ): Promise<void> {
     const stored = await update(deliveries, deliveryKeyOf(held), (current) =>
       current.held_at === undefined || current.status !== held.status
         ? undefined
-        : queueAgain(current, storeNow(), triesOf(current)),
+        : requeue(current, storeNow()),
     )
     if (stored !== undefined) onQueued(owned, stored)
   }
@@ -43,11 +46,11 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
   async function queueAll(
     owned: OwnedDestination,
     status: DeliveryStatus,
-    triesOf: (delivery: Delivery) => number,
+    requeue: Requeue,
   ): Promise<boolean> {
     for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
       const held = await findHeld(deliveries, owned.destination_key, status, BATCH_SIZE)
-      await Promise.all(held.map((delivery) => queue(owned, delivery, triesOf)))
+      await Promise.all(held.map((delivery) => queue(owned, delivery, requeue)))
       if (held.length < BATCH_SIZE) return false
       owned.is_used = true
     }
@@ -58,17 +61,17 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
     const [first] = await findHeld(deliveries, owned.destination_key, 'blocked', 1)
     if (first === undefined) return false
     if (!(await hasSecret(first))) return true
-    return await queueAll(owned, 'blocked', ({ tries }) => tries)
+    return await queueAll(owned, 'blocked', (delivery, at) => queueAgain(delivery, at, delivery.tries))
   }
 
   async function queueLost(owned: OwnedDestination): Promise<boolean> {
     const state = breakerState(owned.breaker, storeNow())
-    if (state === 'closed') return await queueAll(owned, 'dead', () => 0)
+    if (state === 'closed') return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))
     const [first] = await findHeld(deliveries, owned.destination_key, 'dead', 1)
     if (first === undefined) return false
     const is_waiting = owned.in_progress > 0 || owned.queue.firstDueMs() < Number.POSITIVE_INFINITY
-    // It gets the one try of the probe. If that fails, it is held again, behind the others.
-    if (state === 'half_open' && !is_waiting) await queue(owned, first, ({ max_retries }) => max_retries)
+    // If the probe fails, it is held again, behind the others.
+    if (state === 'half_open' && !is_waiting) await queue(owned, first, queueProbe)
     return true
   }
 

@@ -176,7 +176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a breaker cost its tries stays dead',
     file: 'services/notifier/pipeline/held.ts',
-    search: "return await queueAll(owned, 'dead', () => 0)",
+    search: "return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))",
     replace: 'return false',
     needs: ['receiver fails'],
   },
