@@ -67,6 +67,17 @@ describe('the breaker of a destination', () => {
     expect(requestsSince(opened_ms)).toHaveLength(2)
   })
 
+  test('makes no second request while its probe is in progress', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline)
+    await advance(29_000)
+    const probed_ms = fixture.clock.now_ms()
+    fixture.respond = () => new Promise(() => {})
+    for (let number = 10; number < 30; number += 1) await pipeline.deliver(newDelivery(number), BODY)
+    await advance(10_000)
+    expect(requestsSince(probed_ms)).toHaveLength(1)
+  })
+
   test('queues what it cost its tries again when it closes, under the old ids and with fresh tries', async () => {
     const { pipeline } = await fixture.startProcess('one')
     await openBreaker(pipeline)
