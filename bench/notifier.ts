@@ -1,7 +1,6 @@
 import { type BenchChild, startChild } from './child-process.ts'
 import { type ReceiverReport, startReceivers } from './notifier/receivers.ts'
 import { type EventLoad, RECEIVERS_VARIABLE, type SendReport, STOP } from './notifier/sender.ts'
-import { cpuTime } from './process-use.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
 
@@ -28,10 +27,8 @@ export async function run(): Promise<BenchResult[]> {
   const ours = await startChild('./notifier/notifier.child.ts', variables)
   const bare = await startChild('./notifier/bare.child.ts', variables)
   const measure = (child: BenchChild, load: EventLoad) => async (): Promise<Measurement> => {
-    const before_ms = await cpuTime(child.pid)
-    const { elapsed_ms } = (await child.request(load)) as SendReport
-    const cpu_ms = (await cpuTime(child.pid)) - before_ms
-    return { ...(await receivers.report()), elapsed_ms, cpu_ms }
+    const use = (await child.request(load)) as SendReport
+    return { ...(await receivers.report()), ...use }
   }
   const measureBoth = (name: string, load: EventLoad) =>
     measureAlternately(
@@ -47,7 +44,7 @@ export async function run(): Promise<BenchResult[]> {
       in_flight: IN_FLIGHT,
       events_per_second: STEADY_EVENTS_PER_SECOND,
     })
-    const cpu = medianOf(full, ({ cpu_ms, received }) => cpu_ms / received, 'lower')
+    const cpu = medianOf(full, ({ cpu_ms, distinct }) => cpu_ms / distinct, 'lower')
     const p50 = medianOf(steady, ({ p50_ms }) => p50_ms, 'lower')
     const p99 = medianOf(steady, ({ p99_ms }) => p99_ms, 'lower')
     return [
@@ -64,6 +61,6 @@ export async function run(): Promise<BenchResult[]> {
   }
 }
 
-type Measurement = ReceiverReport & SendReport & { readonly cpu_ms: number }
+type Measurement = ReceiverReport & SendReport
 
-const rateOf = ({ received, elapsed_ms }: Measurement): number => (received / elapsed_ms) * 1_000
+const rateOf = ({ distinct, elapsed_ms }: Measurement): number => (distinct / elapsed_ms) * 1_000

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { Agent } from 'undici'
 import { callbackBody, toPublicResource } from '../../services/notifier/domain/callback-body.ts'
 import { paymentEvent } from '../../services/notifier/event.fixture.ts'
-import { type EventLoad, newReference, RECEIVERS_VARIABLE, runLoad } from './sender.ts'
+import { type EventLoad, measureUse, newReference, RECEIVERS_VARIABLE, runLoad } from './sender.ts'
 
 /**
  * The smallest sender of callbacks: it signs a body with the three signatures and posts it. It stores nothing, so a crash
@@ -35,9 +35,8 @@ function sign(body: string): Record<string, string> {
   }
 }
 
-async function send(load: EventLoad): Promise<number> {
-  const began_ms = performance.now()
-  await runLoad(load, async (number, receiver) => {
+const send = (load: EventLoad): Promise<void> =>
+  runLoad(load, async (number, receiver) => {
     const { origin = '', pathname = '' } = urls[receiver % urls.length] ?? {}
     const body = template.replace(c_id, newReference(number))
     const { statusCode, body: response } = await agent.request({
@@ -50,10 +49,8 @@ async function send(load: EventLoad): Promise<number> {
     await response.dump()
     if (statusCode !== 204) throw new Error(`HTTP ${statusCode}`)
   })
-  return performance.now() - began_ms
-}
 
 process.on('message', (load: EventLoad) => {
-  void send(load).then((elapsed_ms) => process.send?.({ elapsed_ms }))
+  void measureUse(() => send(load)).then((report) => process.send?.(report))
 })
 process.send?.('ready')

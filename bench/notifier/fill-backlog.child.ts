@@ -14,7 +14,7 @@ async function fill(count: number): Promise<void> {
   const directory = process.env[DIRECTORY_VARIABLE] ?? ''
   const urls: string[] = JSON.parse(process.env[RECEIVERS_VARIABLE] ?? '[]')
   const system = await startNotifierSystem(urls, directory)
-  for (const [receiver] of urls.entries()) await system.publish(receiver, newReference(receiver, false))
+  for (const [receiver] of urls.entries()) await system.newEvent(receiver, newReference(receiver, false))()
   await system.allRecorded()
   const { merchant_ids } = system
   await system.stop()

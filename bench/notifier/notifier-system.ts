@@ -15,12 +15,15 @@ import { startRoles } from '../../test/support/roles.ts'
 
 const EVENT = 'payment.completed'
 
+/** Publishes one event. Resolves when the notifier has stored it. */
+export type PublishEvent = () => Promise<void>
+
 /** The merchants and the notifier in this process, with a merchant and an endpoint for each receiver. */
 export interface NotifierSystem {
   /** The merchant of each receiver. */
   readonly merchant_ids: readonly string[]
-  /** Publishes an event of a payment with this `c_id` for a receiver, and resolves when the notifier has stored it. */
-  publish(receiver: number, c_id: string): Promise<void>
+  /** Makes an event of a payment with this `c_id` for a receiver, and returns the function that publishes it. */
+  newEvent(receiver: number, c_id: string): PublishEvent
   /** Whether no delivery waits for an attempt any more. */
   isIdle(): Promise<boolean>
   /** Resolves when no delivery waits for an attempt any more. */
@@ -63,14 +66,14 @@ export async function startNotifierSystem(
 
   return {
     merchant_ids,
-    async publish(receiver, c_id) {
+    newEvent(receiver, c_id) {
       const merchantId = merchant_ids[receiver % merchant_ids.length] ?? ''
       const paymentId = uuidv7()
       const value = fullPayment({ paymentId, merchantId, cId: c_id })
       const resource = { case: 'payment', value } as const
       const eventKey = `${paymentId}:3`
       const data = eventBytes({ eventKey, merchantId, event: EVENT, resource })
-      await publisher.publish(eventSubject(EVENT), eventKey, data)
+      return () => publisher.publish(eventSubject(EVENT), eventKey, data)
     },
     isIdle,
     async allRecorded() {

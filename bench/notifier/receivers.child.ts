@@ -54,7 +54,6 @@ function report(): object {
   const distinct = delivery_ids.size
   delivery_ids.clear()
   return {
-    received: sorted.length,
     distinct,
     p50_ms: percentileOf(sorted, 0.5),
     p99_ms: percentileOf(sorted, 0.99),

@@ -2,8 +2,7 @@ import { startChild } from '../child-process.ts'
 
 /** What receivers got since the last report. Latencies are from the publication of the event to its arrival. */
 export interface ReceiverReport {
-  readonly received: number
-  /** The number of different delivery ids. */
+  /** The number of different deliveries. */
   readonly distinct: number
   readonly p50_ms: number
   readonly p99_ms: number

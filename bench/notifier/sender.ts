@@ -16,9 +16,19 @@ export interface EventLoad {
 /** Ends a sender: it deletes its data, and replies before it exits. */
 export const STOP = { stop: true }
 
-/** What a sender did: the time until the success of each delivery was recorded. */
+/** What a sender used until the success of each delivery was recorded. */
 export interface SendReport {
   readonly elapsed_ms: number
+  readonly cpu_ms: number
+}
+
+/** Measures the time and the processor time of this process that `work` takes. */
+export async function measureUse(work: () => Promise<void>): Promise<SendReport> {
+  const began_ms = performance.now()
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return { elapsed_ms: performance.now() - began_ms, cpu_ms: (user + system) / 1_000 }
 }
 
 /** The variable with the URLs of the receivers, as a JSON array. */
