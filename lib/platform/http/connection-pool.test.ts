@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals'
 import { NODE_OPTIONS } from '../../../scripts/node-options.mjs'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { testWith } from '../../../test/support/needs.ts'
+import { createConnectionPool } from './connection-pool.ts'
 import { createHttpFixture, failure, post } from './http.fixture.ts'
 import { UnresolvedNameError } from './http-failure.ts'
 
@@ -95,6 +96,37 @@ describe('a request fails as not_sent', () => {
     const { stdout } = await promisify(execFile)('sh', limited)
     expect(stdout).toBe('not_sent no_socket, then 200\n')
   })
+})
+
+test('keeps no connection whose socket was closed while it was in use, nor one that closes while it is idle', async () => {
+  const closed: (() => void)[] = []
+  let destroyed = 0
+  const pool = createConnectionPool({
+    connections_per_origin: 8,
+    life_ms: HANG_LIMIT_MS,
+    open(_origin, onClosed) {
+      closed.push(onClosed)
+      return {
+        dispatch: () => true,
+        destroy: async () => {
+          destroyed += 1
+        },
+      }
+    },
+  })
+  const acquire = () => pool.acquire('http://shop.example.com', HANG_LIMIT_MS, [])
+  const first = await acquire()
+  closed[0]?.()
+  first.release(true)
+  expect([closed.length, destroyed]).toEqual([1, 1])
+  const second = await acquire()
+  second.release(true)
+  const again = await acquire()
+  expect(closed).toHaveLength(2)
+  again.release(true)
+  closed[1]?.()
+  expect(destroyed).toBe(2)
+  await pool.close()
 })
 
 // N7

@@ -46,6 +46,8 @@ interface Origin {
 interface KeptConnection {
   readonly connection: Connection
   readonly opened_ms: number
+  /** Whether its socket was closed since it was lent. It would wait among the idle ones without ever closing again. */
+  was_closed: boolean
 }
 
 /** Makes a pool without connections. */
@@ -70,15 +72,18 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 
   function openNew(origin: Origin): KeptConnection {
-    const connection = open(origin.url, () => {
-      const at = origin.idle.findIndex((kept) => kept.connection === connection)
+    const onClosed = (): void => {
+      kept.was_closed = true
+      const at = origin.idle.indexOf(kept)
       if (at < 0) return
       origin.idle.splice(at, 1)
-      close(origin, connection)
+      close(origin, kept.connection)
       forgetIfUnused(origin)
-    })
+    }
+    const connection = open(origin.url, onClosed)
+    const kept: KeptConnection = { connection, opened_ms: clock.monotonic_ms(), was_closed: false }
     origin.open.add(connection)
-    return { connection, opened_ms: clock.monotonic_ms() }
+    return kept
   }
 
   /** A connection that no request uses, or `undefined` while all are in use. */
@@ -92,10 +97,11 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
 
   function lend(origin: Origin, kept: KeptConnection): AcquiredConnection {
     const { connection } = kept
+    kept.was_closed = false
     return {
       dispatch: (request, handler) => connection.dispatch(request, handler),
       release(reusable) {
-        if (reusable) origin.idle.push(kept)
+        if (reusable && !kept.was_closed) origin.idle.push(kept)
         else close(origin, connection)
         const [proceed] = origin.waiting
         const next = proceed && take(origin)
