@@ -110,6 +110,7 @@ export async function startRoles(
       clientOf: name === 'sandbox' ? noClients : rpc.clientsOf(name),
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       tls: rpc.tls,
+      streamsOf: (other) => running.get(other)?.handleStream,
       bus,
       keyring,
       clock_guard,

@@ -11,6 +11,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   ledger: () => import('./ledger.ts'),
   gateway: () => import('./gateway.ts'),
   payment: () => import('./payment.ts'),
+  attachments: () => import('./attachments.ts'),
   sweeper: () => import('./sweeper.ts'),
   notifier: () => import('./notifier.ts'),
   'notifier-crash': () => import('./notifier-crash.ts'),

@@ -21,8 +21,8 @@ import { readConfig } from '#lib/platform/config/config.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
-import type { StreamClient } from '#lib/platform/http/internal-link.ts'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
+import type { StreamHandler } from '#lib/platform/http/stream-exchange.ts'
 import { type ClientOf, createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
@@ -83,16 +83,11 @@ export interface FixtureOptions {
   /** The document at /openapi.json. */
   readonly openapi_document?: JsonSchema
   readonly stopping?: AbortSignal
-  /** The port of the attachments service for bytes. Without it that service is down. */
-  readonly attachments?: StreamClient
   readonly log?: Log
 }
 
-const NO_ATTACHMENTS: StreamClient = {
-  send: async () => {
-    throw new Unavailable('the test has no attachments service')
-  },
-  close: async () => {},
+const NO_ATTACHMENTS: StreamHandler = async () => {
+  throw new Unavailable('the test has no attachments service')
 }
 
 /** The keyring that seals and opens the secrets of the fixture. */
@@ -141,7 +136,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     isServing: () => !stopping?.aborted,
     log,
     keyring,
-    attachments: options.attachments ?? NO_ATTACHMENTS,
+    sendToAttachments: NO_ATTACHMENTS,
   })
 }
 

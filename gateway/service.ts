@@ -95,7 +95,7 @@ export const role: Role = {
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
     let public_url = config.public_url?.replace(/\/+$/, '')
-    const attachments = createStreamClient(config.attachments_url, context.tls)
+    const attachments_client = createStreamClient(config.attachments_url, context.tls)
     const deps: MethodDeps = {
       publicUrl: () => public_url ?? '',
       clientOf,
@@ -122,7 +122,7 @@ export const role: Role = {
       isServing: () => registry_cache.hasResponded() && !stopping.aborted,
       log,
       keyring,
-      attachments,
+      sendToAttachments: context.streamsOf?.('attachments') ?? attachments_client.send,
     })
     let listening: Listening | undefined
     await registry_cache.start()
@@ -145,7 +145,7 @@ export const role: Role = {
       async stop() {
         await listening?.close()
         await app.close()
-        await attachments.close()
+        await attachments_client.close()
         await limits.close()
         await registry_cache.stop()
       },

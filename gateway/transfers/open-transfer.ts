@@ -2,8 +2,8 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
 import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { StreamClient, StreamRequest, StreamResponse } from '#lib/platform/http/internal-link.ts'
 import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
+import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/platform/http/stream-exchange.ts'
 import { clock, now } from '#lib/platform/time.ts'
 import type { ConnectionLimit } from '../hostile-connections/connection-limit.ts'
 import { clientAddress } from '../http/address.ts'
@@ -19,8 +19,8 @@ import type { MerchantRequests } from '../limits/merchant-requests.ts'
 export interface TransferDeps {
   /** Opens the links that the attachments service has made. */
   readonly keyring: Keyring
-  /** The port of that service for bytes. */
-  readonly attachments: StreamClient
+  /** Sends a stream to that service. */
+  readonly sendToAttachments: StreamHandler
   readonly connections: ConnectionLimit
   readonly flood: FloodLimiter
   readonly merchant_requests: MerchantRequests
@@ -87,10 +87,10 @@ export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
 
 /** Sends a request to the attachments service. Throws its refusal, and `Unavailable` when it gives no response. */
 export async function sendTransfer(
-  { attachments }: TransferDeps,
+  { sendToAttachments }: TransferDeps,
   request: StreamRequest,
 ): Promise<StreamResponse> {
-  const response = await attachments.send(request)
+  const response = await sendToAttachments(request)
   if (response.status === 200) return response
   const text = (await readShort(response.body)).toString()
   throw response.status === REFUSAL_STATUS

@@ -5,7 +5,6 @@ import { UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
-import { isTooFragmented } from '../hostile-connections/fragmented-body.ts'
 import { closeAfterResponse } from '../hostile-connections/lingering-close.ts'
 import { RequestAborted } from '../http/body.ts'
 import { hasHeader, singleHeader } from '../http/headers.ts'
@@ -13,6 +12,7 @@ import type { PublicPath } from '../http/server.ts'
 import { toAttachmentObject } from '../methods/attachment-result.ts'
 import { UPLOAD_TARGET } from '../paths.ts'
 import { type OpenTransfer, readShort, sendTransfer, type TransferDeps } from './open-transfer.ts'
+import { uploadBodyOf } from './upload-body.ts'
 
 /**
  * The path to which merchants send the bytes of an attachment (F2). The link is the proof, so the request has no signature
@@ -27,19 +27,20 @@ export function uploadPath(deps: TransferDeps, openTransfer: OpenTransfer): Publ
       const { request, response } = exchange
       const transfer = openTransfer(exchange, 'upload', UPLOAD_TARGET)
       const { link, sealed, signal } = transfer
+      const upload = uploadBodyOf(request)
       try {
         checkUploadHead(request, link)
         const { body } = await sendTransfer(deps, {
           method: 'PUT',
           path: INTERNAL_UPLOAD_PATH + sealed,
           headers: { 'content-length': String(link.size_bytes) },
-          body: bodyOf(request),
+          body: upload.bytes,
           signal,
         })
         const attachment = fromBinary(AttachmentSchema, await readShort(body))
         deps.responder.sendSuccess(exchange, { attachment: toAttachmentObject(attachment) })
       } catch (error) {
-        throw reasonOf(error, request, response, signal)
+        throw upload.refusal() ?? reasonOf(error, request, response, signal)
       } finally {
         transfer.end()
       }
@@ -54,18 +55,6 @@ function checkUploadHead({ rawHeaders }: IncomingMessage, { mime_type, size_byte
   const length = singleHeader(rawHeaders, 'content-length')
   if (length === undefined) throw fieldError(1005, 'content-length')
   if (length !== String(size_bytes)) throw fieldError(9000, 'content-length', `${size_bytes} bytes`)
-}
-
-/** The bytes as they arrive. The request itself stays open when they are not read to the end, for the response. */
-async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
-  let fragments = 0
-  let length = 0
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    fragments += 1
-    length += chunk.length
-    if (isTooFragmented(fragments, length)) throw fieldError(1003, 'body')
-    yield chunk
-  }
 }
 
 /** What the caller gets. A broken connection and a body that is too slow make the stream fail in ways of their own. */

@@ -11,13 +11,14 @@ import { openAttachmentsStore } from './store/attachments-store.ts'
 let clamd: ScriptedClamd
 let fixture: AttachmentsFixture
 let restoreClock: () => void
+let speedUp: () => void
 beforeEach(async () => {
-  // Pauses between tries and time limits of a minute pass in a second.
   const clock = createAdjustableClock()
   restoreClock = useClock(clock)
+  // Pauses between tries and time limits of a minute pass in a second, once the calls of the test have been made.
+  speedUp = () => clock.setRate(50)
   clamd = await startScriptedClamd()
   fixture = await startAttachments({ MULTIHUB_SCANNER: clamd.address })
-  clock.setRate(50)
 })
 afterEach(async () => {
   await fixture[Symbol.asyncDispose]()
@@ -29,6 +30,7 @@ async function scanning(): Promise<string> {
   const { id, path } = await fixture.prepare()
   await fixture.put(path, TEXT)
   await fixture.finalize(id)
+  speedUp()
   return id
 }
 

@@ -4,7 +4,8 @@ import { NO_SCANNER, SCANNER_SETTING } from '#lib/platform/clamd/scanner-setting
 import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
 import { portSetting } from '#lib/platform/config/settings.ts'
 import { HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
-import type { Listening } from '#lib/platform/process/listen.ts'
+import { createInternalServer } from '#lib/platform/http/internal-link.ts'
+import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
@@ -15,7 +16,7 @@ import { bindScanContent } from './effects/scan-content.ts'
 import { createAttachmentRpc } from './rpc/attachment-service.ts'
 import { keyOfAttachment } from './store/attachments.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
-import { serveTransfers } from './transfer/transfer-server.ts'
+import { createTransferHandler } from './transfer/handle-transfer.ts'
 import type { AttachmentsDeps } from './use-cases/deps.ts'
 
 /** The settings of the attachments service. */
@@ -59,13 +60,15 @@ export const role: Role = {
       idempotency: createIdempotency(idempotency_records),
       keyring: context.keyring,
     }
+    const handleStream = createTransferHandler(deps)
     let listening: Listening | undefined
     return {
       services: [createAttachmentRpc(deps)],
+      handleStream,
       async open() {
         const { draining, tls } = context
         const address = { host, port, variable: 'MULTIHUB_ATTACHMENTS_PORT', draining }
-        listening = await serveTransfers(deps, tls, address)
+        listening = await listen(createInternalServer(tls, handleStream), address)
         runner.start()
         const scheme = tls === undefined ? 'http' : 'https'
         return { attachments_url: `${scheme}://${listening.host_and_port}` }

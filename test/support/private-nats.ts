@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
-import { endingWithParent } from './programs.ts'
+import { hasEnded, spawnUnreferenced } from './private-process.ts'
 
 /** A NATS server that belongs to one test. It keeps its port through `kill` and `restart`. */
 export interface PrivateNats {
@@ -71,28 +71,6 @@ export async function spawnNats(
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
     stop,
-  }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null
-}
-
-// The log goes to a file and the process is unreferenced, so that neither keeps the test process alive.
-async function spawnUnreferenced(
-  program: string,
-  args: readonly string[],
-  log: string,
-): Promise<ChildProcess> {
-  const [command, ...rest] = endingWithParent(program, args)
-  const file = await open(log, 'a')
-  try {
-    const child = spawn(command, rest, { stdio: ['ignore', file.fd, file.fd] })
-    await once(child, 'spawn')
-    child.unref()
-    return child
-  } finally {
-    await file.close()
   }
 }
 

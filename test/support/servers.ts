@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { dockerAnswers, mongodbInContainer, natsInContainer } from './containers.ts'
+import { type PrivateClamd, spawnClamd } from './private-clamd.ts'
 import { type PrivateNats, spawnNats } from './private-nats.ts'
 import { findProgram, SERVERS_FOLDER } from './programs.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
@@ -99,6 +100,13 @@ export async function startPrivateNats(
     'a NATS server of its own',
     'nats-server is neither on PATH nor installed by scripts/servers/install',
   )
+}
+
+/** Starts a virus scanner for the calling test. With MULTIHUB_REQUIRE_SERVERS=1 it throws when clamd is not installed. */
+export async function startPrivateClamd(): Promise<PrivateClamd | Skip> {
+  const program = findProgram('clamd', [join(SERVERS_FOLDER, 'bin')])
+  if (program) return spawnClamd(program)
+  return missing('the virus scanner', 'clamd is neither on PATH nor installed by scripts/servers/install')
 }
 
 /**

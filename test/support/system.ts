@@ -10,6 +10,8 @@ import { createSystemSettings, type Variables } from './system-settings.ts'
 
 /** A whole Multihub in its own processes, with the demonstration data. */
 export interface TestSystem {
+  /** The directory of its data. */
+  readonly home: string
   /** The present content of demo.json. */
   demo(): Demo
   /** The names of its processes. */
@@ -52,14 +54,14 @@ export async function startOneProcess(more: Variables = {}): Promise<TestSystem>
 export async function startProcessPerRole(
   nats_url: string,
   mongodb_uri: string | undefined,
-  options: { readonly second_gateway?: true } = {},
+  options: { readonly second_gateway?: true; readonly variables?: Variables } = {},
 ): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const settings = await createSystemSettings({ home, nats_url, mongodb_uri })
   const planOf = (role: RoleName, ports: Variables = {}): Plan => ({
     file: 'test/support/local-roles.ts',
     parameters: [role],
-    variables: { ...settings.variablesOf(role), ...ports },
+    variables: { ...settings.variablesOf(role), ...options.variables, ...ports },
   })
   const plans: Record<string, Plan> = Object.fromEntries(ROLES.map((role) => [role, planOf(role)]))
   if (options.second_gateway)
@@ -104,6 +106,7 @@ async function run(
     await start()
     const demo = await readDemo(urls)
     return {
+      home,
       // A restarted process can have other ports.
       demo: () => ({ ...demo, ...urls }),
       processes,

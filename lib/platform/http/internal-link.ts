@@ -1,32 +1,17 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { Agent } from 'undici'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { systemErrorCode } from '#lib/platform/process/system-error-code.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/platform/rpc/credentials/tls.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import type { StreamHandler } from './stream-exchange.ts'
 
-/** A request whose body and response are streams. */
-export interface StreamRequest {
-  readonly method: 'GET' | 'PUT'
-  readonly path: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: AsyncIterable<Uint8Array>
-  /** Ends the exchange, the reading of the response included. */
-  readonly signal: AbortSignal
-}
-
-/** A response whose body is read as it is taken. */
-export interface StreamResponse {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: AsyncIterable<Uint8Array>
-}
-
-/** Sends streams to another role. */
+/** Sends streams to a role in another process. */
 export interface StreamClient {
-  /** Throws `Unavailable` when there is no response. A body that ends early makes the iteration of it throw. */
-  send(request: StreamRequest): Promise<StreamResponse>
+  readonly send: StreamHandler
   close(): Promise<void>
 }
 
@@ -40,8 +25,15 @@ const CONNECTIONS_MAX = 1_024
 const BUFFER_BYTES = 64 * 1024
 
 /** Makes a server for the streams between our own processes. With TLS it asks callers for a certificate, like gRPC. */
-export function createInternalServer(tls: Tls | undefined, listener: RequestListener): Server {
+export function createInternalServer(tls: Tls | undefined, handle: StreamHandler): Server {
   const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: 10_000 }
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    answer(handle, request, response).catch((error: unknown) => {
+      // A response that has begun is cut off, so that the other side cannot take it for complete.
+      response.destroy()
+      if (!isPrematureClose(error)) log.error({ error }, 'a stream to another process failed')
+    })
+  }
   const server =
     tls === undefined
       ? createServer(limits, listener)
@@ -51,6 +43,25 @@ export function createInternalServer(tls: Tls | undefined, listener: RequestList
   server.keepAliveTimeout = 65_000
   server.maxConnections = CONNECTIONS_MAX
   return server
+}
+
+async function answer(
+  handle: StreamHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method, url: path = '' } = request
+  if (method !== 'GET' && method !== 'PUT') return void response.writeHead(405, { Connection: 'close' }).end()
+  const ending = new AbortController()
+  response.once('close', () => ending.abort())
+  // The request stays open when its body is not read to the end, so that the response can be sent.
+  const body = request.iterator({ destroyOnReturn: false })
+  const answered = await handle({ method, path, body, signal: ending.signal })
+  response.writeHead(answered.status, answered.headers)
+  // The rest of a body that was not read to its end is discarded: closing the connection with unread bytes would reset it,
+  // and the reset can destroy the response before the client reads it.
+  if (!request.complete) request.resume()
+  await pipeline(answered.body, response)
 }
 
 /** Makes a client of the server at a base URL. With TLS it presents the certificate of this process. */

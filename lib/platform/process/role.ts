@@ -4,6 +4,7 @@ import type { Bus } from '#lib/platform/bus/bus.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { ConfigSchema } from '#lib/platform/config/config.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { StreamHandler } from '#lib/platform/http/stream-exchange.ts'
 import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
@@ -31,6 +32,8 @@ export interface RoleContext {
   clientOf<S extends DescService>(service: S): Client<S>
   /** A client of one specific process, by `host:port` of its gRPC port: for a role whose processes call each other. */
   clientAt?<S extends DescService>(address: string, service: S): Client<S>
+  /** The streams of a role that runs in this process; `undefined` when another process runs it. */
+  streamsOf?(role: RoleName): StreamHandler | undefined
   /** The TLS material for a role that opens a port for other processes; `undefined` means plain text. */
   readonly tls?: Tls | undefined
   readonly bus: Bus
@@ -52,6 +55,8 @@ export interface RoleContext {
 export interface RunningRole {
   /** The RPC servers of the role. The RPCs of `multihub.X` are implemented in `services/X/rpc`. */
   readonly services: readonly RpcService[]
+  /** Answers streams, which are too large for RPCs. Roles of this process call it in memory. */
+  readonly handleStream?: StreamHandler
   /**
    * Opens the role's own ports. The process calls it when the RPCs of this role and of the roles before it can be called.
    * Returns the URLs for the `ready` line, by name.

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -14,13 +15,18 @@ import type { AttachmentsDeps } from './deps.ts'
 const WRITER_LEASE_MS = 15_000
 const RENEW_MS = 5_000
 
+/** The bytes of an upload broke off: its sender has gone, or the gateway stopped it. */
+export class BrokenUpload extends Unavailable {
+  override readonly name = 'BrokenUpload'
+}
+
 type UploadDeps = Pick<AttachmentsDeps, 'files' | 'runner'>
 
 /**
  * Stores the bytes of an upload while they arrive. Only one upload per session writes at a time, each to a blob of its own,
  * which the attachment names before the first byte: so a crash leaves nothing that is not deleted later. An upload that
  * breaks off leaves the session open for the next one (F2). Throws 13001, 13002, 13003, 13004 or 1003 for the session,
- * 9000 for a wrong length, and what `bytes` throws.
+ * 9000 for a wrong length, and `BrokenUpload` when `bytes` throws.
  */
 export async function receiveUpload(
   deps: UploadDeps,
@@ -81,13 +87,19 @@ function receiver(
   let head = Buffer.alloc(0)
   async function* counted(): AsyncGenerator<Uint8Array> {
     let length = 0
-    for await (const chunk of bytes) {
-      if (!hasPlace()) throw new PublicError(13003, { details: { reason: 'another upload is in progress' } })
-      length += chunk.length
-      if (length > size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)
-      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
-      hash.update(chunk)
-      yield chunk
+    try {
+      for await (const chunk of bytes) {
+        if (!hasPlace())
+          throw new PublicError(13003, { details: { reason: 'another upload is in progress' } })
+        length += chunk.length
+        if (length > size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)
+        if (head.length < HEAD_BYTES)
+          head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
+        hash.update(chunk)
+        yield chunk
+      }
+    } catch (cause) {
+      throw cause instanceof PublicError ? cause : new BrokenUpload('the upload broke off', { cause })
     }
     if (length < size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)
   }

@@ -1,0 +1,85 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
+import {
+  encodeRefusal,
+  INTERNAL_DOWNLOAD_PATH,
+  INTERNAL_UPLOAD_PATH,
+  REFUSAL_STATUS,
+} from '#lib/patterns/attachment-transfer.ts'
+import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/platform/http/stream-exchange.ts'
+import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { now } from '#lib/platform/time.ts'
+import { attachmentToProto } from '../domain/attachment-to-proto.ts'
+import { contentDisposition } from '../domain/content-disposition.ts'
+import type { AttachmentsDeps } from '../use-cases/deps.ts'
+import { openDownload } from '../use-cases/open-download.ts'
+import { BrokenUpload, receiveUpload } from '../use-cases/receive-upload.ts'
+
+/**
+ * Makes the function that takes and gives the bytes of attachments, for gateways in this process and in others. The link in
+ * the path is the proof of each request, as on the public interface: a caller that reaches it has no rights that the
+ * holder of a link does not have.
+ */
+export function createTransferHandler(deps: AttachmentsDeps): StreamHandler {
+  return async (request) => {
+    try {
+      const { method, path } = request
+      if (method === 'PUT' && path.startsWith(INTERNAL_UPLOAD_PATH)) return await upload(deps, request)
+      if (method === 'GET' && path.startsWith(INTERNAL_DOWNLOAD_PATH)) return await download(deps, request)
+      throw new PublicError(1001)
+    } catch (error) {
+      return refuse(error)
+    }
+  }
+}
+
+async function upload(
+  deps: AttachmentsDeps,
+  { path, body = NOTHING }: StreamRequest,
+): Promise<StreamResponse> {
+  const link = provenLink(deps, 'upload', path.slice(INTERNAL_UPLOAD_PATH.length))
+  const attachment = await receiveUpload(deps, link, body)
+  return respond(
+    200,
+    toBinary(AttachmentSchema, create(AttachmentSchema, attachmentToProto(attachment, now()))),
+  )
+}
+
+async function download(deps: AttachmentsDeps, { path }: StreamRequest): Promise<StreamResponse> {
+  const link = provenLink(deps, 'download', path.slice(INTERNAL_DOWNLOAD_PATH.length))
+  const { attachment, bytes: body } = await openDownload(deps, link)
+  const headers = {
+    'content-length': String(attachment.size_bytes),
+    'content-disposition': contentDisposition(attachment.name, attachment.mime_type),
+  }
+  return { status: 200, headers, body }
+}
+
+/** The link in a path. An upload after its session is refused by the session itself, so that the code is its own. */
+function provenLink({ keyring }: AttachmentsDeps, kind: LinkKind, sealed: string): AttachmentLink {
+  const link = openLink(keyring, kind, sealed)
+  if (link === undefined || (kind === 'download' && link.expires_at <= now())) throw new PublicError(13001)
+  return link
+}
+
+function refuse(error: unknown): StreamResponse {
+  const refusal = toPublicError(error)
+  const { code, cause } = refusal
+  // An upload that breaks off is not a fault, and its sender is not there any more.
+  if ((code === 2001 || code === 2002) && !(error instanceof BrokenUpload))
+    log.error({ error: cause ?? error, code }, 'a transfer of an attachment failed')
+  return respond(REFUSAL_STATUS, Buffer.from(encodeRefusal(refusal)))
+}
+
+function respond(status: number, content: Uint8Array): StreamResponse {
+  return { status, headers: { 'content-length': String(content.length) }, body: only(content) }
+}
+
+async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content
+}
+
+const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} }
