@@ -23,16 +23,3 @@ test('a keyed budget admits its number of effects for each key', () => {
   release?.()
   expect(budget.reserve({ account: 'hanging' })).toBeDefined()
 })
-
-test('a keyed budget with a total admits no more than that for all keys together', () => {
-  const budget = createKeyedBudget(2, ({ merchant }: { readonly merchant: string }) => merchant, 3)
-  const releases = ['one', 'one', 'two'].map((merchant) => budget.reserve({ merchant }))
-  expect(releases.every((release) => release !== undefined)).toBe(true)
-  expect([budget.hasRoom(), budget.hasRoom({ merchant: 'two' })]).toEqual([false, false])
-  expect(budget.reserve({ merchant: 'two' })).toBeUndefined()
-  releases[0]?.()
-  releases[0]?.()
-  expect(budget.hasRoom()).toBe(true)
-  expect(budget.reserve({ merchant: 'two' })).toBeDefined()
-  expect(budget.reserve({ merchant: 'three' })).toBeUndefined()
-})

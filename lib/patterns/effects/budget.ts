@@ -26,28 +26,20 @@ export function createBudget(max: number): Budget<unknown> {
 }
 
 /**
- * Creates a budget of `max_per_key` effects at once for each key, such as a provider account, and of `max` for all keys. A
- * party that hangs uses up its own budget only. `keyOf` reads the key from the document.
+ * Creates a budget of `max_per_key` effects at once for each key, such as a provider account. A party that hangs uses up
+ * its own budget only. `keyOf` reads the key from the document.
  */
-export function createKeyedBudget<D>(
-  max_per_key: number,
-  keyOf: (document: D) => string,
-  max = Number.POSITIVE_INFINITY,
-): Budget<D> {
+export function createKeyedBudget<D>(max_per_key: number, keyOf: (document: D) => string): Budget<D> {
   const reserved = new Map<string, number>()
-  const total = createBudget(max)
   const reservedFor = (key: string): number => reserved.get(key) ?? 0
   return {
-    hasRoom: (document) =>
-      total.hasRoom() && (document === undefined || reservedFor(keyOf(document)) < max_per_key),
+    hasRoom: (document) => document === undefined || reservedFor(keyOf(document)) < max_per_key,
     reserve(document) {
       const key = keyOf(document)
       const before = reservedFor(key)
-      const releaseTotal = before < max_per_key ? total.reserve(document) : undefined
-      if (!releaseTotal) return undefined
+      if (before >= max_per_key) return undefined
       reserved.set(key, before + 1)
       return once(() => {
-        releaseTotal()
         const left = reservedFor(key) - 1
         if (left === 0) reserved.delete(key)
         else reserved.set(key, left)

@@ -160,6 +160,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/notifier/pipeline/make-counted-attempt.ts',
     search: 'current !== undefined && current.fence === begun?.fence && current.reclaims === begun.reclaims',
     replace: 'begun !== undefined || current === undefined',
+    needs: ['process is paused'],
   },
   {
     name: 'the first attempt is not stored before its request',

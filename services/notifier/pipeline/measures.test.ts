@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import {
+  BODY,
+  DELIVERED,
+  FAILED,
+  newDelivery,
+  openPipelines,
+  type PipelineFixture,
+} from './pipeline.fixture.ts'
+
+let fixture: PipelineFixture
+beforeEach(async () => {
+  fixture = await openPipelines()
+})
+afterEach(() => fixture[Symbol.dispose]())
+
+/** The present value of a metric, with its labels as they are written; 0 when it was never set. */
+async function readMetric(name: string): Promise<number> {
+  const line = (await metricsText()).split('\n').find((text) => text.startsWith(`${name} `))
+  return Number(line?.split(' ').at(-1) ?? 0)
+}
+
+test('attempts, breakers, slots and the age of what is due can be watched', async () => {
+  const { pipeline } = await fixture.startProcess('one')
+  const delivered_before = await readMetric('multihub_delivery_attempts_total{outcome="delivered"}')
+  await pipeline.deliver(newDelivery(0, 'fine'), BODY)
+  await fixture.clock.advance(300)
+  expect(await readMetric('multihub_delivery_attempts_total{outcome="delivered"}')).toBe(delivered_before + 1)
+  expect(await readMetric('multihub_delivery_breakers{state="closed"}')).toBe(1)
+
+  fixture.respond = ({ delivery }) => (delivery.endpoint_id === 'down' ? FAILED : new Promise(() => {}))
+  const opened_before = await readMetric('multihub_delivery_breaker_changes_total{to="open"}')
+  for (let number = 0; number < 5; number += 1) await pipeline.deliver(newDelivery(number, 'down'), BODY)
+  await fixture.clock.advance(300)
+  expect(await readMetric('multihub_delivery_breakers{state="open"}')).toBe(1)
+  expect(await readMetric('multihub_delivery_breaker_changes_total{to="open"}')).toBe(opened_before + 1)
+
+  for (let number = 0; number < 100; number += 1) await pipeline.deliver(newDelivery(number, 'hang'), BODY)
+  await fixture.clock.advance(1_000)
+  expect(await readMetric('multihub_delivery_slots_in_use{health="healthy"}')).toBe(64)
+  await fixture.clock.advance(3_000)
+  expect(await readMetric('multihub_delivery_slots_in_use{health="healthy"}')).toBe(0)
+  expect(await readMetric('multihub_delivery_slots_in_use{health="sick"}')).toBe(64)
+  expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(3)
+  fixture.respond = () => DELIVERED
+})
