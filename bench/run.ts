@@ -17,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   'notifier-crash': () => import('./notifier-crash.ts'),
   'notifier-backlog': () => import('./notifier-backlog.ts'),
   'notifier-fairness': () => import('./notifier-fairness.ts'),
+  tickets: () => import('./tickets.ts'),
   start: () => import('./start.ts'),
 }
 

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import type { Collection } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
+import { openSupportStore } from '../services/support/store/support-store.ts'
+import { newTicket } from '../services/support/tickets/domain/new-ticket.ts'
+import type { Ticket } from '../services/support/tickets/domain/ticket.ts'
+import type { TicketFilter } from '../services/support/tickets/domain/ticket-filter.ts'
+import { listTickets } from '../services/support/tickets/use-cases/list-tickets.ts'
+import type { BenchResult } from './result.ts'
+
+const FEW = 1_000
+const MANY = 1_000_000
+const PAGE = 25
+/** The page of the depth measurement: all pages before it are read once. */
+const DEEP_PAGE = 1_000
+const READS = 2_000
+const INSERTS_AT_ONCE = 2_000
+const STATUSES = ['open', 'in_progress', 'resolved', 'closed'] as const
+const CATEGORIES = ['question', 'bug', 'limits', 'account'] as const
+const PRIORITIES = ['low', 'medium', 'high'] as const
+
+/** Goals of the issue: at most 1.2 times. */
+const GOAL = { ratio: 1 / 1.2 }
+
+/** The times of reads, in milliseconds. */
+interface Times {
+  readonly p50: number
+  readonly p99: number
+}
+
+/**
+ * `tickets`: a page of 25 of `ticket.list`, in the embedded store, without the gateway: the first and the thousandth page
+ * of a merchant with 1,000,000 tickets. The baseline is the first page of a merchant with 1,000 tickets.
+ */
+export async function run(): Promise<BenchResult[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-tickets-'))
+  const store = await openStore({ database: 'support', directory, timeout_ms: 60_000 })
+  try {
+    const { tickets } = await openSupportStore(store)
+    await seed(tickets, 'few', FEW)
+    await seed(tickets, 'many', MANY)
+    return [
+      ...(await compare(tickets, 'all', {})),
+      ...(await compare(tickets, 'one status', { statuses: ['open'] })),
+      ...(await compare(tickets, 'two statuses and two categories', {
+        statuses: ['open', 'resolved'],
+        categories: ['bug', 'limits'],
+      })),
+    ]
+  } finally {
+    await store.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Stores tickets as they are when all their effects have run. */
+async function seed(tickets: Collection<Ticket>, merchant_id: string, count: number): Promise<void> {
+  const started_ms = Date.UTC(2026, 0, 1)
+  for (let first = 0; first < count; first += INSERTS_AT_ONCE) {
+    const length = Math.min(INSERTS_AT_ONCE, count - first)
+    const batch = Array.from({ length }, (_, place) => ticketOf(merchant_id, first + place, started_ms))
+    await Promise.all(batch.map((ticket) => tickets.insert(ticket)))
+  }
+}
+
+function ticketOf(merchant_id: string, number: number, started_ms: number): Ticket {
+  const choose = <T>(words: readonly [T, ...T[]], divisor: number): T =>
+    words[Math.floor(number / divisor) % words.length] ?? words[0]
+  const ticket_id = uuidv7()
+  const category = choose(CATEGORIES, 4)
+  const priority = choose(PRIORITIES, 16)
+  const text = { c_id: ticket_id, title: 'A question', description: 'What is the highest amount?' }
+  const ticket = newTicket(
+    { merchant_id, environment: 'test', ...text, category, priority },
+    { ticket_id, payment: undefined, attachments: [] },
+    new Date(started_ms + number * 1_000),
+  )
+  const { uncounted_since: _, ...settled } = ticket
+  return { ...settled, status: choose(STATUSES, 1), effects: [] }
+}
+
+async function compare(
+  tickets: Collection<Ticket>,
+  what: string,
+  words: Partial<TicketFilter>,
+): Promise<BenchResult[]> {
+  const baseline = await measure(tickets, { ...filterOf('few'), ...words }, '')
+  const first = await measure(tickets, { ...filterOf('many'), ...words }, '')
+  const cursor = await cursorOf(tickets, { ...filterOf('many'), ...words }, DEEP_PAGE)
+  const deep = await measure(tickets, { ...filterOf('many'), ...words }, cursor)
+  const row = (name: string, ours: number, of: number, goal?: typeof GOAL): BenchResult => ({
+    ...{ name: `ticket.list of 10^6, ${what}, ${name}`, ours, baseline: of, unit: 'ms', ratio: of / ours },
+    ...(goal ? { goal } : {}),
+  })
+  return [
+    row('first page, p50', first.p50, baseline.p50, GOAL),
+    row('first page, p99', first.p99, baseline.p99),
+    row('page 1,000, p50', deep.p50, baseline.p50, GOAL),
+    row('page 1,000, p99', deep.p99, baseline.p99),
+  ]
+}
+
+const keyring = createKeyring(new Secret(`bench:${'ab'.repeat(32)}`))
+
+function filterOf(merchant_id: string): TicketFilter {
+  return { merchant_id, environment: 'test', statuses: [], categories: [], priorities: [] }
+}
+
+async function cursorOf(tickets: Collection<Ticket>, filter: TicketFilter, page: number): Promise<string> {
+  let cursor = ''
+  for (let read = 1; read < page; read += 1) {
+    cursor = (await listTickets({ tickets, keyring }, filter, { limit: PAGE, cursor })).next_cursor
+  }
+  return cursor
+}
+
+async function measure(tickets: Collection<Ticket>, filter: TicketFilter, cursor: string): Promise<Times> {
+  const times: number[] = []
+  for (let read = 0; read < READS; read += 1) {
+    const started_ms = clock.monotonic_ms()
+    await listTickets({ tickets, keyring }, filter, { limit: PAGE, cursor })
+    times.push(clock.monotonic_ms() - started_ms)
+  }
+  times.sort((a, b) => a - b)
+  const at = (fraction: number): number => times[Math.floor(times.length * fraction)] ?? 0
+  return { p50: at(0.5), p99: at(0.99) }
+}
