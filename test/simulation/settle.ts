@@ -7,6 +7,7 @@ import { sleep } from '#lib/platform/time.ts'
 import { documentsOf, paymentsOf } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
+import { ticketsOf } from './invariants/tickets.ts'
 import type { SimulatedMerchant } from './workload/merchants.ts'
 import { isFinalStatus } from './workload/observe.ts'
 import type { PublicApi } from './workload/public-api.ts'
@@ -37,6 +38,7 @@ export async function settle(world: World): Promise<void> {
     const is_settled =
       world.provider.isIdle() &&
       paymentsOf(world).every(({ status, effects }) => isFinalStatus(status) && effects.length === 0) &&
+      ticketsOf(world).every(({ effects }) => effects.length === 0) &&
       deliveries.every(({ status, held_at }) => status !== 'pending' && held_at === undefined)
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)

@@ -18,6 +18,7 @@ import {
   storedPaymentsAreFound,
 } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
+import { countsMatchTickets, mutationsHappenOnce } from './invariants/tickets.ts'
 import { createWatch } from './invariants/watch.ts'
 import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
@@ -32,6 +33,7 @@ import {
 } from './workload/merchants.ts'
 import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
+import { runSupportDesk } from './workload/support-desk.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { runWithdrawals } from './workload/withdrawals.ts'
 import { addPlaces, createWorld, PUBLIC_ORIGIN, repairDownAccount, type World } from './world/world.ts'
@@ -67,6 +69,8 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   eventsAreDelivered,
   deliveriesHaveEnded,
   callbacksAreSigned,
+  mutationsHappenOnce,
+  countsMatchTickets,
 }
 
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */
@@ -220,6 +224,10 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       merchant_id,
     )
   })
+  const desks = merchants.map((merchant, index) => {
+    const choices = world.choicesOf(`support ${index}`)
+    return runSupportDesk({ api, history, choices, isOpen, operator: world.operator }, merchant)
+  })
   const operators = merchants.map((merchant, index) => {
     const choices = world.choicesOf(`operator ${index}`)
     return plan.has_operator
@@ -230,7 +238,7 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       : undefined
   })
   const faults = injectFaults(world, plan, () => !isOpen())
-  await Promise.all([...customers, ...recipients, ...treasurers, ...operators, faults])
+  await Promise.all([...customers, ...recipients, ...treasurers, ...desks, ...operators, faults])
   repairDownAccount(world)
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)

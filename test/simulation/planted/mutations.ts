@@ -1,4 +1,5 @@
 import type { Mutation } from './mutation.ts'
+import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
 
 /** All planted faults. When the code changes so that one no longer fits, the run says so. */
@@ -284,5 +285,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace:
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
   },
+  ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,
 ]

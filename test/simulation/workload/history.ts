@@ -37,6 +37,8 @@ export interface History {
   readonly resends: Map<string, string>
   /** The outcome of each command to the ledger that was answered. */
   readonly outcomes: Map<string, string>
+  /** The public id of what each mutation of a ticket was answered with, by its merchant, method and key. */
+  readonly support: Map<string, string>
   /** The payment that was last stored under each key, of which no merchant may know yet. */
   readonly stored: Map<string, string>
   /** The payments that were stored before a status was asked for, which found nothing. */
@@ -61,6 +63,7 @@ export function createHistory(): History {
     payments,
     resends: new Map(),
     outcomes: new Map(),
+    support: new Map(),
     stored: new Map(),
     missed: [],
     refusals: [],

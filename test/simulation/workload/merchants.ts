@@ -7,6 +7,7 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { Direction, HIdFormat, type PayoutLimitsSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
+import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import type { Choices } from '../parts/random.ts'
@@ -225,6 +226,7 @@ async function createCredential(
     apiVersion: api_version === 'v1' ? ApiVersion.V1 : ApiVersion.V2,
     environment: Environment.TEST,
     scopes: [...SCOPES],
+    supportResources: [...SUPPORT_RESOURCES],
   })
   return { application_id: Number(credential?.applicationId), api_version, secret, secrets: [secret] }
 }

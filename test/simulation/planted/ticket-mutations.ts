@@ -1,0 +1,31 @@
+import type { Mutation } from './mutation.ts'
+
+/** Planted faults of tickets. */
+export const TICKET_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a change of a status is counted at each try',
+    file: 'services/support/tickets/store/period-counts.ts',
+    search: 'if (current?.counted.includes(id)) return undefined',
+    replace: "if (current?.counted.includes('')) return undefined",
+  },
+  {
+    name: 'the mark of a counted change stays',
+    file: 'services/support/tickets/store/period-counts.ts',
+    search: 'current.counted.filter((counted) => counted !== id)',
+    replace: 'current.counted.filter((counted) => counted !== period)',
+  },
+  {
+    name: 'a comment gets another id at each execution',
+    file: 'services/support/tickets/use-cases/comment-ticket.ts',
+    search: "comment_id: id('comment'), author: 'merchant'",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+    replace: "comment_id: id(`comment ${now().getTime()}`), author: 'merchant'",
+  },
+  {
+    name: 'a comment is accepted again while it is being stored',
+    file: 'services/support/tickets/use-cases/add-comment.ts',
+    search: 'const pending = ticket.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])',
+    replace:
+      'const pending = ticket.effects.slice(9).flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])',
+  },
+]
