@@ -356,3 +356,18 @@ test('a file of another merchant is byte for byte one that does not exist', asyn
   for (const ask of [shop.get, shop.status, (id: string) => shop.finalize(id)])
     expect(bare(await ask(h_id))).toBe(bare(await ask(randomUUID())))
 })
+
+// E13
+test('while the store of the service is down, methods and transfers are 2002 with HTTP 503', async () => {
+  const { h_id, url, headers } = await shop.prepare(TEXT)
+  system.roles.setStoreUnavailable('attachments', true)
+  try {
+    const refused = { http_status: 503, error: { code: 2002 } }
+    expect(refusalOf(await shop.status(h_id))).toMatchObject(refused)
+    expect(refusalOf(await shop.finalize(h_id))).toMatchObject(refused)
+    expect(envelopeOf(await put(url, TEXT, headers))).toMatchObject(refused)
+  } finally {
+    system.roles.setStoreUnavailable('attachments', false)
+  }
+  expect((await put(url, TEXT, headers)).http_status).toBe(200)
+})

@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Attachment, Upload, Writer } from './attachment.ts'
+import { SESSION_MS, statusAt } from './attachment.ts'
+import {
+  abandonUpload,
+  beginUpload,
+  completeUpload,
+  expireSession,
+  openSession,
+  renewUpload,
+} from './session.ts'
+
+const START = new Date('2026-11-22T10:00:00.000Z')
+const later = (time_ms: number): Date => new Date(START.getTime() + time_ms)
+const fields = {
+  merchant_id: '7001',
+  environment: 'test',
+  attachment_id: 'a',
+  purpose: 'ticket',
+  name: 'a.txt',
+  mime_type: 'text/plain',
+  size_bytes: 1,
+  sha256: '0'.repeat(64),
+} as const
+const opened: Attachment = openSession(fields, START)
+const writerOf = (blob_id: string, until_ms: number): Writer => ({ blob_id, until: later(until_ms) })
+const uploadOf = (blob_id: string): Upload => ({ blob_id, sha256: '1'.repeat(64), head: new Uint8Array() })
+/** The blobs that will be deleted, with the time. */
+const deletions = ({ effects }: Attachment): readonly unknown[] =>
+  effects.filter(({ kind }) => kind === 'delete_bytes').map(({ data, due_at }) => [data['blob_id'], due_at])
+
+// F2
+describe('an upload', () => {
+  const first = beginUpload(opened, writerOf('one', 15_000), START)
+
+  test('has its place until its lease ends, and then gives it to the next one, which deletes its bytes later', () => {
+    expect(() => beginUpload(first, writerOf('two', 30_000), later(14_999))).toThrow(
+      expect.objectContaining({ code: 13003 }),
+    )
+    const second = beginUpload(first, writerOf('two', 30_000), later(15_000))
+    expect(second.writer?.blob_id).toBe('two')
+    // A minute later, because the first may still be storing its last bytes.
+    expect(deletions(second)).toEqual([['one', later(75_000)]])
+  })
+
+  test('that was overtaken neither renews its place, nor completes, nor takes the place away', () => {
+    const second = beginUpload(first, writerOf('two', 30_000), later(15_000))
+    expect(renewUpload(second, writerOf('one', 40_000), later(16_000))).toBeUndefined()
+    expect(() => completeUpload(second, uploadOf('one'), later(16_000))).toThrow(
+      expect.objectContaining({ code: 13003 }),
+    )
+    expect(abandonUpload(second, 'one')).toBeUndefined()
+    expect(completeUpload(second, uploadOf('two'), later(16_000)).upload?.blob_id).toBe('two')
+  })
+
+  test('that completes replaces the one before, and is the same when it is repeated', () => {
+    const uploaded = completeUpload(first, uploadOf('one'), later(1_000))
+    expect(uploaded).toMatchObject({ status: 'uploaded', upload: { blob_id: 'one' } })
+    expect(uploaded.writer).toBeUndefined()
+    expect(completeUpload(uploaded, uploadOf('one'), later(2_000))).toBe(uploaded)
+    const again = completeUpload(
+      beginUpload(uploaded, writerOf('two', 20_000), later(3_000)),
+      uploadOf('two'),
+      later(4_000),
+    )
+    expect(deletions(again)).toEqual([['one', later(4_000)]])
+  })
+
+  test('that is in progress when the session ends is refused, and its bytes are deleted', () => {
+    const end = later(SESSION_MS)
+    const late = beginUpload(opened, writerOf('late', SESSION_MS + 10_000), later(SESSION_MS - 1))
+    expect(statusAt(late, later(SESSION_MS - 1))).toBe('awaiting_upload')
+    expect(statusAt(late, end)).toBe('expired')
+    expect(renewUpload(late, writerOf('late', SESSION_MS + 20_000), end)).toBeUndefined()
+    expect(() => completeUpload(late, uploadOf('late'), end)).toThrow(
+      expect.objectContaining({ code: 13002 }),
+    )
+    const expired = expireSession(late, end)
+    expect(expired).toMatchObject({ status: 'expired' })
+    expect(deletions(expired)).toEqual([['late', later(SESSION_MS + 70_000)]])
+    expect(expireSession(expired, later(SESSION_MS + 1))).toBe(expired)
+  })
+})
