@@ -79,11 +79,15 @@ const approve: fc.Arbitrary<Command> = fc.boolean().map((has_funds) => (world) =
   const record = begun.payment.refunds?.find((one) => one.refund_id === refund_id)
   if (record?.state !== 'approving') throw new Error('the approval has not begun')
   const decision = { refund_id, hold_id: holdIdOfRefund(record) }
-  world.payment = applyHoldDecision(
-    begun.payment,
-    { ...decision, refused_code: has_funds ? undefined : 6004 },
-    at,
+  const refused_code = has_funds ? undefined : 6004
+  const decided = applyHoldDecision(begun.payment, { ...decision, refused_code }, at)
+  // A decision that arrives again, or that of another hold, changes nothing.
+  const earlier = { refund_id, hold_id: `${refund_id}:hold:0`, refused_code: 6004 } as const
+  expect(applyHoldDecision(begun.payment, earlier, at)).toBe(begun.payment)
+  expect(applyHoldDecision(decided, { ...decision, refused_code: has_funds ? 6004 : undefined }, at)).toBe(
+    decided,
   )
+  world.payment = decided
   if (has_funds) refund.state = 'approved'
 })
 
@@ -123,8 +127,9 @@ function resultOf(kind: CallResult['kind'], amount: bigint): CallResult {
 }
 
 const report: fc.Arbitrary<Command> = fc
-  .tuple(ids, fc.constantFrom(...RESULTS), fc.boolean())
-  .map(([refund_id, kind, is_whole]) => (world) => {
+  .tuple(fc.option(ids, { freq: 2, nil: undefined }), fc.constantFrom(...RESULTS), fc.boolean())
+  .map(([any_id, kind, is_whole]) => (world) => {
+    const refund_id = any_id ?? activeOf(world.model)?.[0] ?? 'unknown'
     const refund = world.model.refunds.get(refund_id)
     const amount = (refund?.amount ?? 5n) + (is_whole ? 0n : 1n)
     const is_polled = world.payment.effects.some(({ id }) => id === `${refund_id}:poll`)
