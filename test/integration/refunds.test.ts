@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { eventually } from '../support/eventually.ts'
@@ -339,45 +338,6 @@ describe('the operator', () => {
     expect(approvals).toHaveLength(5)
     expect(await codeOf(operator().cancelRefund({ refundId }))).toBe(8801)
     await waitForRefund(refundId, 'completed')
-  })
-})
-
-describe('a request whose caller is gone', () => {
-  const reserve = (c_id: string, refundId: string, amount: bigint) =>
-    system.roles.client(PaymentRefundService, 'support').reserveRefund({
-      ...{ merchantId: shop.merchant_id, environment: Environment.TEST, paymentCId: c_id },
-      ...{ refundId, cId: refundId, amount, reason: 'late' },
-    })
-
-  // S3: support crashed after the payment had decided.
-  test('becomes a refund, because the payment reports it', async () => {
-    const { c_id } = await shop.deposit()
-    const h_id = randomUUID()
-    await reserve(c_id, h_id, 5n)
-    const { body } = await eventually(
-      () => shop.call('refund.get', { identifiers: { h_id } }),
-      (response) => response?.http_status === 200,
-    )
-    expect(body.result).toMatchObject({
-      identifiers: { c_id: h_id },
-      status: 'pending',
-      amount: '5',
-      reason: 'late',
-    })
-    await callback(`${h_id}:refund.requested`)
-    expect((await reserve(c_id, h_id, 5n)).change?.number).toBe(1)
-    expect(await codeOf(reserve(c_id, randomUUID(), 5n))).toBe(11005)
-  })
-
-  // S8: the network delivers a request again, late.
-  test('stays refused when it arrives again, also when the payment has room by then', async () => {
-    const { c_id } = await shop.deposit()
-    const late = randomUUID()
-    const blocking = (await request(c_id)).body.result.identifiers.h_id
-    expect(await codeOf(reserve(c_id, late, 5n))).toBe(11005)
-    await operator().cancelRefund({ refundId: blocking })
-    expect(await codeOf(reserve(c_id, late, 5n))).toBe(11005)
-    expect((await request(c_id)).http_status).toBe(200)
   })
 })
 
