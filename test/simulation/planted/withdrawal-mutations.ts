@@ -30,8 +30,8 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a refused withdrawal is admitted',
     file: 'services/payments/effects/hold-funds.ts',
-    search: 'return refusedCode === 0 ?',
-    replace: 'return refusedCode === 0 || refusedCode === 6035 ?',
+    search: 'return refused_code === undefined',
+    replace: 'return refused_code === undefined || refused_code === 6035',
   },
   {
     name: 'a withdrawal is sent to the provider before its hold',
