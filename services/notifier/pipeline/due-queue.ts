@@ -16,7 +16,6 @@ export interface DueQueue {
   /** The first due delivery of each lane that has one. The lane from which none was removed last comes first. */
   heads(at_ms: number): readonly DueDelivery[]
   remove(due: DueDelivery): void
-  has(delivery_id: string): boolean
   /** When the first delivery of a lane, or of both, is due; infinity when there is none. */
   firstDueMs(lane?: Lane): number
   size(lane: Lane): number
@@ -61,7 +60,6 @@ export function createDueQueue(): DueQueue {
       ids.delete(due.delivery_id)
       last_lane = due.lane
     },
-    has: (delivery_id) => ids.has(delivery_id),
     firstDueMs: (lane) =>
       lane === undefined ? Math.min(firstOf(lanes.first), firstOf(lanes.retry)) : firstOf(lanes[lane]),
     size: (lane) => lanes[lane].length,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import {
@@ -64,6 +65,15 @@ describe('a delivery', () => {
     await advance(5_000)
     expect(attemptsOf(delivery)).toHaveLength(1)
     expect(await statusOf(delivery)).toBe('delivered')
+  })
+
+  test('is due by the clock of the store, also when that of its process is ahead', async () => {
+    const one = await fixture.startProcess('one')
+    holdReceivers()
+    const at_ms = fixture.clock.now_ms()
+    const delivery = newDelivery(1, 'one', { due_at: new Date(at_ms + 4_000) })
+    await one.pipeline.deliver(delivery, BODY)
+    expect((await fixture.stored(delivery))?.due_at?.getTime()).toBe(at_ms)
   })
 
   // N2
@@ -210,12 +220,10 @@ describe('an outage of the store', () => {
     const delivery = newDelivery(1)
     await one.pipeline.deliver(delivery, BODY)
     await advance(10)
-    const outage = Promise.withResolvers<void>()
-    one.onCommand = () => outage.promise
+    one.onCommand = () => Promise.reject(new Unavailable('the store is down, as the test says'))
     held[0]?.(DELIVERED)
     await advance(60_000)
     one.onCommand = () => undefined
-    outage.resolve()
     await advance(10_000)
     expect(attemptsOf(delivery)).toHaveLength(1)
     expect(await statusOf(delivery)).toBe('delivered')

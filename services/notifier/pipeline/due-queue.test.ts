@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals'
+import { createDueQueue, type DueDelivery, type DueQueue, QUEUED_MAX } from './due-queue.ts'
+
+const due = (delivery_id: string, lane: DueDelivery['lane'], due_ms = 0): DueDelivery => ({
+  merchant_id: '7001',
+  host: 'shop.example.com',
+  delivery_id,
+  lane,
+  due_ms,
+})
+
+/** Removes what is due next, as the scheduler does; returns its id. */
+function take(queue: DueQueue, at_ms = 0): string | undefined {
+  const [head] = queue.heads(at_ms)
+  if (head !== undefined) queue.remove(head)
+  return head?.delivery_id
+}
+
+test('the lanes take turns, and one continues alone when the other is empty', () => {
+  const queue = createDueQueue()
+  for (const id of ['f1', 'f2', 'f3', 'f4']) queue.add(due(id, 'first'))
+  for (const id of ['r1', 'r2']) queue.add(due(id, 'retry'))
+  expect(Array.from({ length: 7 }, () => take(queue))).toEqual([
+    'f1',
+    'r1',
+    'f2',
+    'r2',
+    'f3',
+    'f4',
+    undefined,
+  ])
+})
+
+test('a lane is in the order in which its deliveries are due, whatever the order of their arrival', () => {
+  const queue = createDueQueue()
+  for (const due_ms of [5, 1, 3, 1]) queue.add(due(`${due_ms}`, 'first', due_ms))
+  expect(queue.firstDueMs()).toBe(1)
+  expect([take(queue, 4), take(queue, 4), take(queue, 4)]).toEqual(['1', '3', undefined])
+  expect(queue.firstDueMs('first')).toBe(5)
+  expect(queue.firstDueMs('retry')).toBe(Number.POSITIVE_INFINITY)
+})
+
+test('a delivery is in the queue once, and a lane has a bounded number', () => {
+  const queue = createDueQueue()
+  for (let number = 0; number < QUEUED_MAX; number += 1)
+    expect(queue.add(due(`${number}`, 'first'))).toBe(true)
+  expect(queue.add(due('0', 'first'))).toBe(true)
+  expect(queue.add(due('more', 'first'))).toBe(false)
+  expect(queue.add(due('more', 'retry'))).toBe(true)
+  expect(queue.size('first')).toBe(QUEUED_MAX)
+  queue.clear()
+  expect([queue.size('first'), take(queue)]).toEqual([0, undefined])
+})
