@@ -29,7 +29,8 @@ download_clamd() {
 # The command is written last: an install that was interrupted is repeated.
 write_clamd_command() {
   local libraries
-  libraries=$(find "$clamd_dir/usr/lib" -maxdepth 1 -name '*-linux-gnu*' 2>/dev/null)
+  # Some packages of Debian have their libraries in /lib.
+  libraries=$(find "$clamd_dir/usr/lib" "$clamd_dir/lib" -maxdepth 1 -name '*-linux-gnu*' 2>/dev/null | paste -sd :)
   mkdir -p "$bin_dir" &&
     printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libraries" "$1" >"$bin_dir/clamd.new" &&
     chmod +x "$bin_dir/clamd.new" && mv "$bin_dir/clamd.new" "$bin_dir/clamd"
