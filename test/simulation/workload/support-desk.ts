@@ -17,9 +17,10 @@ export interface SupportDeskDeps {
   readonly isOpen: () => boolean
 }
 
-/** The keys are few, so that mutations are repeated while others of the same ticket come between. */
-const TICKETS = 4
-const OPERATIONS = 12
+/** How often a key is used on average, so that mutations are repeated while others of the same ticket come between. */
+const USES = 3
+/** How many operations in a row are about one ticket. */
+const OPERATIONS_PER_TICKET = 4
 
 const STATUSES = [
   TicketStatus.IN_PROGRESS,
@@ -34,9 +35,9 @@ const STATUSES = [
  */
 export async function runSupportDesk(deps: SupportDeskDeps, merchant: SimulatedMerchant): Promise<void> {
   const { choices, isOpen } = deps
-  while (isOpen()) {
-    const operation = choices.integer(1, OPERATIONS)
-    const c_id = `ticket-${(operation % TICKETS) + 1}`
+  for (let sent = 0; isOpen(); sent += 1) {
+    const operation = Math.max(0, Math.floor(sent / USES) - choices.integer(0, USES))
+    const c_id = `ticket-${Math.floor(operation / OPERATIONS_PER_TICKET)}`
     const ticket = { c_id }
     await choices.weighted<() => Promise<void>>([
       [3, () => send(deps, merchant, 'ticket.create', newTicket(c_id), c_id)],
