@@ -8,6 +8,7 @@ interface StoredTicket {
   readonly c_id: string
   readonly status: string
   readonly effects: readonly { readonly id: string }[]
+  readonly event_counts: Readonly<Record<string, number>>
 }
 
 /** The fields of a stored comment that the invariants read. */
@@ -54,6 +55,11 @@ export const mutationsHappenOnce: Invariant = function* (evidence) {
   const ticket_ids = new Set(tickets.map(({ ticket_id }) => ticket_id))
   for (const { ticket_id, comment_id } of comments)
     if (!ticket_ids.has(ticket_id)) yield `the comment ${comment_id} has no ticket`
+  for (const { ticket_id, event_counts } of tickets) {
+    const announced = event_counts['ticket_comment_created'] ?? 0
+    const stored = comments.filter((comment) => comment.ticket_id === ticket_id).length
+    if (announced !== stored) yield `${ticket_id} has ${stored} comments, and has announced ${announced}`
+  }
 }
 
 /** The counts of days and of minutes are those of the tickets, and no change is still being counted (S11). */

@@ -64,8 +64,23 @@ function edit(
   return send(deps, merchant, 'ticket.description.update', params, operation)
 }
 
-/** Sends a mutation of the merchant. A `c_id` as its key is part of the params already. */
+/** How often a mutation is sent twice at the same time. */
+const TWICE = 0.2
+
+/** Sends a mutation of the merchant, sometimes twice. A `c_id` as its key is part of the params already. */
 async function send(
+  deps: SupportDeskDeps,
+  merchant: SimulatedMerchant,
+  method: string,
+  params: object,
+  key: string | number,
+): Promise<void> {
+  const times = deps.choices.chance(TWICE) ? 2 : 1
+  const sending = Array.from({ length: times }, () => sendOnce(deps, merchant, method, params, key))
+  await Promise.all(sending)
+}
+
+async function sendOnce(
   { api, history, choices }: SupportDeskDeps,
   { merchant_id, credentials }: SimulatedMerchant,
   method: string,
