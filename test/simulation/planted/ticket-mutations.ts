@@ -21,4 +21,11 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
     replace: "comment_id: id(`comment ${now().getTime()}`), author: 'merchant'",
   },
+  {
+    name: 'a comment is accepted again while it is being stored',
+    file: 'services/support/tickets/use-cases/add-comment.ts',
+    search: 'const pending = ticket.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])',
+    replace:
+      'const pending = ticket.effects.slice(9).flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])',
+  },
 ]
