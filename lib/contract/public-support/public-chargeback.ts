@@ -1,6 +1,6 @@
 import type { Chargeback } from '#gen/multihub/support/v1/chargeback_pb.ts'
-import { CHARGEBACK_STATUSES, type ChargebackStatus } from '../chargeback-status.ts'
-import { type AmountObject, amountObject, instantText } from '../public-payment/public-values.ts'
+import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
+import { type AmountObject, amountObject, instantText } from '#lib/contract/public-payment/public-values.ts'
 
 /** One status that a chargeback has had, as merchants see it. */
 export interface ChargebackHistoryObject {

@@ -1,6 +1,6 @@
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
-import { instantText } from '../public-payment/public-values.ts'
-import { REFUND_STATUSES, type RefundStatus } from '../refund-status.ts'
+import { instantText } from '#lib/contract/public-payment/public-values.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 
 /** A refund as merchants see it (S7). Its amount is a text of digits, unlike all other amounts (spec: What the service does). */
 export interface RefundObject {

@@ -2,16 +2,16 @@ import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/id
 import type { Collection, Store } from '#lib/platform/store/store.ts'
 import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
+import type { PeriodCounts } from '../domain/count-periods.ts'
 import type { Refund } from '../refunds/domain/refund.ts'
 import type { RefundComment } from '../refunds/domain/refund-comment.ts'
 import { REFUND_COMMENTS } from '../refunds/store/refund-comments.ts'
 import { REFUNDS } from '../refunds/store/refunds.ts'
 import type { Comment } from '../tickets/domain/comment.ts'
-import type { PeriodCounts } from '../tickets/domain/count-periods.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { COMMENTS } from '../tickets/store/comments.ts'
-import { PERIOD_COUNTS } from '../tickets/store/period-counts.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
+import { PERIOD_COUNTS } from './period-counts.ts'
 
 /** The collections of the support service. */
 export interface SupportStore {

@@ -8,7 +8,7 @@ import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import type { Owner, PaymentReference } from '../domain/support-resource.ts'
-import type { CursorPage, CursorRequest } from '../tickets/use-cases/list-tickets.ts'
+import type { CursorPage, CursorRequest } from './cursor-page.ts'
 
 /** A refund or a chargeback, as their lists know it. */
 export interface ListedResource extends Owner {

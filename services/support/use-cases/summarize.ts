@@ -1,18 +1,18 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection, Fields } from '#lib/platform/store/store.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
-import type { Owner } from '../domain/support-resource.ts'
 import {
   countsWithin,
   divideRange,
   type PeriodCounts,
   periodsOf,
   type TimeRange,
-} from '../tickets/domain/count-periods.ts'
-import { type StatusCounts, sumCounts } from '../tickets/domain/status-counts.ts'
-import { countStatusEffect } from '../tickets/domain/ticket-effects.ts'
-import type { CountedResource } from '../tickets/domain/transition.ts'
-import { readPeriods } from '../tickets/store/period-counts.ts'
+} from '../domain/count-periods.ts'
+import type { CountedResource } from '../domain/counted-resource.ts'
+import { countStatusEffect } from '../domain/counted-resource.ts'
+import { type StatusCounts, sumCounts } from '../domain/status-counts.ts'
+import type { Owner } from '../domain/support-resource.ts'
+import { readPeriods } from '../store/period-counts.ts'
 
 /** Which resources of a merchant to count: those that were created from `created_from` to before `created_to`. */
 export interface SummaryRequest extends Owner {

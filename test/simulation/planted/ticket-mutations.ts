@@ -4,13 +4,13 @@ import type { Mutation } from './mutation.ts'
 export const TICKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a change of a status is counted at each try',
-    file: 'services/support/tickets/store/period-counts.ts',
+    file: 'services/support/store/period-counts.ts',
     search: 'if (current?.counted.includes(id)) return undefined',
     replace: "if (current?.counted.includes('')) return undefined",
   },
   {
     name: 'the mark of a counted change stays',
-    file: 'services/support/tickets/store/period-counts.ts',
+    file: 'services/support/store/period-counts.ts',
     search: 'current.counted.filter((counted) => counted !== id)',
     replace: 'current.counted.filter((counted) => counted !== period)',
   },

@@ -1,10 +1,10 @@
 import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { AttachedFile } from '../../domain/attached-file.ts'
+import type { CountedResource } from '../../domain/counted-resource.ts'
+import { countStatusEffect } from '../../domain/counted-resource.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
-import type { TicketAttachment } from '../../tickets/domain/ticket-attachment.ts'
-import { countStatusEffect } from '../../tickets/domain/ticket-effects.ts'
-import type { CountedResource } from '../../tickets/domain/transition.ts'
 import { chargebackToProto } from './chargeback-to-proto.ts'
 
 /** One status that a chargeback has had. */
@@ -27,7 +27,7 @@ export interface Chargeback extends CountedResource {
   readonly deadline_at?: Date
   readonly history: readonly ChargebackHistoryEntry[]
   /** The files that the operator has added; absent without any. */
-  readonly evidence?: readonly TicketAttachment[]
+  readonly evidence?: readonly AttachedFile[]
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -102,11 +102,7 @@ function withCount(chargeback: Chargeback, from: ChargebackStatus | ''): Chargeb
 export const EVIDENCE_MAX = 20
 
 /** The chargeback with one more file; `undefined` when it has the file already, or has no room for it. Pure. */
-export function addEvidence(
-  chargeback: Chargeback,
-  file: TicketAttachment,
-  at: Date,
-): Chargeback | undefined {
+export function addEvidence(chargeback: Chargeback, file: AttachedFile, at: Date): Chargeback | undefined {
   const { evidence = [] } = chargeback
   if (hasEvidence(chargeback, file.attachment_id) || evidence.length >= EVIDENCE_MAX) return undefined
   return { ...chargeback, evidence: [...evidence, file], updated_at: at }

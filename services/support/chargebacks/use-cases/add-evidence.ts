@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import { type AttachmentClaims, withClaimed } from '../../tickets/use-cases/claim-attachments.ts'
+import { type AttachmentClaims, withClaimed } from '../../use-cases/claim-attachments.ts'
 import { addEvidence, type Chargeback, hasEvidence } from '../domain/chargeback.ts'
 import { findChargebackById, keyOfChargeback } from '../store/chargebacks.ts'
 import type { ChargebacksDeps } from './record-chargeback.ts'

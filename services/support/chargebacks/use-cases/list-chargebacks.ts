@@ -2,8 +2,8 @@ import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/charge
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import type { PeriodCounts } from '../../tickets/domain/count-periods.ts'
-import type { CursorPage, CursorRequest } from '../../tickets/use-cases/list-tickets.ts'
+import type { PeriodCounts } from '../../domain/count-periods.ts'
+import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {
   listForOperator,
   listResources,

@@ -1,8 +1,8 @@
 import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import type { CountedResource } from '../../domain/counted-resource.ts'
+import { countStatusEffect } from '../../domain/counted-resource.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
-import { countStatusEffect } from '../../tickets/domain/ticket-effects.ts'
-import type { CountedResource } from '../../tickets/domain/transition.ts'
 import { refundToProto } from './refund-to-proto.ts'
 
 /**

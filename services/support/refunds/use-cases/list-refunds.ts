@@ -1,7 +1,7 @@
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
-import type { CursorPage, CursorRequest } from '../../tickets/use-cases/list-tickets.ts'
+import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {
   listForOperator,
   listResources,

@@ -1,5 +1,5 @@
+import type { AttachedFile } from '../../domain/attached-file.ts'
 import type { Owner } from '../../domain/support-resource.ts'
-import type { TicketAttachment } from './ticket-attachment.ts'
 
 /** The side that wrote a comment. Nothing stored says which person it was. */
 export type CommentAuthor = 'merchant' | 'support'
@@ -11,7 +11,7 @@ export interface Comment extends Owner {
   readonly comment_id: string
   readonly author: CommentAuthor
   readonly body: string
-  readonly attachments: readonly TicketAttachment[]
+  readonly attachments: readonly AttachedFile[]
   readonly created_at: Date
   readonly updated_at: Date
   /** The creation, in a comment that the merchant sees. An internal note has none. */
@@ -25,7 +25,7 @@ type WithoutLists = Omit<Comment, 'edits' | 'attachments'>
 /** A comment as an effect carries it: the type of the values that a store accepts has no read-only lists. */
 export type CarriedComment = { [Field in keyof WithoutLists]: WithoutLists[Field] } & {
   edits: string[]
-  attachments: TicketAttachment[]
+  attachments: AttachedFile[]
 }
 
 /** Whether a value is a stored comment: the check of an effect that carries one. */

@@ -1,8 +1,8 @@
 import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
+import type { AttachedFile } from '../../domain/attached-file.ts'
 import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline } from './sla-deadline.ts'
 import { type Ticket, withListing } from './ticket.ts'
-import type { TicketAttachment } from './ticket-attachment.ts'
 import { announce } from './ticket-event.ts'
 import { transition } from './transition.ts'
 
@@ -19,7 +19,7 @@ export interface NewTicketFields extends Owner {
 export interface NewTicketContext {
   readonly ticket_id: string
   readonly payment: PaymentReference | undefined
-  readonly attachments: readonly TicketAttachment[]
+  readonly attachments: readonly AttachedFile[]
 }
 
 /** Makes a new ticket, which is open. */

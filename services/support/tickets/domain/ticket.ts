@@ -1,7 +1,7 @@
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { AttachedFile } from '../../domain/attached-file.ts'
 import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
-import type { TicketAttachment } from './ticket-attachment.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
 export interface Ticket extends EffectDocument, Owner {
@@ -19,7 +19,7 @@ export interface Ticket extends EffectDocument, Owner {
   readonly title: string
   readonly description: string
   readonly payment?: PaymentReference
-  readonly attachments: readonly TicketAttachment[]
+  readonly attachments: readonly AttachedFile[]
   readonly sla_deadline: Date
   readonly created_at: Date
   /** When its status, priority or description last changed. */

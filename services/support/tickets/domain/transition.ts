@@ -1,8 +1,6 @@
 import type { TicketStatus } from '#lib/contract/ticket.ts'
-import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
-import type { Owner } from '../../domain/support-resource.ts'
+import { countStatusEffect } from '../../domain/counted-resource.ts'
 import type { Ticket } from './ticket.ts'
-import { countStatusEffect } from './ticket-effects.ts'
 
 /**
  * Returns the ticket in another status, with the effect that counts the change (S11). `from` is the status that it had as
@@ -21,17 +19,4 @@ export function transition(ticket: Ticket, from: TicketStatus | '', to: TicketSt
     uncounted_since: ticket.uncounted_since ?? at,
     effects: [...ticket.effects, count],
   }
-}
-
-/** A ticket, a refund or a chargeback, as the counts of the summaries know it (S11). */
-export interface CountedResource extends EffectDocument, Owner {
-  /** Since when a change of status waits to be counted. */
-  readonly uncounted_since?: Date
-}
-
-/** The resource without the mark that a change waits to be counted, unless one does. */
-export function withoutCounted<D extends CountedResource>(resource: D): D {
-  if (resource.effects.some((effect: Effect) => countStatusEffect.matches(effect))) return resource
-  const { uncounted_since: _, ...rest } = resource
-  return rest as D
 }

@@ -2,16 +2,16 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
+import { withClaimed } from '../../use-cases/claim-attachments.ts'
+import { runMutation } from '../../use-cases/mutation.ts'
 import { editComment } from '../domain/add-comment.ts'
 import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfComment } from '../store/comments.ts'
 import { acceptComment, storePending } from './add-comment.ts'
-import { withClaimed } from './claim-attachments.ts'
 import type { TicketDeps } from './deps.ts'
 import type { TicketMutation } from './edit-ticket.ts'
 import { findTicket } from './find-ticket.ts'
-import { runMutation } from './mutation.ts'
 
 /** A merchant's new comment. */
 export interface CommentRequest extends TicketMutation {

@@ -4,13 +4,13 @@ import type { Policy } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
+import { withClaimed } from '../../use-cases/claim-attachments.ts'
+import { runMutation } from '../../use-cases/mutation.ts'
 import { type NewTicketFields, newTicket, replaceDeleted } from '../domain/new-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
-import { withClaimed } from './claim-attachments.ts'
 import type { TicketDeps } from './deps.ts'
 import { findTicket } from './find-ticket.ts'
-import { runMutation } from './mutation.ts'
 
 /** A request for a ticket. The gateway has validated its form. */
 export interface CreateTicketRequest extends NewTicketFields {

@@ -4,10 +4,10 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
+import type { PeriodCounts } from '../../domain/count-periods.ts'
+import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
 import type { Comment } from '../domain/comment.ts'
-import type { PeriodCounts } from '../domain/count-periods.ts'
 import type { Ticket } from '../domain/ticket.ts'
-import type { AttachmentClaims } from './claim-attachments.ts'
 
 /** What the use cases of tickets need. */
 export interface TicketDeps {

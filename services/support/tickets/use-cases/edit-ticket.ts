@@ -1,10 +1,10 @@
 import type { Stored } from '#lib/platform/store/store.ts'
+import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import { editDescription, reopenTicket } from '../domain/change-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import type { TicketQuery } from '../store/tickets.ts'
 import type { TicketDeps } from './deps.ts'
 import { findTicket } from './find-ticket.ts'
-import { type Mutation, runMutation } from './mutation.ts'
 import { updateTicket } from './update-ticket.ts'
 
 /** A merchant's mutation of one of its tickets. */

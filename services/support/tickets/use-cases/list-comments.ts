@@ -2,12 +2,12 @@ import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
+import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import type { Comment } from '../domain/comment.ts'
 import type { TicketQuery } from '../store/tickets.ts'
 import { storePending } from './add-comment.ts'
 import type { TicketDeps } from './deps.ts'
 import { findTicket, getTicket } from './find-ticket.ts'
-import type { CursorPage, CursorRequest } from './list-tickets.ts'
 
 /**
  * The merchant's `ticket.comments.list`: oldest first, without internal notes (S6). Throws 10001, and 9000 for a limit

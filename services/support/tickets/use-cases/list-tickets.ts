@@ -2,6 +2,7 @@ import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
+import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import { paymentReference, type Ticket } from '../domain/ticket.ts'
 import {
   matchesFilter,
@@ -12,19 +13,6 @@ import {
   type TicketPosition,
 } from '../domain/ticket-filter.ts'
 import type { TicketDeps } from './deps.ts'
-
-/** A page of a merchant's list. Every page but the last has as many items as the limit. */
-export interface CursorPage<T> {
-  readonly items: readonly T[]
-  /** Empty on the last page. */
-  readonly next_cursor: string
-}
-
-/** The page that a merchant requested: up to `limit` items, 25 for 0, after the cursor. */
-export interface CursorRequest {
-  readonly limit: number
-  readonly cursor: string
-}
 
 const POSITION = { listed_at: 'instant', ticket_id: 'text' } as const
 

@@ -1,8 +1,8 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'
-import { forgetCountEffect } from '../domain/ticket-effects.ts'
-import type { CountedResource } from '../domain/transition.ts'
+import type { CountedResource } from '../domain/counted-resource.ts'
+import { forgetCountEffect } from '../domain/counted-resource.ts'
 import { forgetChange } from '../store/period-counts.ts'
 import { STORE_EFFECT_LIMITS } from './store-effect-limits.ts'
 

@@ -2,8 +2,12 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'
-import { countStatusEffect, forgetCountEffect } from '../domain/ticket-effects.ts'
-import { type CountedResource, withoutCounted } from '../domain/transition.ts'
+import {
+  type CountedResource,
+  countStatusEffect,
+  forgetCountEffect,
+  withoutCounted,
+} from '../domain/counted-resource.ts'
 import { countChange } from '../store/period-counts.ts'
 import { STORE_EFFECT_LIMITS } from './store-effect-limits.ts'
 

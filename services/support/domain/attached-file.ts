@@ -1,5 +1,5 @@
-/** A file of a ticket or comment. Its facts never change, so the ticket or comment stores them. */
-export type TicketAttachment = {
+/** A file of a ticket, a comment or a chargeback. Its facts never change, so the resource stores them. */
+export type AttachedFile = {
   readonly attachment_id: string
   readonly name: string
   readonly mime_type: string

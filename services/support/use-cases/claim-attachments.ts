@@ -5,8 +5,8 @@ import type { AttachmentService } from '#gen/multihub/attachments/v1/attachment_
 import { ATTACHMENT_PURPOSES, type AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Owner } from '../../domain/support-resource.ts'
-import type { TicketAttachment } from '../domain/ticket-attachment.ts'
+import type { AttachedFile } from '../domain/attached-file.ts'
+import type { Owner } from '../domain/support-resource.ts'
 
 /** What claims need of the service that keeps files. */
 export type AttachmentClaims = Pick<
@@ -29,7 +29,7 @@ export interface FileClaim extends Owner {
 export async function withClaimed<T>(
   attachments: AttachmentClaims,
   { merchant_id, environment, purpose, attachment_ids, user }: FileClaim,
-  work: (claimed: readonly TicketAttachment[]) => Promise<T>,
+  work: (claimed: readonly AttachedFile[]) => Promise<T>,
 ): Promise<T> {
   if (attachment_ids.length === 0) return work([])
   const claim = {
@@ -50,7 +50,7 @@ export async function withClaimed<T>(
   }
 }
 
-function attachmentFromProto(attachment: Attachment): TicketAttachment {
+function attachmentFromProto(attachment: Attachment): AttachedFile {
   const { attachmentId: attachment_id, name, mimeType: mime_type, sizeBytes, createTime } = attachment
   if (!createTime) throw new TypeError('a claimed attachment has no time')
   return {
