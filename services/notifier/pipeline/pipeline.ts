@@ -91,6 +91,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 }
 
+/** Logs that notifiers come and go. A notifier that is alone has nobody to share with, so that is no news. */
+function createChangeReport(): (live_count: number) => void {
+  let was_shared = false
+  return (count) => {
+    const is_shared = count > 1
+    if (was_shared || is_shared)
+      log.info({ count }, 'the live notifiers changed, and destinations move between them')
+    was_shared = is_shared
+  }
+}
+
 /** Makes the parts of a pipeline and connects them. */
 function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: PipelineOptions) {
   const { deliveries, destinations, members } = store
@@ -106,8 +117,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: Pipeli
     self_address,
     isFit: clock_guard.isTrusted,
     announce: () => ({}),
-    onChange: (count) =>
-      log.info({ count }, 'the live notifiers changed, and destinations move between them'),
+    onChange: createChangeReport(),
     heartbeat_ms: HEARTBEAT_MS,
   })
   const nextWake = findNextWake.bind(undefined, deliveries, storeNow)
