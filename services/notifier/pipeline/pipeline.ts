@@ -91,7 +91,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 }
 
-/** Logs that notifiers come and go. A notifier that is alone has nobody to share with, so that is no news. */
+/** Logs that notifiers come and go, unless there is only this one: then no destination moves. */
 function createChangeReport(): (live_count: number) => void {
   let was_shared = false
   return (count) => {
