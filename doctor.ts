@@ -1,7 +1,6 @@
 import { constants } from 'node:fs'
 import { access, readFile, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { openBus } from '#lib/platform/bus/open.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
 import { reach } from '#lib/platform/process/reach.ts'
@@ -11,7 +10,7 @@ import { addressesOf } from '#lib/platform/rpc/settings.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
-import { databaseOf, loadRoles, parseRoleNames } from './roles.ts'
+import { databaseOf, loadRoles, openProcessBus, parseRoleNames } from './roles.ts'
 
 /** One thing to look at: what it says when it is right. Throws a sentence with what to do. */
 interface Check {
@@ -160,17 +159,10 @@ function otherChecks(config: ProcessConfig): readonly Check[] {
 }
 
 function busCheck(config: ProcessConfig): Check {
-  const { nats_url, system_name: prefix } = config
   return {
     subject: 'NATS',
     async run() {
-      const security = {
-        authority: config.nats_tls_authority,
-        certificate: config.nats_tls_certificate,
-        key: config.nats_tls_key,
-        credentials: config.nats_credentials,
-      }
-      const bus = await openBus({ nats_url, name: 'doctor', prefix, security })
+      const bus = await openProcessBus(config, 'doctor', { limit_ms: 0 })
       await bus.close()
       return 'connected'
     },

@@ -92,7 +92,7 @@ export async function startRoles(
   const health = await serveHealth(readiness, { host, port: config.health_port, draining })
   lifecycle.onStop('health', () => health.close())
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
-  const bus = await openProcessBus(config, names, start_wait)
+  const bus = await openProcessBus(config, names.join('+'), start_wait)
   lifecycle.onStop('bus', () => bus.close())
   const clock_guard = createClockGuard()
   lifecycle.onStop('clock guard', () => clock_guard.stop())
@@ -151,14 +151,11 @@ const noClients: ClientOf = () => {
   throw new TypeError('the sandbox calls no other role')
 }
 
-function openProcessBus(
-  config: ProcessConfig,
-  names: readonly RoleName[],
-  start_wait: StartWait,
-): Promise<Bus> {
+/** Opens the bus that the settings of a process choose. `name` is that of its connection in the monitoring of NATS. */
+export function openProcessBus(config: ProcessConfig, name: string, start_wait: StartWait): Promise<Bus> {
   return openBus({
     nats_url: config.nats_url,
-    name: names.join('+'),
+    name,
     prefix: config.system_name,
     security: {
       authority: config.nats_tls_authority,
