@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { findProgram, SERVERS_FOLDER } from '../test/support/programs.ts'
+import { findInstalledProgram } from '../test/support/needs.ts'
 
 /** One rule of the file of alerts. */
 interface Alert {
@@ -17,11 +17,7 @@ const RUNBOOKS = 'docs/operators/runbooks'
 const alerts: readonly Alert[] = parse(readFileSync(join(FOLDER, 'alerts.yaml'), 'utf8')).groups[0].rules
 const dashboard = readFileSync(join(FOLDER, 'dashboard.json'), 'utf8')
 
-const promtool = findProgram('promtool', [join(SERVERS_FOLDER, 'bin')])
-if (promtool === undefined && process.env['MULTIHUB_REQUIRE_SERVERS'] === '1')
-  throw new Error('promtool is missing: scripts/servers/install gets it')
-if (promtool === undefined)
-  process.stderr.write('skipped: the alerts need promtool, which scripts/servers/install gets\n')
+const promtool = findInstalledProgram('promtool')
 
 test('every metric of an alert or of the dashboard is one of the code', () => {
   const in_code = new Set(metricsIn(['lib', 'services', 'gateway'].map(readSources).join('\n')))

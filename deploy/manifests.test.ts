@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
 import { ROLES } from '#lib/platform/process/role.ts'
-import { findProgram, SERVERS_FOLDER } from '../test/support/programs.ts'
+import { findInstalledProgram } from '../test/support/needs.ts'
 import { readContainerSettings } from './settings.fixture.ts'
 
 /** The parts of a Kubernetes object that the tests read. */
@@ -55,11 +55,7 @@ const SERVERS = {
   NATS_URL: 'nats://bus.example:4222',
 }
 const NAME = 'app.kubernetes.io/name'
-const kustomize = findProgram('kustomize', [join(SERVERS_FOLDER, 'bin')])
-if (kustomize === undefined && process.env['MULTIHUB_REQUIRE_SERVERS'] === '1')
-  throw new Error('kustomize is missing: scripts/servers/install builds it')
-if (kustomize === undefined)
-  process.stderr.write('skipped: the manifests need kustomize, which scripts/servers/install builds\n')
+const kustomize = findInstalledProgram('kustomize')
 const describeManifests = kustomize === undefined ? describe.skip : describe
 
 describeManifests('the manifests', () => {
