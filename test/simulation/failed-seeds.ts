@@ -12,4 +12,5 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
   { seed: 21, found: 'a requested callback announced money before the ledger had it (2026-11-22)' },
   { seed: 108, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
   { seed: 114, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
+  { seed: 353152053, found: 'a callback stored after a pause beyond the lease stayed pending (2026-11-22)' },
 ]

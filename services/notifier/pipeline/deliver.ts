@@ -1,7 +1,7 @@
 import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import type { Attempts } from './attempts.ts'
+import type { Attempts, Reservation } from './attempts.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -10,7 +10,7 @@ import type { Takeover } from './takeover.ts'
 /** What storing a delivery needs. */
 export interface DeliverDeps {
   readonly deliveries: Deliveries
-  readonly ownership: Pick<Ownership, 'get'>
+  readonly ownership: Pick<Ownership, 'isHeld'>
   readonly takeover: Pick<Takeover, 'own' | 'wakeOwner'>
   readonly attempts: Pick<Attempts, 'reserve'>
   readonly scheduler: Pick<Scheduler, 'add'>
@@ -39,21 +39,31 @@ async function deliverOwned(
   const { attempts, ownership, scheduler, takeover, storeNow } = deps
   owned.is_used = true
   owned.storing += 1
-  const reserved = attempts.reserve(owned, delivery)
   try {
-    const { stored, is_new } = await insert(deps, reserved?.delivery ?? delivery)
-    if (reserved !== undefined && is_new) return reserved.run(stored, body)
+    const reserved = attempts.reserve(owned, delivery)
+    const { stored, is_new } = await insertReserved(deps, delivery, reserved)
+    // The next owner sees what was stored under the lease. Without the lease, it may have looked before.
+    const is_seen = ownership.isHeld(owned)
+    if (reserved !== undefined && is_new && is_seen) return reserved.run(stored, body)
     reserved?.cancel()
     if (stored.status !== 'pending') return
-    scheduler.add(owned, stored)
-    // The lease was lost meanwhile, and its next holder may not have seen the delivery.
-    if (ownership.get(owned.destination_key) !== owned)
-      await takeover.wakeOwner(owned.destination_key, storeNow())
+    if (is_seen) scheduler.add(owned, stored)
+    else await takeover.wakeOwner(owned.destination_key, storeNow())
+  } finally {
+    owned.storing -= 1
+  }
+}
+
+async function insertReserved(
+  deps: DeliverDeps,
+  delivery: Delivery,
+  reserved: Reservation | undefined,
+): Promise<InsertOrGetResult<Delivery>> {
+  try {
+    return await insert(deps, reserved?.delivery ?? delivery)
   } catch (error) {
     reserved?.cancel()
     throw error
-  } finally {
-    owned.storing -= 1
   }
 }
 

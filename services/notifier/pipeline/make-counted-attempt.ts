@@ -17,7 +17,7 @@ import type { Ownership } from './ownership.ts'
 /** What a counted attempt needs. */
 export interface CountedAttemptDeps {
   readonly deliveries: Deliveries
-  readonly ownership: Pick<Ownership, 'isHeld' | 'save' | 'ensureAwake'>
+  readonly ownership: Pick<Ownership, 'isHeld' | 'save'>
   readonly makeAttempt: MakeAttempt
   /** The present time by the clock of the store. */
   storeNow(): Date
@@ -42,10 +42,7 @@ export async function makeCountedAttempt(
   { is_probe, body }: { readonly is_probe: boolean; readonly body?: Uint8Array },
 ): Promise<Stored<Delivery> | undefined> {
   const { ownership, makeAttempt, storeNow } = deps
-  if (!ownership.isHeld(owned)) {
-    await ownership.ensureAwake(begun.destination_key, storeNow())
-    return undefined
-  }
+  if (!ownership.isHeld(owned)) return undefined
   const began_ms = clock.monotonic_ms()
   const outcome = await makeAttempt(begun, body)
   countAttempt(outcome.kind === 'ended' ? (outcome.result.failure ?? 'delivered') : outcome.kind)

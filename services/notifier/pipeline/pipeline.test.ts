@@ -211,6 +211,26 @@ describe('a crash', () => {
     await advance(8_000)
     expect(await statusOf(delivery)).toBe('delivered')
   })
+
+  test('of nothing: what a process stores before it learns that its lease has ended is delivered all the same', async () => {
+    const one = await fixture.startProcess('one')
+    await one.pipeline.deliver(newDelivery(0), BODY)
+    await advance(100)
+    // It is paused while the next owner finds nothing to do and gives the destination back.
+    const pause = Promise.withResolvers<void>()
+    one.onCommand = ({ collection }) => (collection === 'deliveries' ? undefined : pause.promise)
+    await fixture.startProcess('two')
+    await advance(20_000)
+    expect((await fixture.destination('endpoint:one'))?.wake_at).toBeUndefined()
+    const delivery = newDelivery(1)
+    const received = one.pipeline.deliver(delivery, BODY)
+    await advance(5)
+    pause.resolve()
+    await received
+    one.kill()
+    await advance(8_000)
+    expect(await statusOf(delivery)).toBe('delivered')
+  })
 })
 
 describe('an outage of the store', () => {
