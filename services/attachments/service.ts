@@ -11,6 +11,7 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
 import { bindDeleteBytes } from './effects/delete-bytes.ts'
 import { bindExpireSession } from './effects/expire-session.ts'
+import { bindExpireUnused } from './effects/expire-unused.ts'
 import { bindInspectContent } from './effects/inspect-content.ts'
 import { bindScanContent } from './effects/scan-content.ts'
 import { createAttachmentRpc } from './rpc/attachment-service.ts'
@@ -47,6 +48,7 @@ export const role: Role = {
       keyOf: keyOfAttachment,
       effects: [
         bindExpireSession(upload_quotas),
+        bindExpireUnused(),
         bindDeleteBytes(files),
         bindInspectContent(files, scanner),
         bindScanContent(files, scanner),

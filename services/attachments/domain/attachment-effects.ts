@@ -10,6 +10,14 @@ export const expireSessionEffect = defineEffect({
   id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:expire`,
 })
 
+/** Ends a ready file that nothing has used in time. */
+export const expireUnusedEffect = defineEffect({
+  kind: 'expire_unused',
+  lane: 'independent',
+  data: {},
+  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:unused`,
+})
+
 /** Deletes bytes that no attachment refers to any more. */
 export const deleteBytesEffect = defineEffect({
   kind: 'delete_bytes',

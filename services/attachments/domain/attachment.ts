@@ -52,6 +52,8 @@ export interface Attachment extends EffectDocument {
   readonly writer?: Writer
   readonly upload?: Upload
   readonly claim?: Claim
+  /** Set when the file became ready: without a claim it expires then (F2). */
+  readonly unused_until?: Date
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -62,14 +64,22 @@ export type AttachmentIdentity = Pick<Attachment, 'merchant_id' | 'environment' 
 /** How long an upload session lives (F2). */
 export const SESSION_MS = 15 * 60 * 1_000
 
+/** How long a ready file waits for the ticket or comment that uses it (F2). */
+export const UNUSED_MS = 24 * 3_600 * 1_000
+
 /** Whether the session is open: the upload may still be sent or finalized at this time. */
 export function isSessionOpen({ status, session_expires_at }: Attachment, at: Date): boolean {
   return (status === 'awaiting_upload' || status === 'uploaded') && at < session_expires_at
 }
 
-/** The status at a time. A session is expired from the second on at which it ends, also before the sweeper has seen it. */
+/**
+ * The status at a time. An unfinished file is expired from the end of its session on, and a ready one from the end of the
+ * time in which nothing has used it; also before the sweeper has seen that.
+ */
 export function statusAt(attachment: Attachment, at: Date): AttachmentStatus {
-  const { status } = attachment
-  const is_unfinished = status === 'awaiting_upload' || status === 'uploaded'
-  return is_unfinished && !isSessionOpen(attachment, at) ? 'expired' : status
+  const { status, claim, unused_until } = attachment
+  if (status === 'awaiting_upload' || status === 'uploaded')
+    return isSessionOpen(attachment, at) ? status : 'expired'
+  const is_unused = claim === undefined && unused_until !== undefined && at >= unused_until
+  return status === 'ready' && is_unused ? 'expired' : status
 }

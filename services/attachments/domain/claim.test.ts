@@ -19,18 +19,18 @@ const call = (owner: string, execution: string) => ({ owner, execution, purpose:
 // F7
 test('the refusal of one call does not take back what another call for the same owner has claimed', () => {
   const both = withClaim(withClaim(ready, call('ticket:1', 'a')), call('ticket:1', 'b'))
-  const after_a = withoutExecution(both, 'a')
+  const after_a = withoutExecution(both, 'a', AT)
   expect(after_a?.claim).toEqual({ owner: 'ticket:1', executions: ['b'] })
-  expect(after_a && withoutExecution(after_a, 'a')).toBeUndefined()
-  expect(after_a && withoutExecution(after_a, 'b')?.claim).toBeUndefined()
+  expect(after_a && withoutExecution(after_a, 'a', AT)).toBeUndefined()
+  expect(after_a && withoutExecution(after_a, 'b', AT)?.claim).toBeUndefined()
 })
 
 test('a claim is refused to every other owner, and given up by its own only', () => {
   const claimed = withClaim(ready, call('ticket:1', 'a'))
   expect(claimRefusal(claimed, call('ticket:1', 'b'), 'path', AT)).toBeUndefined()
   expect(claimRefusal(claimed, call('ticket:2', 'b'), 'path', AT)).toMatchObject({ code: 9000 })
-  expect(withoutOwner(claimed, 'ticket:2')).toBeUndefined()
-  expect(withoutOwner(claimed, 'ticket:1')?.claim).toBeUndefined()
+  expect(withoutOwner(claimed, 'ticket:2', AT)).toBeUndefined()
+  expect(withoutOwner(claimed, 'ticket:1', AT)?.claim).toBeUndefined()
 })
 
 test('the calls of a claim are bounded', () => {

@@ -2,6 +2,7 @@ import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Attachment, statusAt } from './attachment.ts'
+import { expireUnusedEffect } from './attachment-effects.ts'
 
 /** One call that claims attachments. */
 export interface ClaimExecution {
@@ -40,15 +41,30 @@ export function withClaim(attachment: Attachment, { owner, execution }: ClaimExe
 }
 
 /** The attachment after a call was refused; `undefined` when the call had no part in the claim. */
-export function withoutExecution(attachment: Attachment, execution: string): Attachment | undefined {
-  const { claim, ...rest } = attachment
+export function withoutExecution(
+  attachment: Attachment,
+  execution: string,
+  at: Date,
+): Attachment | undefined {
+  const { claim } = attachment
   if (!claim?.executions.includes(execution)) return undefined
   const executions = claim.executions.filter((one) => one !== execution)
-  return executions.length === 0 ? rest : { ...attachment, claim: { ...claim, executions } }
+  return executions.length === 0
+    ? withoutClaim(attachment, at)
+    : { ...attachment, claim: { ...claim, executions } }
 }
 
 /** The attachment without its owner; `undefined` when it has another one or none. */
-export function withoutOwner(attachment: Attachment, owner: string): Attachment | undefined {
-  const { claim, ...rest } = attachment
-  return claim?.owner === owner ? rest : undefined
+export function withoutOwner(attachment: Attachment, owner: string, at: Date): Attachment | undefined {
+  return attachment.claim?.owner === owner ? withoutClaim(attachment, at) : undefined
+}
+
+/** The attachment without its claim. The look for an unused file is due again: the one that found the claim has ended. */
+function withoutClaim({ claim: _, ...attachment }: Attachment, at: Date): Attachment {
+  const { effects, unused_until } = attachment
+  if (unused_until === undefined || effects.some(expireUnusedEffect.matches)) return attachment
+  return {
+    ...attachment,
+    effects: [...effects, expireUnusedEffect.newEffect(attachment, {}, { at, due_at: unused_until })],
+  }
 }

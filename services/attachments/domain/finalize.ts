@@ -1,9 +1,10 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
-import { type Attachment, statusAt } from './attachment.ts'
+import { type Attachment, statusAt, UNUSED_MS } from './attachment.ts'
 import {
   deleteBytes,
   deleteLateBytes,
   expireSessionEffect,
+  expireUnusedEffect,
   inspectContentEffect,
   scanContentEffect,
 } from './attachment-effects.ts'
@@ -51,7 +52,12 @@ export function applyScan(attachment: Attachment, result: ScanResult, at: Date):
   if (attachment.status !== 'scanning') return attachment
   if (result === 'infected') return reject(attachment, 'malware', at)
   const skipped = result === 'skipped' ? { scan_skipped: true as const } : {}
-  return { ...attachment, ...skipped, status: 'ready', updated_at: at }
+  const unused_until = new Date(at.getTime() + UNUSED_MS)
+  const effects = [
+    ...attachment.effects,
+    expireUnusedEffect.newEffect(attachment, {}, { at, due_at: unused_until }),
+  ]
+  return { ...attachment, ...skipped, status: 'ready', unused_until, updated_at: at, effects }
 }
 
 function reject(attachment: Attachment, reason: RejectionReason, at: Date): Attachment {

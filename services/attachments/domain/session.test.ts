@@ -1,14 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Attachment, Upload, Writer } from './attachment.ts'
 import { SESSION_MS, statusAt } from './attachment.ts'
-import {
-  abandonUpload,
-  beginUpload,
-  completeUpload,
-  expireSession,
-  openSession,
-  renewUpload,
-} from './session.ts'
+import { abandonUpload, beginUpload, completeUpload, expire, openSession, renewUpload } from './session.ts'
 
 const START = new Date('2026-11-22T10:00:00.000Z')
 const later = (time_ms: number): Date => new Date(START.getTime() + time_ms)
@@ -75,9 +68,9 @@ describe('an upload', () => {
     expect(() => completeUpload(late, uploadOf('late'), end)).toThrow(
       expect.objectContaining({ code: 13002 }),
     )
-    const expired = expireSession(late, end)
+    const expired = expire(late, end)
     expect(expired).toMatchObject({ status: 'expired' })
     expect(deletions(expired)).toEqual([['late', later(SESSION_MS + 70_000)]])
-    expect(expireSession(expired, later(SESSION_MS + 1))).toBe(expired)
+    expect(expire(expired, later(SESSION_MS + 1))).toBe(expired)
   })
 })

@@ -95,8 +95,8 @@ export function abandonUpload(attachment: Attachment, blob_id: string): Attachme
   return writer?.blob_id === blob_id ? rest : undefined
 }
 
-/** The attachment after its session has ended without a finalize; the same when it was finalized. */
-export function expireSession(attachment: Attachment, at: Date): Attachment {
+/** The attachment after its session has ended, or nothing has used it in time; the same when neither is so. */
+export function expire(attachment: Attachment, at: Date): Attachment {
   const { writer, upload, ...rest } = attachment
   if (statusAt(attachment, at) !== 'expired' || attachment.status === 'expired') return attachment
   const effects = [

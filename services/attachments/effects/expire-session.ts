@@ -3,7 +3,7 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { expireSessionEffect } from '../domain/attachment-effects.ts'
-import { expireSession } from '../domain/session.ts'
+import { expire } from '../domain/session.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
 import { releaseSession } from '../use-cases/upload-sessions.ts'
 
@@ -18,7 +18,7 @@ export function bindExpireSession(upload_quotas: Collection<UploadQuota>): Bound
     tries_max: TRIES_MAX,
     async run(_effect, attachment) {
       await releaseSession(upload_quotas, attachment)
-      return (current) => expireSession(current, now())
+      return (current) => expire(current, now())
     },
   })
 }

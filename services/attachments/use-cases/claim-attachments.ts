@@ -57,7 +57,7 @@ export async function claimAttachments(
     }
   } catch (error) {
     for (const key of keys)
-      await deps.runner.update(key, (current) => withoutExecution(current, execution.execution))
+      await deps.runner.update(key, (current) => withoutExecution(current, execution.execution, now()))
     throw error
   }
   return claimed
@@ -70,7 +70,7 @@ export async function releaseAttachments(
 ): Promise<void> {
   for (const attachment_id of attachment_ids)
     await runner.update(keyOfAttachment({ merchant_id, environment, attachment_id }), (current) =>
-      withoutOwner(current, owner),
+      withoutOwner(current, owner, now()),
     )
 }
 

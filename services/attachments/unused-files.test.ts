@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { AttachmentPurpose, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type AttachmentsFixture, MERCHANT, startAttachments } from './attachments.fixture.ts'
+import { openAttachmentsStore } from './store/attachments-store.ts'
+
+let fixture: AttachmentsFixture
+let clock: ReturnType<typeof createAdjustableClock>
+let restoreClock: () => void
+beforeAll(async () => {
+  fixture = await startAttachments()
+})
+beforeEach(() => {
+  clock = createAdjustableClock()
+  restoreClock = useClock(clock)
+  clock.stopWall()
+})
+afterEach(() => restoreClock())
+afterAll(async () => fixture[Symbol.asyncDispose]())
+
+const DAY_MS = 86_400_000
+const identify = (id: string) => ({ merchantId: MERCHANT, environment: Environment.TEST, attachmentId: id })
+const claim = (id: string, owner: string) =>
+  fixture.support.claimAttachments({
+    ...identify(id),
+    purpose: AttachmentPurpose.TICKET,
+    attachmentIds: [id],
+    owner,
+  })
+const statusOf = async (id: string) => (await fixture.gateway.getAttachment(identify(id))).attachment?.status
+
+/** Waits until the service has nothing more to do for a file, and returns what is stored of it. */
+async function settled(id: string) {
+  const { attachments, files } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
+  const key = { merchant_id: MERCHANT, environment: 'test', attachment_id: id } as const
+  const stored = await eventually(
+    () => attachments.get(key),
+    (attachment) => attachment?.status === 'expired' && attachment.effects.length === 0,
+  )
+  return { stored, files }
+}
+
+// F2
+describe('a ready file', () => {
+  test('that nothing uses expires after 24 hours to the millisecond, and its bytes are deleted', async () => {
+    const id = await fixture.ready()
+    const { attachments, files } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
+    const key = { merchant_id: MERCHANT, environment: 'test', attachment_id: id }
+    const blob_id = (await attachments.get(key))?.upload?.blob_id ?? ''
+    expect(await files.get(blob_id)).toBeDefined()
+    clock.stepWall(DAY_MS - 1)
+    expect(await statusOf(id)).toBe(AttachmentStatus.READY)
+    clock.stepWall(1)
+    expect(await statusOf(id)).toBe(AttachmentStatus.EXPIRED)
+    await expect(claim(id, `ticket:${randomUUID()}`)).rejects.toMatchObject({ code: 13002 })
+    clock.stepWall(1_000)
+    const { stored } = await settled(id)
+    expect(stored).not.toHaveProperty('upload')
+    expect(await files.get(blob_id)).toBeUndefined()
+  })
+
+  test('that a ticket uses stays', async () => {
+    const [used, unused] = [await fixture.ready(), await fixture.ready()]
+    clock.stepWall(DAY_MS - 1)
+    await claim(used, 'ticket:1')
+    clock.stepWall(DAY_MS)
+    await settled(unused)
+    expect(await statusOf(used)).toBe(AttachmentStatus.READY)
+  })
+
+  test('whose ticket was refused later than that expires then', async () => {
+    const id = await fixture.ready()
+    const witness = await fixture.ready()
+    await claim(id, 'ticket:2')
+    clock.stepWall(2 * DAY_MS)
+    // The effect that looked after a day found the claim.
+    await settled(witness)
+    await fixture.support.releaseAttachments({ ...identify(id), attachmentIds: [id], owner: 'ticket:2' })
+    expect(await statusOf(id)).toBe(AttachmentStatus.EXPIRED)
+    // The release may have leased the effect at a moment when its process did not trust the clock that has just jumped.
+    clock.stepWall(60_000)
+    await settled(id)
+  })
+})
