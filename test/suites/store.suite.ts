@@ -6,6 +6,7 @@ import { documentsSuite } from './store-documents.suite.ts'
 import { expirySuite } from './store-expiry.suite.ts'
 import { findSuite } from './store-find.suite.ts'
 import { modelSuite } from './store-model.suite.ts'
+import { orderSuite } from './store-order.suite.ts'
 import { sharingSuite } from './store-sharing.suite.ts'
 
 /** A test database. Several handles can be open on it and see the writes of each other. */
@@ -81,6 +82,7 @@ export function storeSuite(title: string, start: () => Promise<TestDatabase>): v
     blobsSuite(subject)
     sharingSuite(subject)
     modelSuite(subject)
+    orderSuite(subject)
 
     test('reads the clock of the store', async () => {
       // The servers of the tests and the tests run on one machine.

@@ -37,10 +37,11 @@ export function withOutages(store: Store, isUnavailable: () => boolean): Store {
       get(target, name) {
         const member: unknown = Reflect.get(target, name)
         if (typeof member !== 'function') return member
-        return async (...parameters: unknown[]) => {
-          if (isUnavailable()) throw new Unavailable('the test made the store unavailable')
-          return member.apply(target, parameters)
-        }
+        // The promise is that of the store, because another write may follow it.
+        return (...parameters: unknown[]) =>
+          isUnavailable()
+            ? Promise.reject(new Unavailable('the test made the store unavailable'))
+            : member.apply(target, parameters)
       },
     })
   return { ...store, collection: async (spec) => guarded(await store.collection(spec)) }

@@ -19,6 +19,15 @@ export class Duplicate extends Error {
   }
 }
 
+/** The write that this one had to follow failed, so this one did not take place. `cause` is that failure. */
+export class PrecedingWriteFailed extends Error {
+  override readonly name = 'PrecedingWriteFailed'
+
+  constructor(cause: unknown) {
+    super('the write that this one follows has failed', { cause })
+  }
+}
+
 /** The document is not at the version that the guarded write expected, or is gone. Load it and decide again. */
 export class Conflict extends Error {
   override readonly name = 'Conflict'

@@ -78,6 +78,16 @@ export interface FindOptions extends GetOptions {
   readonly reverse?: boolean
 }
 
+/** How to insert. */
+export interface InsertOptions {
+  /**
+   * The promise of an earlier write to the same store. The document is inserted only if that write succeeds; otherwise the
+   * insert throws `PrecedingWriteFailed`. The embedded store makes both durable in one commit when the promise is the one
+   * that it returned, so that nothing waits in between.
+   */
+  readonly after?: Promise<unknown>
+}
+
 /**
  * One collection. Every write is durable when its promise resolves, and atomic for its one document. Every call ends
  * within the store's time limit. Errors: `Duplicate`, `Conflict`, `Unavailable`, `Ambiguous` (see `errors.ts`), and
@@ -85,7 +95,7 @@ export interface FindOptions extends GetOptions {
  */
 export interface Collection<D extends object> {
   /** Adds a document, at a random first version. Throws `Duplicate`, which names the index (`key` for the identity). */
-  insert(document: D): Promise<Stored<D>>
+  insert(document: D, options?: InsertOptions): Promise<Stored<D>>
   /** The document with this key, or `undefined`. `key` holds exactly the fields of the collection's key. */
   get(key: Fields, options?: GetOptions): Promise<Stored<D> | undefined>
   /** Documents of a range in the order of the index, and equal ones in the order of the key. */

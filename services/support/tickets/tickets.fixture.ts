@@ -122,7 +122,7 @@ function crashing<D extends object>(collection: Collection<D>, begin: () => () =
   return {
     get: (...call) => read(() => collection.get(...call)),
     find: (...call) => read(() => collection.find(...call)),
-    insert: (document) => write(() => collection.insert(document)),
+    insert: (...call) => write(() => collection.insert(...call)),
     replace: (...call) => write(() => collection.replace(...call)),
     delete: (...call) => write(() => collection.delete(...call)),
   }

@@ -8,6 +8,7 @@ import { type Documents, isExpired } from './documents.ts'
 import type { LmdbEnvironment } from './environment.ts'
 import { findDocuments } from './find.ts'
 import { documentOf } from './record.ts'
+import type { PlannedWrite } from './writer.ts'
 
 /** A collection of the embedded store whose indexes are complete. */
 export function createCollection<D extends object>(
@@ -19,13 +20,18 @@ export function createCollection<D extends object>(
   // The codec returns what was stored, and the caller stored a `D`.
   const typed = (document: Record<string, unknown>): Stored<D> => document as Stored<D>
 
-  async function write(document: D, expected_version: number | undefined): Promise<Stored<D>> {
+  /** The promise is that of the writer, so that another write can follow this one. */
+  function write(
+    document: D,
+    expected_version: number | undefined,
+    after?: Promise<unknown>,
+  ): Promise<Stored<D>> {
     const stored = checkDocument(
       document,
       expected_version === undefined ? firstVersion() : expected_version + 1,
     )
     const prepared = documents.prepare(keyText(layout, stored), stored)
-    return await environment.write(() => {
+    const decide = (): PlannedWrite<Stored<D>> => {
       const before = documents.header(prepared.key)
       const live = before !== undefined && !isExpired(before)
       if (expected_version === undefined) {
@@ -34,12 +40,19 @@ export function createCollection<D extends object>(
         throw new Conflict(`${layout.name}: not at version ${expected_version}`)
       }
       return { result: stored, apply: documents.planPut(prepared, before) }
-    })
+    }
+    return environment.write(decide, after)
   }
 
   return {
-    insert: (document) => write(document, undefined),
-    replace: async (document, expected_version) => {
+    insert(document, { after } = {}) {
+      try {
+        return write(document, undefined, after)
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
+    async replace(document, expected_version) {
       checkVersion(expected_version)
       return await write(document, expected_version)
     },

@@ -13,7 +13,7 @@ export type Table = Database<Buffer, string>
 export interface LmdbEnvironment {
   readonly table: Table
   /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
-  write<T>(decide: () => PlannedWrite<T>): Promise<T>
+  write<T>(decide: () => PlannedWrite<T>, after?: Promise<unknown>): Promise<T>
   /** Runs `read` on the newest state, including writes of other processes. Throws `Unavailable` after `release`. */
   read<T>(read: () => T): T
   /** Closes the environment when its last user releases it, after the writes in progress. */
@@ -74,9 +74,9 @@ function createEnvironment({ root, writer }: LmdbHandles, leave: () => Promise<v
   let released = false
   return {
     table: root,
-    write(decide) {
+    write(decide, after) {
       if (released) return Promise.reject(new Unavailable('the store is closed'))
-      return writer.write(decide)
+      return writer.write(decide, after)
     },
     read(read) {
       if (released) throw new Unavailable('the store is closed')

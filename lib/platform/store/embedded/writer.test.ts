@@ -39,6 +39,19 @@ describe('the writer', () => {
     expect(keys()).toEqual(['a'])
   })
 
+  test('makes a write durable together with the one that it follows', async () => {
+    const steps: string[] = []
+    const step = (name: string) => () => {
+      steps.push(name)
+      return putting(name)
+    }
+    const first = environment.write(step('a'))
+    const second = environment.write(step('b'), first)
+    await Promise.all([first.then(() => steps.push('a is durable')), second])
+    expect(steps).toEqual(['a', 'b', 'a is durable'])
+    expect(keys()).toEqual(['a', 'b'])
+  })
+
   test('rolls back the group when a write throws after a put', async () => {
     const outcomes = await Promise.allSettled([
       environment.write(() => putting('a')),

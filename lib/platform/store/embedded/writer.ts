@@ -1,6 +1,6 @@
 import type { RootDatabase } from 'lmdb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Ambiguous } from '#lib/platform/store/errors.ts'
+import { Ambiguous, PrecedingWriteFailed } from '#lib/platform/store/errors.ts'
 import { clock } from '#lib/platform/time.ts'
 import { writeFailureOf } from './write-failure.ts'
 
@@ -17,15 +17,18 @@ export interface PlannedWrite<T> {
 export interface Writer {
   /**
    * Runs `decide` on the state after all earlier writes, then `apply`, and resolves with the result once it is on disk.
-   * `decide` refuses by throwing and then writes nothing. If `apply` throws, the whole group is undone.
+   * `decide` refuses by throwing and then writes nothing. If `apply` throws, the whole group is undone. After a write that
+   * failed, `decide` does not run: see `InsertOptions`.
    */
-  write<T>(decide: () => PlannedWrite<T>): Promise<T>
+  write<T>(decide: () => PlannedWrite<T>, after?: Promise<unknown>): Promise<T>
   /** Accepts no more writes. Resolves when all accepted writes have ended. */
   close(): Promise<void>
 }
 
 interface WaitingWrite {
   readonly since_ms: number
+  /** Why its promise is rejected, as soon as that is decided. */
+  failure(): { readonly error: unknown } | undefined
   /** Decides and applies. Returns the function that settles the caller's promise once the group is on disk. */
   readonly run: () => () => void
   readonly reject: (error: unknown) => void
@@ -45,6 +48,8 @@ const GROUP_MAX = 1_000
  */
 export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: number): Writer {
   let waiting: WaitingWrite[] = []
+  /** The writes by their promises, which callers name to have others follow them. */
+  const writes = new WeakMap<Promise<unknown>, WaitingWrite>()
   let running: Group | undefined
   let is_watching = false
   let resolveClosed: (() => void) | undefined
@@ -70,18 +75,12 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
       })
     } catch (error) {
       const failure = await writeFailureOf(root, error)
-      const members = group.started ? group.members : takeAll()
+      const members = group.started ? group.members : waiting.splice(0)
       // Refused members fail too: their refusal may depend on a write of the group, which is undone now.
       for (const member of members) member.reject(failure)
       return
     }
     for (const settle of settlers) settle()
-  }
-
-  function takeAll(): WaitingWrite[] {
-    const all = waiting
-    waiting = []
-    return all
   }
 
   /**
@@ -105,14 +104,27 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
     })
   }
 
+  function write<T>(decide: () => PlannedWrite<T>, preceding?: WaitingWrite): Promise<T> {
+    if (resolveClosed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
+    if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
+    const result = Promise.withResolvers<T>()
+    const added = createWaitingWrite(decide, result, preceding)
+    waiting.push(added)
+    writes.set(result.promise, added)
+    if (running === undefined) start()
+    return result.promise
+  }
+
   return {
-    write<T>(decide: () => PlannedWrite<T>): Promise<T> {
-      if (resolveClosed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
-      if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
-      const result = Promise.withResolvers<T>()
-      waiting.push(createWaitingWrite(decide, result))
-      if (running === undefined) start()
-      return result.promise
+    write(decide, after) {
+      if (after === undefined) return write(decide)
+      // Writes run in the order of their calls, so this one follows in the same group or a later one.
+      const preceding = writes.get(after)
+      if (preceding !== undefined) return write(decide, preceding)
+      return after.then(
+        () => write(decide),
+        (error: unknown) => Promise.reject(new PrecedingWriteFailed(error)),
+      )
     },
     close() {
       return new Promise((resolve) => {
@@ -125,24 +137,33 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
 
 /**
  * A write that waits for its group. Its `run` does not settle the promise of the caller: the function that it returns
- * does.
+ * does. It does nothing when the write that it follows has failed.
  */
 function createWaitingWrite<T>(
   decide: () => PlannedWrite<T>,
-  { resolve, reject }: PromiseWithResolvers<T>,
+  result: PromiseWithResolvers<T>,
+  preceding: WaitingWrite | undefined,
 ): WaitingWrite {
+  let failure: { readonly error: unknown } | undefined
   return {
     since_ms: clock.monotonic_ms(),
-    reject,
+    failure: () => failure,
+    reject(error) {
+      failure ??= { error }
+      result.reject(error)
+    },
     run() {
       let decision: PlannedWrite<T>
       try {
+        const preceding_failure = preceding?.failure()
+        if (preceding_failure !== undefined) throw new PrecedingWriteFailed(preceding_failure.error)
         decision = decide()
       } catch (error) {
-        return () => reject(error)
+        failure ??= { error }
+        return () => result.reject(error)
       }
       decision.apply?.()
-      return () => resolve(decision.result)
+      return () => result.resolve(decision.result)
     },
   }
 }

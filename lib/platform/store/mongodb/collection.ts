@@ -6,7 +6,7 @@ import {
   checkVersion,
   firstVersion,
 } from '#lib/platform/store/check.ts'
-import { Conflict } from '#lib/platform/store/errors.ts'
+import { Conflict, PrecedingWriteFailed } from '#lib/platform/store/errors.ts'
 import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '#lib/platform/store/layout.ts'
@@ -23,8 +23,11 @@ export function createCollection<D extends object>(target: MongoCollection): Col
   const typed = (document: StoredDocument): Stored<D> => withoutId(document) as Stored<D>
 
   return {
-    async insert(document) {
+    async insert(document, { after } = {}) {
       const stored = checkStored(layout, document, firstVersion())
+      await after?.catch((error: unknown) => {
+        throw new PrecedingWriteFailed(error)
+      })
       const whole = { ...stored, _id: keyText(layout, stored) }
       await writeUnique(target, stored, async (deadline) => {
         await calls.write((options) => documents.insertOne(whole, options), deadline)

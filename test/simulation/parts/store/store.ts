@@ -1,5 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { checkDocument, checkDocumentSize, checkVersion, firstVersion } from '#lib/platform/store/check.ts'
+import { PrecedingWriteFailed } from '#lib/platform/store/errors.ts'
 import { parseIndexRange } from '#lib/platform/store/index-range.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
 import {
@@ -87,8 +88,11 @@ function openCollection<D extends object>(
     is_linearizable,
   })
   return {
-    async insert(document) {
+    async insert(document, { after } = {}) {
       const { stored, sent } = prepare(layout, document, firstVersion())
+      await after?.catch((error: unknown) => {
+        throw new PrecedingWriteFailed(error)
+      })
       const now_ms = clock.now_ms()
       await carry(commandOf('insert', keyText(layout, sent)), () => target.insert(sent, now_ms))
       return stored
