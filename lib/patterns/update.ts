@@ -2,7 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Fields, InsertOptions, Stored } from '#lib/platform/store/store.ts'
 import { sleep } from '#lib/platform/time.ts'
 
 /**
@@ -66,19 +66,20 @@ export interface InsertOrGetResult<D> {
  * Inserts a document, or returns the one that already has its key: the result of a repeated creation is that of the
  * first. The ordinary case costs one write and no read. When the holder of the key cannot be read, because it was just
  * deleted or its write undone, the insert is tried again. Throws `Duplicate` only for another index than the key,
- * `Unavailable` after 100 tries, and what the store throws.
+ * `Unavailable` after 100 tries, and what the store throws. `options` are those of the insert.
  */
 export function insertOrGet<D extends object>(
   collection: Pick<Collection<D>, 'get' | 'insert'>,
   key: Fields,
   document: D,
+  options?: InsertOptions,
 ): Promise<InsertOrGetResult<D>> {
   return compareAndSet<D, InsertOrGetResult<D>>(
     (tries) => (tries === 1 ? Promise.resolve(undefined) : collection.get(key)),
     async (current) =>
       current
         ? { stored: current, is_new: false }
-        : { stored: await collection.insert(document), is_new: true },
+        : { stored: await collection.insert(document, options), is_new: true },
   )
 }
 

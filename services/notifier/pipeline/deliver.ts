@@ -1,4 +1,5 @@
 import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
+import type { InsertOptions } from '#lib/platform/store/store.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Attempts, Reservation } from './attempts.ts'
@@ -19,14 +20,20 @@ export interface DeliverDeps {
 
 /**
  * Stores a delivery unless it exists, and makes sure that its attempts follow. An owner with a free slot stores it with
- * the first attempt counted and makes that at once, so that a delivery costs two writes. `body` is that of its event.
+ * the first attempt counted and makes that at once, so that a delivery costs two writes. `body` is that of its event, and
+ * `options` those of the insert.
  */
-export async function deliver(deps: DeliverDeps, delivery: Delivery, body: Uint8Array): Promise<void> {
+export async function deliver(
+  deps: DeliverDeps,
+  delivery: Delivery,
+  body: Uint8Array,
+  options: InsertOptions = {},
+): Promise<void> {
   const { takeover, storeNow } = deps
   const { destination_key } = delivery
   const owned = await takeover.own(destination_key)
-  if (owned !== undefined) return deliverOwned(deps, owned, delivery, body)
-  const { stored } = await insert(deps, delivery)
+  if (owned !== undefined) return deliverOwned(deps, owned, delivery, body, options)
+  const { stored } = await insert(deps, delivery, options)
   if (stored.status === 'pending') await takeover.wakeOwner(destination_key, stored.due_at ?? storeNow())
 }
 
@@ -35,13 +42,14 @@ async function deliverOwned(
   owned: OwnedDestination,
   delivery: Delivery,
   body: Uint8Array,
+  options: InsertOptions,
 ): Promise<void> {
   const { attempts, ownership, scheduler, takeover, storeNow } = deps
   owned.is_used = true
   owned.storing += 1
   try {
     const reserved = attempts.reserve(owned, delivery)
-    const { stored, is_new } = await insertReserved(deps, delivery, reserved)
+    const { stored, is_new } = await insertReserved(deps, delivery, reserved, options)
     // The next owner sees what was stored under the lease. Without the lease, it may have looked before.
     const is_seen = ownership.isHeld(owned)
     if (reserved !== undefined && is_new && is_seen) return reserved.run(stored, body)
@@ -58,15 +66,20 @@ async function insertReserved(
   deps: DeliverDeps,
   delivery: Delivery,
   reserved: Reservation | undefined,
+  options: InsertOptions,
 ): Promise<InsertOrGetResult<Delivery>> {
   try {
-    return await insert(deps, reserved?.delivery ?? delivery)
+    return await insert(deps, reserved?.delivery ?? delivery, options)
   } catch (error) {
     reserved?.cancel()
     throw error
   }
 }
 
-function insert({ deliveries }: DeliverDeps, delivery: Delivery): Promise<InsertOrGetResult<Delivery>> {
-  return insertOrGet(deliveries, deliveryKeyOf(delivery), delivery)
+function insert(
+  { deliveries }: DeliverDeps,
+  delivery: Delivery,
+  options: InsertOptions,
+): Promise<InsertOrGetResult<Delivery>> {
+  return insertOrGet(deliveries, deliveryKeyOf(delivery), delivery, options)
 }

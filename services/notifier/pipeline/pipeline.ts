@@ -4,6 +4,7 @@ import { createMembership } from '#lib/patterns/membership/membership.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
+import type { InsertOptions } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { every, type Timer } from '#lib/platform/time.ts'
 import type { MakeAttempt } from '../delivery/make-attempt.ts'
@@ -33,8 +34,11 @@ export interface PipelineOptions {
 
 /** Delivers callbacks: from the stored delivery to its last attempt, together with the other notifiers. */
 export interface Pipeline {
-  /** Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. */
-  deliver(delivery: Delivery, body: Uint8Array): Promise<void>
+  /**
+   * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
+   * are those of the insert.
+   */
+  deliver(delivery: Delivery, body: Uint8Array, options?: InsertOptions): Promise<void>
   /** Makes sure that a delivery that was queued again in the store is attempted. */
   wake(delivery: Delivery): Promise<void>
   /** Takes its share of the destinations. */
@@ -60,10 +64,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     timers.push(every(TICK_MS, () => background.track(action(), onError), onError))
   }
   return {
-    async deliver(delivery, body) {
+    async deliver(delivery, body, insert_options) {
       options.clock_guard.assertTrusted()
       // By the clock of the store, like all due times: the clock of this process may be seconds ahead.
-      await deliver(parts, { ...delivery, due_at: storeNow() }, body)
+      await deliver(parts, { ...delivery, due_at: storeNow() }, body, insert_options)
     },
     async wake({ destination_key, due_at = storeNow() }) {
       await takeover.wakeOwner(destination_key, due_at)

@@ -9,7 +9,7 @@ import { insertOrGet } from '#lib/patterns/update.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 import { isUuid } from '#lib/platform/ids.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { InsertOptions, Stored } from '#lib/platform/store/store.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import { eventBytes, paymentEvent } from '../event.fixture.ts'
 import { keyring, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
@@ -44,8 +44,8 @@ type StoringNotifier = ReceiveEventDeps & Pick<TestNotifier, 'deliveries' | 'clo
 async function open(endpointsReadAfter: ReceiveEventDeps['endpointsReadAfter']): Promise<StoringNotifier> {
   const opened = await openNotifier(directory, { endpointsReadAfter })
   const pipeline = {
-    async deliver(delivery: Delivery) {
-      await insertOrGet(opened.deliveries, deliveryKeyOf(delivery), delivery)
+    async deliver(delivery: Delivery, _body: Uint8Array, options?: InsertOptions) {
+      await insertOrGet(opened.deliveries, deliveryKeyOf(delivery), delivery, options)
     },
   }
   return { ...opened, pipeline }

@@ -8,9 +8,11 @@ import {
 import type { SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Frozen } from '#lib/platform/deep-freeze.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
+import { Duplicate } from '#lib/platform/store/errors.ts'
+import type { InsertOptions } from '#lib/platform/store/store.ts'
 import { clock, elapsedSince, now } from '#lib/platform/time.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
 import { type DeliveryTarget, newDelivery } from '../domain/delivery.ts'
@@ -48,7 +50,7 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
   const targets = await findTargets(deps, head)
   if (targets.length > 0) {
     const event = fromBinary(MerchantEventSchema, data)
-    await createDeliveries(deps, event, await storeEvent(deps, event, targets))
+    await storeEvent(deps, event, targets)
     return head.eventKey
   }
   // All its endpoints may have gone since a crash between the event and its deliveries.
@@ -63,15 +65,15 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
  * Throws 1003, and stores nothing, when the event has no destination.
  */
 export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
-  const stored = (await deps.events.get(eventKeyOf(event))) ?? (await storeNewEvent(deps, event))
-  if (!stored) throw new PublicError(1003, { details: { description: 'no callback destination' } })
-  await createDeliveries(deps, event, stored)
+  const stored = (await getWithDeliveries(deps, event)) ?? (await storeNewEvent(deps, event))
   return stored.destinations.map(({ delivery_id }) => delivery_id)
 }
 
-async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<StoredEvent | undefined> {
+async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<StoredEvent> {
   const targets = await findTargets(deps, event)
-  return targets.length === 0 ? undefined : storeEvent(deps, event, targets)
+  if (targets.length === 0)
+    throw new PublicError(1003, { details: { description: 'no callback destination' } })
+  return storeEvent(deps, event, targets)
 }
 
 /** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event (N1). */
@@ -100,24 +102,61 @@ async function findTargets(
   })
 }
 
+/**
+ * Stores an event with its deliveries, the event first. One that is stored already keeps its destinations, and gets the
+ * deliveries that are missing.
+ */
 async function storeEvent(
-  { events, retention_ms }: ReceiveEventDeps,
+  deps: ReceiveEventDeps,
   event: MerchantEvent,
   destinations: readonly DeliveryTarget[],
 ): Promise<StoredEvent> {
+  const made = newStoredEvent(deps, event, destinations)
+  const storing = deps.events.insert(made)
+  // The deliveries follow in the same commit where the store can do that. Both must have ended before an error is judged.
+  const [stored, created] = await Promise.allSettled([
+    storing,
+    createDeliveries(deps, event, made, { after: storing }),
+  ])
+  if (stored.status === 'rejected') {
+    if (!(stored.reason instanceof Duplicate)) throw stored.reason
+    const existing = await getWithDeliveries(deps, event)
+    // It was deleted just now, or its write was undone.
+    if (existing === undefined)
+      throw new Unavailable('a stored event could not be read', { cause: stored.reason })
+    return existing
+  }
+  if (created.status === 'rejected') throw created.reason
+  return stored.value
+}
+
+/** The stored event, after its missing deliveries were created; `undefined` when it is not stored. */
+async function getWithDeliveries(
+  deps: ReceiveEventDeps,
+  event: MerchantEvent,
+): Promise<StoredEvent | undefined> {
+  const stored = await deps.events.get(eventKeyOf(event))
+  if (stored) await createDeliveries(deps, event, stored)
+  return stored
+}
+
+function newStoredEvent(
+  { retention_ms }: ReceiveEventDeps,
+  event: MerchantEvent,
+  destinations: readonly DeliveryTarget[],
+): StoredEvent {
   const created_at = now()
   const began_ms = clock.monotonic_ms()
   const resource = toPublicResource(event)
   const metadata = { created_at, request_id: uuidv7(), processing_time: elapsedSince(began_ms) }
-  const { stored } = await insertOrGet(events, eventKeyOf(event), {
+  return {
     ...eventKeyOf(event),
     event: event.event,
     body: callbackBody(event, resource, metadata),
     destinations,
     created_at,
     kept_until: new Date(created_at.getTime() + retention_ms),
-  })
-  return stored
+  }
 }
 
 /** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
@@ -125,8 +164,9 @@ async function createDeliveries(
   { pipeline }: ReceiveEventDeps,
   event: MerchantEvent,
   stored: StoredEvent,
+  options?: InsertOptions,
 ): Promise<void> {
   const about = { environment: environmentOfEvent(event), resource_id: resourceIdOf(event) }
   const deliveries = stored.destinations.map((target) => newDelivery(target, stored, about, now()))
-  await Promise.all(deliveries.map((delivery) => pipeline.deliver(delivery, stored.body)))
+  await Promise.all(deliveries.map((delivery) => pipeline.deliver(delivery, stored.body, options)))
 }

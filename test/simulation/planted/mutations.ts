@@ -146,9 +146,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a receipt is sent before the event is stored',
     file: 'services/notifier/use-cases/receive-event.ts',
-    search: 'await createDeliveries(deps, event, await storeEvent(deps, event, targets))',
-    replace:
-      'void storeEvent(deps, event, targets).then((stored) => createDeliveries(deps, event, stored)).catch(() => {})',
+    search: '    await storeEvent(deps, event, targets)',
+    replace: '    void storeEvent(deps, event, targets).catch(() => {})',
   },
   {
     name: 'a notifier leases destinations that others have',
@@ -166,8 +165,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the first attempt is not stored before its request',
     file: 'services/notifier/pipeline/deliver.ts',
-    search: 'await insert(deps, reserved?.delivery ?? delivery)',
-    replace: 'await insert(deps, delivery)',
+    search: 'await insert(deps, reserved?.delivery ?? delivery, options)',
+    replace: 'await insert(deps, delivery, options)',
   },
   {
     name: 'a delivery for a destination of another notifier wakes no owner',
