@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
-import { access, readFile, statfs } from 'node:fs/promises'
+import { access, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '#lib/platform/config/config.ts'
+import { readBuildInfo } from '#lib/platform/process/build-info.ts'
 import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
 import { reach } from '#lib/platform/process/reach.ts'
 import { ROLES, type Role } from '#lib/platform/process/role.ts'
@@ -76,7 +77,7 @@ function foundText(problems: number): string {
 const VERSIONS: Check = {
   subject: 'versions',
   async run() {
-    const { version } = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'))
+    const { version } = readBuildInfo()
     if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN)
       throw new StartError(`Node.js ${process.versions.node} is too old: use ${NODE_MAJOR_MIN} or newer`)
     return `Multihub ${version}, Node.js ${process.versions.node}`

@@ -1,6 +1,7 @@
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { openBus } from '#lib/platform/bus/open.ts'
 import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
+import { readBuildInfo } from '#lib/platform/process/build-info.ts'
 import { serveHealth } from '#lib/platform/process/health-server.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
 import { connectableHost, formatHostAndPort } from '#lib/platform/process/listen.ts'
@@ -20,6 +21,7 @@ import type { RpcConfig } from '#lib/platform/rpc/settings.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { openTracing } from '#lib/platform/telemetry/tracing.ts'
 import { every } from '#lib/platform/time.ts'
 
 /** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
@@ -91,6 +93,7 @@ export async function startRoles(
   // First, so that probes are answered while the start waits for servers.
   const health = await serveHealth(readiness, { host, port: config.health_port, draining })
   lifecycle.onStop('health', () => health.close())
+  lifecycle.onStop('traces', await openTracing(config, serviceNameOf(names), readBuildInfo().version))
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
   const bus = await openProcessBus(config, names.join('+'), start_wait)
   lifecycle.onStop('bus', () => bus.close())
@@ -145,6 +148,11 @@ export async function startRoles(
   await watchReadiness(lifecycle, clock_guard, stores, running, serving)
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('operator') }
+}
+
+/** The name of a process in traces: `multihub-payments`, or `multihub` for all roles. */
+function serviceNameOf(names: readonly RoleName[]): string {
+  return names.length === ROLES.length ? 'multihub' : `multihub-${names.join('-')}`
 }
 
 const noClients: ClientOf = () => {

@@ -21,6 +21,7 @@ import { clientAddress } from './http/address.ts'
 import { RequestAborted, readBody } from './http/body.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
+import { inExchangeSpan } from './http/exchange-span.ts'
 import { checkJsonRequestHead } from './http/request-head.ts'
 import { createResponder } from './http/responder.ts'
 import { createServer, type PublicPath } from './http/server.ts'
@@ -110,15 +111,17 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   const withRefusals = ({ serve, ...public_path }: PublicPath): PublicPath => ({
     ...public_path,
     serve: (exchange) =>
-      withRequest({ request_id: exchange.request_id }, async () => {
-        try {
-          await serve(exchange)
-        } catch (error) {
-          if (!(error instanceof RequestAborted))
-            return responder.sendFailure(exchange, errorToSend(exchange, error, deps))
-          exchange_log.logAborted(exchange)
-        }
-      }),
+      withRequest({ request_id: exchange.request_id }, () =>
+        inExchangeSpan(exchange, async () => {
+          try {
+            await serve(exchange)
+          } catch (error) {
+            if (!(error instanceof RequestAborted))
+              return responder.sendFailure(exchange, errorToSend(exchange, error, deps))
+            exchange_log.logAborted(exchange)
+          }
+        }),
+      ),
   })
   const app = createServer({
     paths: [...served_paths, ...transfer_paths, ...openapi_paths].map(withRefusals),

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Environment } from '#lib/contract/environment.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { clock, elapsedSince } from '#lib/platform/time.ts'
 
@@ -22,6 +23,8 @@ export interface ExchangeContext {
   merchant_id?: string | undefined
   environment?: Environment | undefined
   method?: string | undefined
+  /** The code of the error table that the response carries; absent for a success. */
+  code?: ErrorCode
 }
 
 /** One request and its response. */

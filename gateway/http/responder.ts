@@ -21,6 +21,7 @@ export function createResponder(log: ExchangeLog): Responder {
     },
     sendFailure(exchange, thrown) {
       const error = toPublicError(thrown)
+      exchange.context.code = error.code
       send(
         exchange,
         error.http,

@@ -1,7 +1,11 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
-import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
+import {
+  createReceiptSender,
+  RECEIPT_SUBJECT_HEADER,
+  TRACEPARENT_HEADER,
+} from '#lib/patterns/effects/publisher.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
 import { durationSetting } from '#lib/platform/config/settings.ts'
@@ -11,6 +15,7 @@ import {
 } from '#lib/platform/http/callback-address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
+import { inSpan } from '#lib/platform/telemetry/span.ts'
 import { createFindSecret } from './delivery/find-secret.ts'
 import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
@@ -88,7 +93,10 @@ export const role: Role = {
     const subscription = await bus.subscribe(
       ALL_EVENTS_SUBJECT,
       async ({ data, headers }) => {
-        const event_key = await receiveEvent(deps, data)
+        const event_key = await inSpan(
+          { name: 'receive_event', kind: 'consumer', stored: headers[TRACEPARENT_HEADER] },
+          () => receiveEvent(deps, data),
+        )
         const receipt_to = headers[RECEIPT_SUBJECT_HEADER]
         if (receipt_to !== undefined) receipts.send(receipt_to, event_key)
       },

@@ -9,6 +9,7 @@ import { createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
 import { type CallerName, type Permissions, type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { RPC_SETTINGS, type RpcConfig } from '#lib/platform/rpc/settings.ts'
 import { createLog, type Log } from '#lib/platform/telemetry/log.ts'
+import { formatTrace } from '#lib/platform/telemetry/trace.ts'
 
 /** The token of a caller in these tests. */
 export const tokenOf = (caller: CallerName): string => `token-of-${caller}-0123456789abcdef`
@@ -122,8 +123,8 @@ function withRequestContext(token: string | undefined): Interceptor {
   return (next) => (request) => {
     if (token !== undefined) request.header.set('authorization', `Bearer ${token}`)
     const context = currentRequest()
-    if (context !== undefined) request.header.set('x-request-id', context.request_id)
-    if (context?.trace !== undefined) request.header.set('traceparent', context.trace)
+    if (context?.request_id !== undefined) request.header.set('x-request-id', context.request_id)
+    if (context?.trace !== undefined) request.header.set('traceparent', formatTrace(context.trace))
     return next(request)
   }
 }

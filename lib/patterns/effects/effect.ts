@@ -47,6 +47,8 @@ export interface EffectDocument {
   readonly event_due_at?: Date
   /** Since when an effect of the document is stuck; absent when none is. */
   readonly stuck_at?: Date
+  /** Where the document was created in a trace, if that was recorded: all work on it belongs to that trace. */
+  readonly traceparent?: string
 }
 
 /** The indexes that a collection of documents with effects must declare. */

@@ -5,11 +5,15 @@ import type { Bus } from '#lib/platform/bus/bus.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
+import { currentTraceparent } from '#lib/platform/telemetry/span.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Budget, createBudget } from './budget.ts'
 
 /** The header with the subject to which the receipt of an event is sent. */
 export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
+
+/** The header with the place of an event in its trace; absent when the trace is not recorded. */
+export const TRACEPARENT_HEADER = 'traceparent'
 
 /** Publishes events and waits for the receipts of their consumer. */
 export interface Publisher {
@@ -83,7 +87,11 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     pending.set(event_key, receipt)
     try {
       // The timeout of the receipt also ends the wait for a bus that hangs.
-      const headers = { [RECEIPT_SUBJECT_HEADER]: receipt_subject }
+      const traceparent = currentTraceparent()
+      const headers = {
+        [RECEIPT_SUBJECT_HEADER]: receipt_subject,
+        ...(traceparent === undefined ? {} : { [TRACEPARENT_HEADER]: traceparent }),
+      }
       await Promise.all([bus.publish(subject, data, headers), receipt.promise])
     } catch (error) {
       if (!bus.connected()) setReceiving(false)

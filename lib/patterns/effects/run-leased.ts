@@ -4,11 +4,12 @@ import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { inSpan, type SpanDescription, type SpanKind } from '#lib/platform/telemetry/span.ts'
 import { now } from '#lib/platform/time.ts'
 import type { BackgroundWork } from './background-work.ts'
 import type { Release } from './budget.ts'
 import type { BoundEffect, DocumentChange } from './define-effect.ts'
-import { countedTries, type Effect, type EffectDocument } from './effect.ts'
+import { countedTries, type Effect, type EffectDocument, type Lane } from './effect.ts'
 import { createOutcomeBatcher, type OutcomeBatcher } from './outcome-batcher.ts'
 import { recordFailure } from './record-failure.ts'
 import type { EffectWrites } from './writes.ts'
@@ -86,24 +87,42 @@ export function logUnfinished(error: unknown, effect: Effect | undefined): void 
   log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again')
 }
 
+const SPAN_KINDS: Readonly<Record<Lane, SpanKind>> = {
+  money: 'internal',
+  independent: 'internal',
+  external: 'client',
+  event: 'producer',
+}
+
+/** The span of a try, in the trace of the document: also when a sweeper runs it long after the request. */
+function spanOf({ traceparent }: EffectDocument, { id, kind, lane, tries }: Effect): SpanDescription {
+  return { name: kind, kind: SPAN_KINDS[lane], fields: { effect: id, tries }, stored: traceparent }
+}
+
 /**
  * Runs the handler once and releases its budget. Returns the change that applies its result and removes the effect,
  * unless it repeats, or the change that records a failed try.
  */
-async function runHandler<D extends EffectDocument>(
+function runHandler<D extends EffectDocument>(
   document: Stored<D>,
   effect: Effect,
   bound: BoundEffect<D>,
   release: Release,
 ): Promise<DocumentChange<D>> {
-  try {
-    const change = await withoutDeadline(() => bound.run(effect, document))
-    if (bound.repeats) return change
-    return (current) => change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
-  } catch (error) {
-    const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
-    return recordFailure(effect, bound.tries_max, wait_ms, error)
-  } finally {
-    release()
-  }
+  return withoutDeadline(() =>
+    inSpan(spanOf(document, effect), async (span) => {
+      try {
+        const change = await bound.run(effect, document)
+        if (bound.repeats) return change
+        return (current) =>
+          change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
+      } catch (error) {
+        span?.fail(error)
+        const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
+        return recordFailure(effect, bound.tries_max, wait_ms, error)
+      } finally {
+        release()
+      }
+    }),
+  )
 }

@@ -4,6 +4,7 @@ import { backoffDelay } from '#lib/platform/backoff.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
+import { withTraceparent } from '#lib/platform/telemetry/span.ts'
 import { now, sleep } from '#lib/platform/time.ts'
 import type { Admission, Admit } from './admission.ts'
 import type { Release } from './budget.ts'
@@ -107,7 +108,7 @@ export function createEffectWrites<D extends EffectDocument>(
   }
 
   return {
-    insert: (document) => write(document, (leased) => collection.insert(leased)),
+    insert: (document) => write(withTraceparent(document), (leased) => collection.insert(leased)),
     update: (key, decide, just_read) => update(leasing, key, decide, just_read),
     async takeOver(found, next, admit) {
       const at = now()

@@ -27,6 +27,7 @@ import { CALLBACK_ALLOW_SETTING } from '#lib/platform/http/callback-address-poli
 import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/platform/store/open.ts'
 import { LOG_LEVELS } from '#lib/platform/telemetry/log.ts'
+import { TRACING_SETTINGS } from '#lib/platform/telemetry/tracing.ts'
 import { ROLES, type Role } from './role.ts'
 
 /** The infrastructure that all processes of a system share. */
@@ -118,6 +119,7 @@ export const PROCESS_SETTINGS = {
     portSetting('MULTIHUB_HEALTH_PORT', 9094),
   ),
   ...RPC_SETTINGS,
+  ...TRACING_SETTINGS,
 } as const
 
 /** The values of the settings of every process. */

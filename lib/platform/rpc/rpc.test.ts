@@ -168,11 +168,11 @@ describe.each(TRANSPORTS)('a call over %s', (way) => {
         return {}
       },
     })
-    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const trace = { trace_id: '0af7651916cd43dd8448eb211c80319c', span_id: 'b7ad6b7169203331', sampled: true }
     await withRequest({ request_id: 'request-1', trace }, () => merchants.getMerchant({}))
     await merchants.getMerchant({})
     expect(seen[0]).toMatchObject({ request_id: 'request-1', caller: 'gateway' })
-    expect(seen[0]?.trace).toContain('0af7651916cd43dd8448eb211c80319c')
+    expect(seen[0]?.trace).toEqual(trace)
     expect(isUuid(seen[1]?.request_id ?? '')).toBe(true)
     expect(seen[1]?.trace).toBeUndefined()
   })

@@ -13,6 +13,7 @@ export interface LogEntry {
   readonly message: string
   readonly now_ms: number
   readonly request_id: string | undefined
+  readonly trace_id: string | undefined
 }
 
 const ALLOWED: ReadonlySet<string> = new Set(LOG_FIELDS)
@@ -27,10 +28,11 @@ const fields_dropped = counter('multihub_log_fields_dropped_total', 'Log fields 
 export function createLineFormatter(level: string, role: string | undefined): LineFormatter {
   const start = `{"level":"${level}","time":"`
   const who = role === undefined ? '"' : `","role":${JSON.stringify(role)}`
-  return ({ fields, message, now_ms, request_id }) => {
+  return ({ fields, message, now_ms, request_id, trace_id }) => {
     let line = `${start}${timeText(now_ms)}${who}`
     if (request_id !== undefined && fields.request_id === undefined)
       line += `,"request_id":${stringText(request_id)}`
+    if (trace_id !== undefined) line += `,"trace_id":"${trace_id}"`
     for (const name in fields) {
       const value: unknown = fields[name as LogField]
       const text = value === undefined ? undefined : textOf(name, value)

@@ -30,12 +30,15 @@ describe('log', () => {
     })
   })
 
-  test('carries the id of the present request only', () => {
+  test('carries the ids of the present request and of its trace only', () => {
+    const trace = { trace_id: '0af7651916cd43dd8448eb211c80319c', span_id: 'b7ad6b7169203331', sampled: true }
     const lines = recorded((log) => {
       withRequest({ request_id: 'r-1' }, () => log.info({}, 'inside'))
+      withRequest({ trace }, () => log.info({}, 'in the background'))
       log.info({}, 'outside')
     })
-    expect(lines.map((line) => line['request_id'])).toEqual(['r-1', undefined])
+    expect(lines.map((line) => line['request_id'])).toEqual(['r-1', undefined, undefined])
+    expect(lines.map((line) => line['trace_id'])).toEqual([undefined, trace.trace_id, undefined])
   })
 
   test('drops and counts fields outside the allow-list and values that are not plain', async () => {

@@ -17,7 +17,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /** The lowest level that is written; `silent` writes nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Writes one line of JSON per call, with the request id. `message` is a constant sentence and never holds data. */
+/** Writes one line of JSON per call, with the ids of the request and of its trace. `message` is a constant sentence and never holds data. */
 export interface Log {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void
@@ -41,7 +41,14 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
       const format = createLineFormatter(line_level, role)
       const urgent = line_level === 'warn' || line_level === 'error'
       return (fields, message) => {
-        const entry = { fields, message, now_ms: clock.now_ms(), request_id: currentRequest()?.request_id }
+        const request = currentRequest()
+        const entry = {
+          fields,
+          message,
+          now_ms: clock.now_ms(),
+          request_id: request?.request_id,
+          trace_id: request?.trace?.trace_id,
+        }
         if (urgent || fields.error !== undefined || writer.later === undefined) writer.write(format(entry))
         else writer.later(() => format(entry))
       }

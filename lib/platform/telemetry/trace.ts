@@ -1,6 +1,4 @@
-import { randomHex } from '#lib/platform/crypto/random.ts'
-
-/** One span of a W3C trace: the trace's id, the span's id, and whether it is recorded. */
+/** A place in a W3C trace: the trace's id, the id of the present span, and whether the trace is recorded. */
 export interface Trace {
   readonly trace_id: string
   readonly span_id: string
@@ -21,14 +19,7 @@ export function parseTrace(traceparent: string | undefined): Trace | undefined {
   return { trace_id, span_id, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
-/** A child span of `parent`; without a parent, the first span of a new trace that is not recorded. */
-export function childTrace(parent: Trace | undefined): Trace {
-  const span_id = randomHex(8)
-  if (parent === undefined) return { trace_id: randomHex(16), span_id, sampled: false }
-  return { ...parent, span_id }
-}
-
-/** Formats a span as a `traceparent` header. */
+/** Formats a trace as a `traceparent` header. */
 export function formatTrace({ trace_id, span_id, sampled }: Trace): string {
   return `00-${trace_id}-${span_id}-${sampled ? '01' : '00'}`
 }

@@ -1,6 +1,7 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { inSpan, type SpanDescription } from '#lib/platform/telemetry/span.ts'
 import { now } from '#lib/platform/time.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
@@ -39,20 +40,37 @@ const FAULT_WAIT_MS = 60_000
 
 /** Makes the function that signs the stored body and posts it. The caller has counted the attempt before. */
 export function createMakeAttempt(deps: MakeAttemptDeps): MakeAttempt {
-  return async (delivery, body) => {
-    try {
-      return await signAndPost(deps, delivery, body)
-    } catch (error) {
-      const { delivery_id } = delivery
-      if (deps.stopping.aborted) return { kind: 'postponed', wait_ms: 0 }
-      if (toPublicError(error).code === 2002) {
-        log.warn({ error, delivery_id }, 'delivery attempt postponed')
-        return { kind: 'postponed', wait_ms: UNAVAILABLE_WAIT_MS }
+  return (delivery, body) =>
+    inSpan(spanOf(delivery), async (span) => {
+      try {
+        const outcome = await signAndPost(deps, delivery, body)
+        if (outcome.kind === 'ended') {
+          const { http_status, failure } = outcome.result
+          span?.add({ http_status, outcome: failure ?? 'delivered' })
+        }
+        return outcome
+      } catch (error) {
+        span?.fail(error)
+        return postpone(deps, delivery, error)
       }
-      log.error({ error, delivery_id }, 'delivery attempt failed internally; it is postponed')
-      return { kind: 'postponed', wait_ms: FAULT_WAIT_MS }
-    }
+    })
+}
+
+/** The span of an attempt, in the trace of its event, whichever process makes it. */
+function spanOf({ delivery_id, event, attempt, traceparent }: Delivery): SpanDescription {
+  const fields = { delivery_id, event, attempt: attempt?.number }
+  return { name: 'deliver', kind: 'client', fields, stored: traceparent }
+}
+
+/** The outcome of an attempt that was not made because of a failure of this system. */
+function postpone({ stopping }: MakeAttemptDeps, { delivery_id }: Delivery, error: unknown): AttemptOutcome {
+  if (stopping.aborted) return { kind: 'postponed', wait_ms: 0 }
+  if (toPublicError(error).code === 2002) {
+    log.warn({ error, delivery_id }, 'delivery attempt postponed')
+    return { kind: 'postponed', wait_ms: UNAVAILABLE_WAIT_MS }
   }
+  log.error({ error, delivery_id }, 'delivery attempt failed internally; it is postponed')
+  return { kind: 'postponed', wait_ms: FAULT_WAIT_MS }
 }
 
 async function signAndPost(

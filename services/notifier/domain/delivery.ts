@@ -91,6 +91,8 @@ export interface Delivery extends DeliveryTarget {
   readonly created_at: Date
   /** When the store deletes it, together with its event. */
   readonly kept_until: Date
+  /** The place of its event in a trace, if that is recorded: all attempts belong to that trace. */
+  readonly traceparent?: string
 }
 
 /** The key of a delivery. */

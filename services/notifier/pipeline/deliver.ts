@@ -1,5 +1,6 @@
 import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
 import type { InsertOptions } from '#lib/platform/store/store.ts'
+import { withTraceparent } from '#lib/platform/telemetry/span.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Attempts, Reservation } from './attempts.ts'
@@ -81,5 +82,5 @@ function insert(
   delivery: Delivery,
   options: InsertOptions,
 ): Promise<InsertOrGetResult<Delivery>> {
-  return insertOrGet(deliveries, deliveryKeyOf(delivery), delivery, options)
+  return insertOrGet(deliveries, deliveryKeyOf(delivery), withTraceparent(delivery), options)
 }

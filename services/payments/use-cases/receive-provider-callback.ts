@@ -5,6 +5,7 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { inSpan } from '#lib/platform/telemetry/span.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
@@ -137,9 +138,13 @@ async function applyReport(
     const updated = change(requireAdmitted(current))
     return updated === current ? undefined : updated
   }
-  const stored = await runner.update(keyOfPayment(payment), apply, payment)
-  // The status is durable now. The provider does not wait for the ledger and the event.
-  if (stored) runner.runEffectsInBackground(stored)
+  const fields = { provider_account: connected.account.account_id, payment_id: payment.payment_id }
+  const { traceparent: stored } = payment
+  await inSpan({ name: 'provider_callback', kind: 'server', fields, stored }, async () => {
+    const updated = await runner.update(keyOfPayment(payment), apply, payment)
+    // The status is durable now. The provider does not wait for the ledger and the event.
+    if (updated) runner.runEffectsInBackground(updated)
+  })
   return true
 }
 

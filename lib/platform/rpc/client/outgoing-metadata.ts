@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { currentRequest } from '#lib/platform/context.ts'
 import { CALL_TIMEOUT_MS } from '#lib/platform/rpc/limits.ts'
-import { childTrace, formatTrace, parseTrace } from '#lib/platform/telemetry/trace.ts'
+import { formatTrace } from '#lib/platform/telemetry/trace.ts'
 import { clock } from '#lib/platform/time.ts'
 
 /** The metadata of every outgoing call. */
@@ -13,7 +13,7 @@ export interface OutgoingMetadata {
 }
 
 /**
- * The id and trace of the present request, and the time-out of the call: the given one or 10 s, but never more than the
+ * The id of the present request, its place in its trace, and the time-out of the call: the given one or 10 s, but never more than the
  * remaining time of the present request. Throws 2002 when no time remains.
  */
 export function outgoingMetadata(asked_timeout_ms: number | undefined): OutgoingMetadata {
@@ -22,10 +22,9 @@ export function outgoingMetadata(asked_timeout_ms: number | undefined): Outgoing
   const timeout_ms = Math.min(asked_timeout_ms ?? CALL_TIMEOUT_MS, left_ms)
   if (timeout_ms <= 0)
     throw new PublicError(2002, { cause: new Error('the deadline passed before the call') })
-  const trace = parseTrace(request?.trace)
   return {
     request_id: request?.request_id,
-    traceparent: trace === undefined ? undefined : formatTrace(childTrace(trace)),
+    traceparent: request?.trace && formatTrace(request.trace),
     timeout_ms,
   }
 }

@@ -9,15 +9,16 @@ import {
 } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { type RequestContext, withRequest } from '#lib/platform/context.ts'
+import { withRequest } from '#lib/platform/context.ts'
 import type { AuthenticateCaller } from '#lib/platform/rpc/credentials/authenticate.ts'
 import { RpcStatusError, toCallerError } from '#lib/platform/rpc/errors/rpc-status-error.ts'
 import { CALLS_MAX, MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
 import type { CallerName, RpcService } from '#lib/platform/rpc/service.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
+import { inSpan, type SpanDescription } from '#lib/platform/telemetry/span.ts'
 import { clock } from '#lib/platform/time.ts'
 import { CallContext } from './handler-context.ts'
-import { type CallHead, type IncomingCall, requestContextOf } from './incoming.ts'
+import { type CallHead, type CallRequestContext, type IncomingCall, requestContextOf } from './incoming.ts'
 import { type Handler, invoke } from './invoke.ts'
 import { type CallReport, createReport } from './report.ts'
 
@@ -62,12 +63,14 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     const handler = handlerOf(service, method)
     const permitted = new Set(service.permissions[method.localName] ?? [])
     const report = createReport(method, log)
+    const span: SpanDescription = { name: `${method.parent.typeName}/${method.name}`, kind: 'server' }
+    const entry_span: SpanDescription = { ...span, begins_trace: true }
 
     /** Does `work` for a caller that may call the method. Reports a failure and throws it as the caller may see it. */
     async function admitted<T>(
       head: CallHead,
       started_ms: number,
-      work: (context: RequestContext & { readonly deadline_ms: number }) => Promise<T>,
+      work: (context: CallRequestContext) => Promise<T>,
     ): Promise<T> {
       const caller = identify(head)
       const context = requestContextOf(head, caller, started_ms)
@@ -91,9 +94,13 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
         const started_ms = clock.monotonic_ms()
         in_progress += 1
         try {
-          return await admitted(incoming, started_ms, async ({ deadline_ms }) => {
+          return await admitted(incoming, started_ms, async ({ deadline_ms, caller }) => {
             if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
-            const response = await run(method, handler, incoming, deadline_ms, report)
+            // Other roles call as part of a request or in the background, such as once per second for their caches.
+            const is_person = caller === 'operator' || caller === 'internal'
+            const response = await inSpan(is_person ? entry_span : span, () =>
+              run(method, handler, incoming, deadline_ms, report),
+            )
             report.answered(started_ms)
             return response
           })

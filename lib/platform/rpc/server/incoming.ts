@@ -29,21 +29,28 @@ export interface IncomingCall extends CallHead {
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
+/** The request context of an incoming call. */
+export type CallRequestContext = RequestContext & {
+  readonly request_id: string
+  readonly deadline_ms: number
+}
+
 /**
  * The request context of a call: request id, trace, deadline and caller. A malformed id is replaced and a malformed trace
- * dropped, because no call should fail for a logging detail.
+ * dropped, because no call should fail for a logging detail. So is the trace of an unknown caller, who could otherwise have
+ * any request recorded.
  */
 export function requestContextOf(
   call: CallHead,
   caller: CallerName | undefined,
   started_ms: number,
-): RequestContext & { readonly deadline_ms: number } {
+): CallRequestContext {
   const request_id = call.header('x-request-id')
-  const trace = call.header('traceparent')
+  const trace = caller === undefined ? undefined : parseTrace(call.header('traceparent'))
   return {
     request_id: request_id !== undefined && REQUEST_ID.test(request_id) ? request_id : uuidv7(),
     deadline_ms: started_ms + Math.min(call.timeout_ms ?? CALL_TIMEOUT_MAX_MS, CALL_TIMEOUT_MAX_MS),
-    ...(trace !== undefined && parseTrace(trace) !== undefined ? { trace } : {}),
+    ...(trace === undefined ? {} : { trace }),
     ...(caller === undefined ? {} : { caller }),
   }
 }
