@@ -6,7 +6,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { currentTraceparent } from '#lib/platform/telemetry/span.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock, nextTurn } from '#lib/platform/time.ts'
 import { type Budget, createBudget } from './budget.ts'
 
 /** The header with the subject to which the receipt of an event is sent. */
@@ -134,11 +134,10 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
 }
 
 const RECEIPT_BATCH_MAX = 256
-const RECEIPT_DELAY_MS = 5
 
 /**
- * Creates the sender of receipts. It sends them in batches, because a consumer may store thousands of events per
- * second.
+ * Creates the sender of receipts. Those of one turn of the event loop leave in batches, because a store makes many events
+ * durable at once. None waits for more, because its publisher waits.
  */
 export function createReceiptSender(bus: Bus): { send(receipt_to: string, event_key: string): void } {
   const batches = new Map<string, string[]>()
@@ -157,7 +156,7 @@ export function createReceiptSender(bus: Bus): { send(receipt_to: string, event_
       const batch = batches.get(receipt_to)
       if (!batch) {
         batches.set(receipt_to, [event_key])
-        clock.after(RECEIPT_DELAY_MS, () => flush(receipt_to))
+        nextTurn(() => flush(receipt_to))
         return
       }
       batch.push(event_key)
