@@ -36,12 +36,14 @@ describe('hashes', () => {
   })
 })
 
-test('the UUID of a hash has version 8, its variant, and all other bits of the hash', () => {
+test('the UUID of a hash begins with its time, has version 8 and its variant, and goes on with the hash', () => {
+  const at = new Date('2026-11-22T10:00:00.001Z')
   const hash = sha256Hex('one')
-  const uuid = uuidFromHash(hash)
-  expect(uuid).toBe('7692c3ad-3540-8b80-bc02-0b3aee66cd88')
+  const uuid = uuidFromHash(hash, at)
+  expect(uuid).toBe('01a202b2-c501-8769-ac3a-d3540bb803c0')
   expect(isUuid(uuid)).toBe(true)
-  expect(uuidFromHash('f'.repeat(64))).toBe('ffffffff-ffff-8fff-bfff-ffffffffffff')
-  expect(uuidFromHash('0'.repeat(64))).toBe('00000000-0000-8000-8000-000000000000')
-  expect(() => uuidFromHash('one')).toThrow(TypeError)
+  expect(uuidFromHash('f'.repeat(64), at)).toBe('01a202b2-c501-8fff-bfff-ffffffffffff')
+  expect(uuidFromHash('0'.repeat(64), new Date(0))).toBe('00000000-0000-8000-8000-000000000000')
+  expect(uuidFromHash('0'.repeat(64), new Date(-1))).toBe('00000000-0000-8000-8000-000000000000')
+  expect(() => uuidFromHash('one', at)).toThrow(TypeError)
 })

@@ -11,11 +11,15 @@ export function sha256Hex(data: Uint8Array | string): string {
   return hash('sha256', data, 'hex')
 }
 
-/** The UUIDv8 of a hash: the first 122 free bits of its hexadecimal text. The same hash has the same id. */
-export function uuidFromHash(hash_hex: string): string {
+/**
+ * A UUIDv8 that begins with a time like a UUIDv7, so that ids sort by it, and goes on with 74 bits of a hash: the same time and
+ * hash have the same id.
+ */
+export function uuidFromHash(hash_hex: string, at: Date): string {
   if (!/^[0-9a-f]{32,}$/.test(hash_hex)) throw new TypeError('a hash has at least 32 hexadecimal digits')
-  const variant = (8 | (Number.parseInt(hash_hex.charAt(16), 16) & 3)).toString(16)
-  return `${hash_hex.slice(0, 8)}-${hash_hex.slice(8, 12)}-8${hash_hex.slice(13, 16)}-${variant}${hash_hex.slice(17, 20)}-${hash_hex.slice(20, 32)}`
+  const time = Math.max(0, at.getTime()).toString(16).padStart(12, '0')
+  const variant = (8 | (Number.parseInt(hash_hex.charAt(3), 16) & 3)).toString(16)
+  return `${time.slice(0, 8)}-${time.slice(8)}-8${hash_hex.slice(0, 3)}-${variant}${hash_hex.slice(4, 7)}-${hash_hex.slice(7, 19)}`
 }
 
 /** HMAC of bytes or UTF-8 text keyed with the UTF-8 of the secret, lower-case hex. */

@@ -1,6 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { sha256Hex, uuidFromHash } from '#lib/platform/crypto/hash.ts'
 import { type Breaker, CLOSED_BREAKER } from './breaker.ts'
+import type { StoredEvent } from './event.ts'
 
 /** The right of one notifier to make the attempts of a destination. */
 export interface Lease {
@@ -40,9 +41,15 @@ export function destinationKeyOf(
   return `url:${sha256Hex(`${environment}/${merchant_id}/${target.url}`).slice(0, 40)}`
 }
 
-/** The id of the delivery of an event to a destination: always the same one, so that none is created twice (N3). */
-export function deliveryIdOf(merchant_id: string, event_key: string, destination_key: string): string {
-  return uuidFromHash(sha256Hex(JSON.stringify([merchant_id, event_key, destination_key])))
+/**
+ * The id of the delivery of an event to a destination: always the same one, so that none is created twice (N3). It begins
+ * with the time of the event, so that a store writes new deliveries next to each other.
+ */
+export function deliveryIdOf(
+  { merchant_id, event_key, created_at }: Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>,
+  destination_key: string,
+): string {
+  return uuidFromHash(sha256Hex(JSON.stringify([merchant_id, event_key, destination_key])), created_at)
 }
 
 /** A destination of which nothing is known yet. */

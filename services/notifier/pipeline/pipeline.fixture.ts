@@ -64,7 +64,7 @@ export function newDelivery(number: number, destination = 'one', changes: Partia
   const event_key = `p-${number}:3`
   const merchant_id = changes.merchant_id ?? '7001'
   return deliveryOf({
-    delivery_id: deliveryIdOf(merchant_id, event_key, destination_key),
+    delivery_id: deliveryIdOf({ merchant_id, event_key, created_at: new Date(0) }, destination_key),
     destination_key,
     endpoint_id: destination,
     url: `https://${destination}.example.com/`,

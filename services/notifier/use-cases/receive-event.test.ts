@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -173,12 +174,23 @@ describe('an event from the bus', () => {
 
   // N3
   test('has delivery ids that follow from the event and the destination', async () => {
-    await receiveEvent(notifier, eventBytes())
+    const data = eventBytes()
+    await receiveEvent(notifier, data)
     const before = await deliveryIds()
     const stored = await notifier.events.get(key)
     await notifier.events.delete(key, stored?.version ?? 0)
-    await receiveEvent(notifier, eventBytes())
+    await receiveEvent(notifier, data)
     expect(await deliveryIds()).toEqual(before)
+  })
+
+  test('has delivery ids that sort by the time of the event, so that new ones are stored next to each other', async () => {
+    const createdAt = (iso: string) => timestampFromDate(new Date(iso))
+    const times = ['2026-11-22T10:00:00.001Z', '2026-11-22T10:00:00.002Z', '2027-01-01T00:00:00Z']
+    for (const time of times.toReversed())
+      await receiveEvent(notifier, eventBytes({ eventKey: time, createTime: createdAt(time) }))
+    const stored = await deliveries()
+    expect(stored.map(({ event_key }) => event_key)).toEqual(times.flatMap((time) => [time, time]))
+    expect(stored.every(({ delivery_id }) => isUuid(delivery_id))).toBe(true)
   })
 
   // N1

@@ -84,16 +84,17 @@ async function findTargets(
   const environment = environmentOfEvent(event)
   const { eventKey, merchantId } = event
   if (!eventKey) throw new TypeError('the event has no key')
+  const happened_at = event.createTime && timestampDate(event.createTime)
+  const identity = { merchant_id: merchantId, event_key: eventKey, created_at: happened_at ?? new Date(0) }
   const identify = (target: Omit<DeliveryTarget, 'delivery_id' | 'destination_key'>): DeliveryTarget => {
     const destination_key = destinationKeyOf(merchantId, environment, target)
-    return { ...target, destination_key, delivery_id: deliveryIdOf(merchantId, eventKey, destination_key) }
+    return { ...target, destination_key, delivery_id: deliveryIdOf(identity, destination_key) }
   }
   if (event.webhook) {
     const { url, sealedSecret: sealed, secretOwner: owner } = event.webhook
     return [identify({ url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS })]
   }
-  const instant = event.createTime ? timestampDate(event.createTime) : now()
-  const endpoints = await endpointsReadAfter(merchantId, environment, instant)
+  const endpoints = await endpointsReadAfter(merchantId, environment, happened_at ?? now())
   return endpoints.flatMap(({ endpoint }) => {
     if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
     const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint

@@ -35,7 +35,7 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
   const event_key = `${EVENT}:${id}`
   const destination_key = destinationKeyOf(merchant_id, environment, { endpoint_id, url })
   const target = {
-    delivery_id: deliveryIdOf(merchant_id, event_key, destination_key),
+    delivery_id: deliveryIdOf({ merchant_id, event_key, created_at }, destination_key),
     destination_key,
     endpoint_id,
     ...{ url, timeout_seconds, max_retries, retry_delay_seconds },
