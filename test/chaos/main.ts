@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { resolveCopies } from './fleet/copies.ts'
+import { resolveCopies } from '../support/fleet/copies.ts'
 import { describeResult } from './report.ts'
 import { runChaos } from './run-chaos.ts'
 import { whyNoPrivateMongodb } from './servers/private-mongodb.ts'

@@ -1,9 +1,11 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RoleName } from '#lib/platform/process/role.ts'
+import { type Fleet, startFleet } from '../support/fleet/fleet.ts'
 import { startPrivateNats } from '../support/servers.ts'
+import type { Variables } from '../support/system-settings.ts'
 import type { PrivateServers } from './faults/server-faults.ts'
-import { type Fleet, startFleet } from './fleet/fleet.ts'
 import { startGuard } from './servers/guard.ts'
 import { makeServersFolder, startPrivateMongodb } from './servers/private-mongodb.ts'
 
@@ -12,6 +14,16 @@ export const STORES = ['embedded', 'mongodb'] as const
 
 /** The name of a store. */
 export type StoreName = (typeof STORES)[number]
+
+/** The sandbox is the provider, of which there is one. */
+const copies = (role: RoleName): number => (role === 'sandbox' ? 1 : 2)
+
+/** Short limits, so that a run of a minute reaches them: P5, and how long amounts that end in 903 get no response. */
+const LIMITS: Variables = {
+  MULTIHUB_CREATE_TIMEOUT: '3s',
+  MULTIHUB_SANDBOX_SILENCE: '6s',
+  MULTIHUB_LOG_LEVEL: 'warn',
+}
 
 /** A running system with servers of its own. */
 export interface Surroundings {
@@ -44,7 +56,7 @@ export async function startSurroundings(
     const nats_url = 'skip' in nats ? undefined : nats.url
     const mongodb = folder === undefined ? undefined : await startPrivateMongodb(folder)
     const fleet = await startFleet(
-      { directory, nats_url, mongodb_uri: mongodb?.uri },
+      { directory, nats_url, mongodb_uri: mongodb?.uri, copies, variables: LIMITS },
       { onUnexpectedEnd: (place, text) => onProblem(`${place} ${text}`) },
     )
     ends.push(fleet.end)

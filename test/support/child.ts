@@ -22,13 +22,17 @@ export interface SystemProcess {
 /** The URLs of a `ready` line, by name. */
 export type ReadyUrls = Readonly<Record<string, string>>
 
-/** Starts a file of the project in its own process and waits for its `ready` line. */
+/**
+ * Starts a file of the project in its own process and waits for its `ready` line. `root` is the folder of the project, when
+ * it is another release.
+ */
 export async function startProcess(
   file: string,
   parameters: readonly string[],
   variables: Readonly<Record<string, string>>,
+  root = ROOT,
 ): Promise<SystemProcess & { readonly urls: ReadyUrls }> {
-  const started = launch(file, parameters, variables)
+  const started = launch(file, parameters, variables, root)
   const { child } = started
   const { promise, resolve, reject } = Promise.withResolvers<ReadyUrls>()
   const limit = setTimeout(() => reject(new Error(`not ready in time:\n${started.log()}`)), HANG_LIMIT_MS)
@@ -53,15 +57,16 @@ export function launch(
   file: string,
   parameters: readonly string[],
   variables: Readonly<Record<string, string>>,
+  root = ROOT,
 ): SystemProcess {
   const lines: string[] = []
   const [command, ...rest] = endingWithParent(process.execPath, [
     ...NODE_OPTIONS,
-    join(ROOT, file),
+    join(root, file),
     ...parameters,
   ])
   const child = spawn(command, rest, {
-    cwd: ROOT,
+    cwd: root,
     env: { ...inherited(), ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,5 +1,5 @@
 import type { Choices } from '../../simulation/parts/random.ts'
-import type { Place } from '../fleet/place.ts'
+import type { Place } from '../../support/fleet/place.ts'
 import type { Disturbance } from './disturbance.ts'
 
 /** What draws faults of processes. */

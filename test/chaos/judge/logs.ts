@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { faultIn } from '../../simulation/log-lines.ts'
-import type { Place } from '../fleet/place.ts'
+import type { Place } from '../../support/fleet/place.ts'
 
 /** The faults of the program that the logs of all processes show, such as a TypeError. */
 export async function faultsInLogs(places: readonly Place[]): Promise<readonly string[]> {

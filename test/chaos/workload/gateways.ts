@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { every } from '#lib/platform/time.ts'
 import type { WireRequest, WireResponse } from '../../simulation/parts/http/serve-in-memory.ts'
-import type { Place } from '../fleet/place.ts'
+import type { Place } from '../../support/fleet/place.ts'
 
 /** A load balancer in front of the gateways, which sends requests to those that are ready. */
 export interface Gateways {

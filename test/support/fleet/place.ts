@@ -1,8 +1,8 @@
 import { appendFileSync, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '#lib/platform/time.ts'
-import { type ReadyUrls, type SystemProcess, startProcess } from '../../support/child.ts'
-import type { Variables } from '../../support/system-settings.ts'
+import { type ReadyUrls, type SystemProcess, startProcess } from '../child.ts'
+import type { Variables } from '../system-settings.ts'
 
 /** What the process of a place is doing. */
 export type PlaceState = 'down' | 'starting' | 'running' | 'paused'
@@ -16,8 +16,11 @@ export interface Place {
   state(): PlaceState
   /** The URLs of its process, after its first start. */
   urls(): ReadyUrls
-  /** Starts a process and waits until it is ready. A start that fails is repeated. */
-  start(): Promise<void>
+  /**
+   * Starts a process of the release in the folder `root`, by default of this one, and waits until it is ready. A start that
+   * fails is repeated.
+   */
+  start(root?: string): Promise<void>
   /** Kills its process with SIGKILL. */
   kill(): Promise<void>
   /** Sends SIGTERM and returns the exit code. */
@@ -37,12 +40,15 @@ export interface PlaceEvents {
 const STARTS_MAX = 20
 const START_PAUSE_MS = 500
 
+const RESOLVE_COPIES = new URL('./resolve-copies.ts', import.meta.url).href
+
 /** Makes a place without a process. */
 export function createPlace(
   { name, role, variables }: { readonly name: string; readonly role: string; readonly variables: Variables },
   directory: string,
   events: PlaceEvents,
 ): Place {
+  const all_variables = { ...variables, NODE_OPTIONS: `--import ${RESOLVE_COPIES}` }
   const log_path = join(directory, `${name}.log`)
   let state: PlaceState = 'down'
   let running: SystemProcess | undefined
@@ -72,11 +78,11 @@ export function createPlace(
     log_path,
     state: () => state,
     urls: () => urls,
-    async start() {
+    async start(root) {
       state = 'starting'
       for (let tries = 1; ; tries += 1) {
         try {
-          const started = await startProcess('test/chaos/fleet/roles.child.ts', [role], variables)
+          const started = await startProcess('test/support/local-roles.ts', [role], all_variables, root)
           running = started
           urls = started.urls
           state = 'running'
