@@ -5,7 +5,8 @@ export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testMatch: ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/'],
+  // The tests of test/updates have a configuration of their own, because they start dozens of processes.
+  testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/', '<rootDir>/test/updates/'],
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
   watchman: false,
   // A limit for a test that hangs, far above what a slow machine needs.

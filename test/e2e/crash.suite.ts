@@ -31,7 +31,8 @@ export interface Storm {
   readonly payments: ReadonlyMap<string, StormPayment>
 }
 
-interface StormPayment {
+/** A payment that a load has created: its direction, the requested amount, and the response if there was one. */
+export interface StormPayment {
   readonly direction: 'in' | 'out'
   readonly value: number
   response?: PublicResponse
@@ -70,9 +71,9 @@ export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
  * itself was killed, a payment may also have failed (`ends_as_planned` is false).
  */
 export async function expectNothingLost(
-  system: TestSystem,
+  system: Pick<TestSystem, 'demo'>,
   receiver: Receiver,
-  { payments }: Storm,
+  { payments }: Pick<Storm, 'payments'>,
   opening: number,
   ends_as_planned = true,
 ): Promise<void> {

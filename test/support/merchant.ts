@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Agent } from 'node:http'
 import { eventually } from './eventually.ts'
 import { PATHS, type PublicResponse, send, signResend, signV1 } from './public-client.ts'
 
@@ -88,9 +89,13 @@ const BANKS: Readonly<Record<string, object>> = {
 
 /**
  * Makes the client of a demonstration merchant. `demo` is called for every request, because a restart can change the
- * ports.
+ * ports. Without an `agent` all clients share one, with any number of connections.
  */
-export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha'): MerchantClient {
+export function merchantClient(
+  demo: () => Demo,
+  name: 'alpha' | 'beta' = 'alpha',
+  agent?: Agent,
+): MerchantClient {
   const merchant = demo().merchants.find((one) => one.name === name)
   const credential = merchant?.credentials.find(({ api_version }) => api_version === 'v1')
   if (!merchant || !credential) throw new Error(`demo.json has no v1 credential of ${name}`)
@@ -103,7 +108,7 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
     return route
   }
   const call = (body: object): Promise<PublicResponse> =>
-    sendV1(demo().base_url, credential, JSON.stringify(body))
+    sendV1(demo().base_url, credential, JSON.stringify(body), agent)
   const status: MerchantClient['status'] = (c_id) =>
     call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } })
   const balance = async (currency = 'INR') => {
@@ -146,7 +151,7 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
     resend(payment_id, operation_id) {
       const path = PATHS.resend(payment_id)
       const body = JSON.stringify({ payment_id, operation_id })
-      return send(demo().base_url, { path, headers: signResend(credential, path, body), body })
+      return send(demo().base_url, { path, headers: signResend(credential, path, body), body }, agent)
     },
     available: async (currency) => (await balance(currency)).value,
     balance,
@@ -154,6 +159,11 @@ export function merchantClient(demo: () => Demo, name: 'alpha' | 'beta' = 'alpha
 }
 
 /** Sends a body with a v1 signature. */
-function sendV1(base_url: string, credential: DemoCredential, text: string): Promise<PublicResponse> {
-  return send(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text })
+function sendV1(
+  base_url: string,
+  credential: DemoCredential,
+  text: string,
+  agent: Agent | undefined,
+): Promise<PublicResponse> {
+  return send(base_url, { path: PATHS.v1, headers: signV1(credential, text), body: text }, agent)
 }

@@ -31,12 +31,13 @@ export const PATHS = { v1: V1_PATH, v2: V2_PATH, resend: resendPath } as const
 
 const RESPONSE_LIMIT_MS = 100_000
 
-const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
+const shared_agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
 /** Sends a request and returns the response, whatever its status. */
 export function send(
   base_url: string,
   { path, verb = 'POST', headers, body }: PublicRequest,
+  agent = shared_agent,
 ): Promise<PublicResponse> {
   const sent_headers = Object.entries({
     'Content-Type': 'application/json',

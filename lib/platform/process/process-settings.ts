@@ -129,6 +129,7 @@ export type ProcessConfig = Config<typeof PROCESS_SETTINGS>
 const TEST_VARIABLES: ConfigSchema = {
   servers_directory: textSetting('MULTIHUB_SERVERS_DIR'),
   require_servers: textSetting('MULTIHUB_REQUIRE_SERVERS'),
+  skew_commit: textSetting('MULTIHUB_SKEW_COMMIT'),
 }
 
 /** How the settings of a process are judged. */

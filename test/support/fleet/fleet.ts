@@ -3,7 +3,7 @@ import type { Rpc } from '#lib/platform/rpc/rpc.ts'
 import { runToEnd } from '../child.ts'
 import { createSystemSettings, type SystemSettings, type Variables } from '../system-settings.ts'
 import { hostOfCopy, nameOfCopies } from './copies.ts'
-import { createPlace, type Place, type PlaceEvents } from './place.ts'
+import { createPlace, type Place, type PlaceEvents, type Release } from './place.ts'
 
 /** The processes of a system, and clients of its RPCs. */
 export interface Fleet {
@@ -24,8 +24,8 @@ export interface FleetPlan {
   readonly copies: (role: RoleName) => number
   /** Settings of all processes. */
   readonly variables: Variables
-  /** The folder of the release that a place runs at first; by default this one. */
-  readonly rootOf?: (place: string) => string
+  /** The release that a place runs at first; by default this one. */
+  readonly releaseOf?: (place: Place) => Release
 }
 
 /**
@@ -33,7 +33,7 @@ export interface FleetPlan {
  * calls it must have called `resolveCopies`.
  */
 export async function startFleet(plan: FleetPlan, events: PlaceEvents): Promise<Fleet> {
-  const { directory, nats_url, mongodb_uri, copies, rootOf } = plan
+  const { directory, nats_url, mongodb_uri, copies, releaseOf } = plan
   const is_one_process = nats_url === undefined
   const settings = await createSystemSettings({
     ...{ home: directory, nats_url, mongodb_uri, is_one_process },
@@ -59,7 +59,7 @@ export async function startFleet(plan: FleetPlan, events: PlaceEvents): Promise<
   }
   try {
     if (mongodb_uri !== undefined) await runToEnd('main.ts', ['migrate'], settings.shared)
-    await Promise.all(places.map((place) => place.start(rootOf?.(place.name))))
+    await Promise.all(places.map((place) => place.start(releaseOf?.(place))))
     return { places, settings, operator, payments, end }
   } catch (error) {
     await end()

@@ -7,6 +7,14 @@ import type { Variables } from '../system-settings.ts'
 /** What the process of a place is doing. */
 export type PlaceState = 'down' | 'starting' | 'running' | 'paused'
 
+/** The code that a process runs. */
+export interface Release {
+  /** The folder of the project; by default this one. */
+  readonly root?: string
+  /** The URL of a module that is loaded first. */
+  readonly preload?: string
+}
+
 /** Where a process of the system runs, is killed, and starts again on the same data and ports. */
 export interface Place {
   readonly name: string
@@ -16,11 +24,8 @@ export interface Place {
   state(): PlaceState
   /** The URLs of its process, after its first start. */
   urls(): ReadyUrls
-  /**
-   * Starts a process of the release in the folder `root`, by default of this one, and waits until it is ready. A start that
-   * fails is repeated.
-   */
-  start(root?: string): Promise<void>
+  /** Starts a process of a release, by default of this one, and waits until it is ready. A start that fails is repeated. */
+  start(release?: Release): Promise<void>
   /** Kills its process with SIGKILL. */
   kill(): Promise<void>
   /** Sends SIGTERM and returns the exit code. */
@@ -48,7 +53,6 @@ export function createPlace(
   directory: string,
   events: PlaceEvents,
 ): Place {
-  const all_variables = { ...variables, NODE_OPTIONS: `--import ${RESOLVE_COPIES}` }
   const log_path = join(directory, `${name}.log`)
   let state: PlaceState = 'down'
   let running: SystemProcess | undefined
@@ -78,11 +82,18 @@ export function createPlace(
     log_path,
     state: () => state,
     urls: () => urls,
-    async start(root) {
+    async start({ root, preload } = {}) {
+      const modules = [RESOLVE_COPIES, ...(preload === undefined ? [] : [preload])]
+      const options = { NODE_OPTIONS: modules.map((url) => `--import ${url}`).join(' ') }
       state = 'starting'
       for (let tries = 1; ; tries += 1) {
         try {
-          const started = await startProcess('test/support/local-roles.ts', [role], all_variables, root)
+          const started = await startProcess(
+            'test/support/local-roles.ts',
+            [role],
+            { ...variables, ...options },
+            root,
+          )
           running = started
           urls = started.urls
           state = 'running'

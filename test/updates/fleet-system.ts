@@ -1,0 +1,118 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import type { RoleName } from '#lib/platform/process/role.ts'
+import { writeDemo } from '../../scripts/demo.ts'
+import { startBalancer } from '../support/balancer.ts'
+import { resolveCopies } from '../support/fleet/copies.ts'
+import { type Fleet, startFleet } from '../support/fleet/fleet.ts'
+import type { Place, Release } from '../support/fleet/place.ts'
+import { type Demo, merchantClient } from '../support/merchant.ts'
+import type { Variables } from '../support/system-settings.ts'
+
+/** A system with several processes per role, with the demonstration data. */
+export interface FleetSystem {
+  readonly fleet: Fleet
+  /** The directory of its data. */
+  readonly directory: string
+  /** Its processes, without the sandbox: the provider is not updated. */
+  readonly places: readonly Place[]
+  /** The `base_url` is that of a load balancer in front of all gateways. */
+  demo(): Demo
+  /** What processes reported that ended by themselves. */
+  readonly unexpected_ends: readonly string[]
+  /** Kills all processes and deletes the data. */
+  end(): Promise<void>
+}
+
+const BALANCES_COPIES = 3
+
+/** Two processes per role, three of balances. */
+const copies = (role: RoleName): number =>
+  role === 'sandbox' ? 1 : role === 'balances' ? BALANCES_COPIES : 2
+
+const VARIABLES: Variables = {
+  // Longer than clients pause, and than callers of RPCs need to connect to a process that has started again.
+  MULTIHUB_DRAIN: '4s',
+  MULTIHUB_LOG_LEVEL: 'warn',
+}
+
+/** More calls per minute than the default, for the methods that a steady load calls often. */
+const RATE_LIMITS = { 'refund.request': 100_000, 'refund.get': 100_000, 'ticket.get': 100_000 }
+
+/** Starts the system on embedded stores that the copies of a role share, behind a load balancer. */
+export async function startFleetSystem(
+  nats_url: string,
+  releaseOf: (place: Place) => Release = () => ({}),
+): Promise<FleetSystem> {
+  resolveCopies()
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-fleet-'))
+  const unexpected_ends: string[] = []
+  let fleet: Fleet | undefined
+  const placesOf = (role: RoleName) => (): readonly Place[] =>
+    fleet?.places.filter((place) => place.role === role) ?? []
+  const gateways = await startBalancer(placesOf('gateway'), 'base_url')
+  const provider_callbacks = await startBalancer(placesOf('payments'), 'provider_url')
+  const end = async (): Promise<void> => {
+    await fleet?.end()
+    await Promise.all([gateways.stop(), provider_callbacks.stop()])
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    const started = await startFleet(
+      {
+        ...{ directory, nats_url, mongodb_uri: undefined, copies, releaseOf },
+        variables: { ...VARIABLES, MULTIHUB_PROVIDER_URL: provider_callbacks.url },
+      },
+      { onUnexpectedEnd: (place, text) => void unexpected_ends.push(`${place} ${text}`) },
+    )
+    fleet = started
+    await Promise.all([gateways.untilServed(), provider_callbacks.untilServed()])
+    const operator = started.operator.clientsOf('operator')
+    await writeDemo(directory, { base_url: gateways.url }, started.settings.tokenOf('operator'), operator)
+    const demo: Demo = JSON.parse(await readFile(join(directory, 'demo.json'), 'utf8'))
+    const { application_id } = merchantClient(() => demo).credential
+    await operator(CredentialService).updateCredential({
+      applicationId: `${application_id}`,
+      rateLimits: { values: RATE_LIMITS },
+    })
+    return {
+      fleet: started,
+      directory,
+      places: started.places.filter(({ role }) => role !== 'sandbox'),
+      demo: () => ({ ...demo, ...connectUrls(started.places) }),
+      unexpected_ends,
+      end,
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+/** The present URL of one process of each role, for calls of the operator. */
+function connectUrls(places: readonly Place[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    places.map((place) => [`${place.role}_connect_url`, place.urls()['connect_url'] ?? '']),
+  )
+}
+
+/** The number of a process among those of its role, counted from 0. */
+export function copyOf({ name }: Place): number {
+  return Number(name.split('-').at(-1)) - 1
+}
+
+/** The processes that are restarted together: one per role, as when all workloads of a cluster get a new release. */
+export function wavesOf(places: readonly Place[]): readonly (readonly Place[])[] {
+  return Array.from({ length: BALANCES_COPIES }, (_, copy) =>
+    places.filter((place) => copyOf(place) === copy),
+  )
+}
+
+/** Stops a process in order, and starts one of that release in its place. Throws unless the exit code is 0 (R5). */
+export async function restart(place: Place, release?: Release): Promise<void> {
+  const code = await place.stop()
+  if (code !== 0) throw new Error(`${place.name} ended with ${code} on SIGTERM`)
+  await place.start(release)
+}
