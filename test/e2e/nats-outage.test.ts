@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
+import { ROLES } from '#lib/platform/process/role.ts'
 import { sleep } from '#lib/platform/time.ts'
-import { startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
-import { ANY_PORTS } from '../support/free-port.ts'
 import { grpcHealth, SERVING } from '../support/grpc-health.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -16,8 +12,6 @@ import { startProcessPerRole } from '../support/system.ts'
 const OUTAGE_MS = 4_000
 
 const nats = await startPrivateNats()
-const home = await mkdtemp(join(tmpdir(), 'multihub-nats-outage-'))
-afterAll(() => rm(home, { recursive: true, force: true }))
 
 /** How long events wait for NATS, and the deposits that are created meanwhile. */
 const WAIT_MS = 6_000
@@ -57,31 +51,31 @@ else {
     }
   })
 
-  test('a process stays ready while NATS is down, and gRPC health says so too', async () => {
-    const { urls, stop } = await startProcess('main.ts', ['all'], {
-      MULTIHUB_HOME: home,
-      ...ANY_PORTS,
-      MULTIHUB_MASTER_KEYS: `test:${'a'.repeat(64)}`,
-      MULTIHUB_SANDBOX_KEY: 'b'.repeat(64),
-      MULTIHUB_LOG_LEVEL: 'error',
-      NATS_URL: nats.url,
-    })
-    const { health_url, grpc_url = '' } = urls
-    const isConnected = async (): Promise<boolean> =>
-      /^multihub_bus_connected 1$/m.test(await (await fetch(`${health_url}/metrics`)).text())
+  test('the processes of all roles stay ready while NATS is down, and gRPC health says so too', async () => {
+    const system = await startProcessPerRole(nats.url, undefined)
+    const urlOf = (role: string, kind: 'health' | 'grpc'): string =>
+      (system.demo() as unknown as Readonly<Record<string, string>>)[`${role}_${kind}_url`] ?? ''
+    const isConnected = async (role: string): Promise<boolean> =>
+      /^multihub_bus_connected 1$/m.test(await (await fetch(`${urlOf(role, 'health')}/metrics`)).text())
     try {
-      expect(await isConnected()).toBe(true)
+      const connected = (): Promise<readonly boolean[]> => Promise.all(ROLES.map(isConnected))
+      expect(await connected()).toEqual(ROLES.map(() => true))
       await nats.kill()
-      await eventually(isConnected, (connected) => connected === false)
+      await eventually(connected, (each) => each?.includes(true) === false)
       const end_ms = performance.now() + OUTAGE_MS
       while (performance.now() < end_ms) {
-        const ready = await fetch(`${health_url}/readyz`)
-        expect([ready.status, await ready.text()]).toEqual([200, expect.stringMatching(/^ready\n/)])
-        expect(await grpcHealth(grpc_url)).toBe(SERVING)
+        for (const role of ROLES) {
+          const ready = await fetch(`${urlOf(role, 'health')}/readyz`)
+          const health = await grpcHealth(urlOf(role, 'grpc'))
+          const text = await ready.text()
+          expect([role, ready.status, text, health]).toEqual([
+            ...[role, 200, expect.stringMatching(/^ready\n/), SERVING],
+          ])
+        }
         await sleep(200)
       }
     } finally {
-      await stop()
+      await system.end()
       await nats.stop()
     }
   })

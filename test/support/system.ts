@@ -90,7 +90,8 @@ async function run(
     const { grpc_url, connect_url, health_url, ...own } = started.urls
     const public_urls = name === SECOND_GATEWAY ? { [`${name}_base_url`]: own['base_url'] } : own
     Object.assign(urls, public_urls, { grpc_url, connect_url, health_url })
-    Object.assign(urls, { [`${name}_connect_url`]: connect_url, [`${name}_health_url`]: health_url })
+    const urls_of_process = { grpc_url, connect_url, health_url }
+    for (const [kind, url] of Object.entries(urls_of_process)) urls[`${name}_${kind}`] = url ?? ''
     running.set(name, started)
   }
   const kill = async (...names: string[]): Promise<void> => {
