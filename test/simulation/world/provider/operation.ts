@@ -1,14 +1,16 @@
 /** An operation in the provider's own books. It is the judge of what was paid. */
 export interface ProviderOperation {
-  readonly kind: 'deposit' | 'withdrawal'
+  readonly kind: 'deposit' | 'withdrawal' | 'refund'
   readonly account_id: string
   readonly idempotency_key: string
+  /** The key of the deposit that a refund pays back. */
+  readonly deposit_idempotency_key?: string
   readonly provider_id: string
   readonly amount: number
   readonly currency: string
   readonly method: string
   readonly callback_url: string
-  /** Infinite for a withdrawal, which does not expire. */
+  /** Infinite for a withdrawal and a refund, which do not expire. */
   readonly expires_ms: number
   status: 'pending' | 'success' | 'declined' | 'canceled'
   completed_ms?: number

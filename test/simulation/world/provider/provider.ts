@@ -6,6 +6,7 @@ import type { WireRequest, WireResponse } from '../../parts/http/serve-in-memory
 import type { Choices } from '../../parts/random.ts'
 import type { Machine } from '../../parts/simulated-process.ts'
 import type { Trace } from '../../parts/trace.ts'
+import { createBooks, type ProviderOrder } from './books.ts'
 import { createCallbackSender } from './callbacks.ts'
 import { noProviderFaults, type ProviderFaults } from './faults.ts'
 import { type ProviderOperation, reportOf } from './operation.ts'
@@ -32,10 +33,7 @@ export interface ProviderDeps {
 /** Makes the provider and its servers at the given origins. */
 export function createProvider(deps: ProviderDeps, origins: readonly string[]): Provider {
   const { network, choices, key } = deps
-  const operations = new Map<string, ProviderOperation>()
   const problems: string[] = []
-  /** The keys that lookups did not find. */
-  const not_found = new Set<string>()
   const faults = noProviderFaults()
   const onProblem = (problem: string): void => void problems.push(problem)
   const sendCallbacks = createCallbackSender({ ...deps, faults, onProblem })
@@ -45,52 +43,23 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
     await sendCallbacks(operation)
     sending -= 1
   })
+  const books = createBooks(decide, onProblem)
 
   function create(account_id: string, { body }: WireRequest): WireResponse {
-    const order = JSON.parse(Buffer.from(body).toString())
-    const { kind, idempotency_key, amount, currency, method, callback_url } = order
-    const name = `${account_id} ${idempotency_key}`
-    const existing = operations.get(name)
-    if (existing !== undefined) {
-      const is_same =
-        existing.kind === kind &&
-        existing.amount === amount &&
-        existing.currency === currency &&
-        existing.method === method
-      if (!not_found.has(name)) onProblem(`the create ${idempotency_key} was repeated without a lookup (P4)`)
-      if (is_same) return json(200, { accepted: true, ...reportOf(existing) })
-      onProblem(`the key ${idempotency_key} was sent for two different operations`)
-      return json(409, { accepted: false, code: 1013 })
-    }
-    const operation: ProviderOperation = {
-      kind,
-      account_id,
-      idempotency_key,
-      provider_id: `p-${operations.size + 1}`,
-      amount,
-      currency,
-      method,
-      callback_url,
-      expires_ms: kind === 'deposit' ? Date.parse(order.expires_at) : Number.POSITIVE_INFINITY,
-      status: 'pending',
-      is_success_acknowledged: false,
-    }
-    operations.set(name, operation)
-    decide(operation)
-    const is_refused = operation.status === 'declined' && choices.chance(0.5)
+    const created = books.create(account_id, orderOf(body))
+    if (created === undefined) return json(409, { accepted: false, code: 1013 })
+    const { operation, is_new } = created
+    const is_refused = is_new && operation.status === 'declined' && choices.chance(0.5)
     return is_refused
       ? json(422, { accepted: false, code: 7001 })
       : json(200, { accepted: true, ...reportOf(operation) })
   }
 
   function lookUp(account_id: string, { path }: WireRequest): WireResponse {
-    const name = `${account_id} ${path.split('/').at(-1)}`
-    const operation = operations.get(name)
-    if (operation === undefined) {
-      not_found.add(name)
-      return json(404, { accepted: false, code: 6010 })
-    }
-    return json(200, { accepted: true, ...reportOf(operation) })
+    const operation = books.lookUp(account_id, path.split('/').at(-1) ?? '')
+    return operation === undefined
+      ? json(404, { accepted: false, code: 6010 })
+      : json(200, { accepted: true, ...reportOf(operation) })
   }
 
   async function handle(request: WireRequest): Promise<WireResponse | undefined> {
@@ -108,7 +77,26 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
   }
 
   for (const origin of origins) network.addServer(origin, handle)
-  return { faults, problems, operations: () => operations.values(), isIdle: () => sending === 0 }
+  return { faults, problems, operations: books.operations, isIdle: () => sending === 0 }
+}
+
+/** The order of a create. Only deposits expire. */
+function orderOf(body: Uint8Array): ProviderOrder {
+  const {
+    kind,
+    idempotency_key,
+    deposit_idempotency_key,
+    amount,
+    currency,
+    method,
+    callback_url,
+    expires_at,
+  } = JSON.parse(Buffer.from(body).toString())
+  return {
+    ...{ kind, idempotency_key, amount, currency, method, callback_url },
+    ...(kind === 'refund' ? { deposit_idempotency_key } : {}),
+    expires_ms: kind === 'deposit' ? Date.parse(expires_at) : Number.POSITIVE_INFINITY,
+  }
 }
 
 /** Makes the function that chooses what happens to a new operation, and when. */
@@ -127,10 +115,10 @@ function createDecision(
       [70, 'success'],
       [10, 'declined'],
       [8, 'canceled'],
-      // A withdrawal that stayed open would never be final.
+      // A withdrawal or a refund that stayed open would never be final.
       [operation.kind === 'deposit' ? 4 : 0, 'pending'],
     ])
-    const at_once = choices.chance(0.2)
+    const at_once = choices.chance(operation.kind === 'refund' ? 0.4 : 0.2)
     if (result === 'pending') return
     if (at_once) {
       complete(operation, result)

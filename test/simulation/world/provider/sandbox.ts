@@ -6,9 +6,10 @@ import type { Provider } from './provider.ts'
 
 /** An operation as the sandbox stores it. */
 interface SandboxOperation {
-  readonly kind: 'deposit' | 'withdrawal'
+  readonly kind: 'deposit' | 'withdrawal' | 'refund'
   readonly account_id: string
   readonly idempotency_key: string
+  readonly deposit_idempotency_key?: string
   readonly provider_id: string
   readonly amount: bigint
   readonly currency: string
