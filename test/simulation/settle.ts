@@ -7,7 +7,9 @@ import { sleep } from '#lib/platform/time.ts'
 import { documentsOf, paymentsOf } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
-import { ticketsOf } from './invariants/tickets.ts'
+import { SUMMARIZED, summarizedDocuments } from './invariants/summaries.ts'
+import { supportReadsAgree } from './invariants/support-reads.ts'
+import type { History } from './workload/history.ts'
 import type { SimulatedMerchant } from './workload/merchants.ts'
 import { isFinalStatus } from './workload/observe.ts'
 import type { PublicApi } from './workload/public-api.ts'
@@ -38,7 +40,9 @@ export async function settle(world: World): Promise<void> {
     const is_settled =
       world.provider.isIdle() &&
       paymentsOf(world).every(({ status, effects }) => isFinalStatus(status) && effects.length === 0) &&
-      ticketsOf(world).every(({ effects }) => effects.length === 0) &&
+      SUMMARIZED.every((kind) =>
+        summarizedDocuments(world, kind).every(({ effects }) => effects.length === 0),
+      ) &&
       deliveries.every(({ status, held_at }) => status !== 'pending' && held_at === undefined)
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
@@ -49,6 +53,7 @@ export async function settle(world: World): Promise<void> {
 export async function* finalReads(
   world: World,
   api: PublicApi,
+  history: History,
   merchants: readonly SimulatedMerchant[],
 ): AsyncIterable<string> {
   const balances = world.operator(BalanceService)
@@ -84,6 +89,7 @@ export async function* finalReads(
         yield `${merchant_id} is shown ${balance?.available} and ${balance?.held} ${currency}, not ${available} and ${held}`
       }
     }
+    yield* supportReadsAgree(world, api, history, merchant)
     yield* revocationsHold(world.operator, api, merchant)
   }
 }

@@ -3,7 +3,8 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { injectFaults } from './faults/inject.ts'
 import { type Plan, planOf } from './faults/plan.ts'
-import { callbacksAreSigned, deliveriesHaveEnded, eventsAreDelivered } from './invariants/callbacks.ts'
+import { callbacksAreSigned, deliveriesHaveEnded } from './invariants/callbacks.ts'
+import { eventsAreDelivered } from './invariants/events.ts'
 import type { Invariant } from './invariants/judge.ts'
 import {
   checkpointsFollow,
@@ -18,7 +19,14 @@ import {
   storedPaymentsAreFound,
 } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
-import { countsMatchTickets, mutationsHappenOnce } from './invariants/tickets.ts'
+import {
+  chargebacksAgree,
+  entriesHaveOwners,
+  refundHoldsFollowFunds,
+  refundsAgree,
+} from './invariants/refunds.ts'
+import { countsMatch } from './invariants/summaries.ts'
+import { mutationsHappenOnce } from './invariants/support-mutations.ts'
 import { createWatch } from './invariants/watch.ts'
 import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
@@ -33,6 +41,7 @@ import {
 } from './workload/merchants.ts'
 import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
+import { runRefundDesk } from './workload/refund-desk.ts'
 import { runSupportDesk } from './workload/support-desk.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { runWithdrawals } from './workload/withdrawals.ts'
@@ -70,7 +79,11 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   deliveriesHaveEnded,
   callbacksAreSigned,
   mutationsHappenOnce,
-  countsMatchTickets,
+  countsMatch,
+  refundsAgree,
+  refundHoldsFollowFunds,
+  chargebacksAgree,
+  entriesHaveOwners,
 }
 
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */
@@ -119,7 +132,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       merchants = await prepare(world, plan)
       await load(world, plan, { history, api, merchants })
       await settle(world)
-      for await (const problem of finalReads(world, api, merchants)) problems.push(problem)
+      for await (const problem of finalReads(world, api, history, merchants)) problems.push(problem)
     }
     story()
       .catch((error: unknown) => problems.push(`the simulation failed: ${describe(error)}`))
@@ -224,9 +237,12 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       merchant_id,
     )
   })
-  const desks = merchants.map((merchant, index) => {
-    const choices = world.choicesOf(`support ${index}`)
-    return runSupportDesk({ api, history, choices, isOpen, operator: world.operator }, merchant)
+  const desks = merchants.flatMap((merchant, index) => {
+    const deps = { api, history, isOpen, operator: world.operator }
+    return [
+      runSupportDesk({ ...deps, choices: world.choicesOf(`support ${index}`) }, merchant),
+      runRefundDesk({ ...deps, choices: world.choicesOf(`refunds ${index}`) }, merchant),
+    ]
   })
   const operators = merchants.map((merchant, index) => {
     const choices = world.choicesOf(`operator ${index}`)

@@ -24,7 +24,10 @@ export function storedPayments(
       currency: amount?.currency ?? '',
       status: PAYMENT_STATUSES.fromProto(payment.status) ?? '',
       transition_number: payment.history.length,
-      history: payment.history.map(({ status }) => ({ status: PAYMENT_STATUSES.fromProto(status) ?? '' })),
+      history: payment.history.map(({ status, amount: changed }) => ({
+        status: PAYMENT_STATUSES.fromProto(status) ?? '',
+        amount: changed?.minor ?? 0n,
+      })),
       effects: stuck
         .filter((effect) => effect.paymentId === payment_id)
         .map(({ effectId: id, kind }) => ({ id, kind, stuck: true })),

@@ -1,8 +1,5 @@
-import {
-  callbacksAreSigned,
-  deliveriesHaveEnded,
-  eventsAreDelivered,
-} from '../../simulation/invariants/callbacks.ts'
+import { callbacksAreSigned, deliveriesHaveEnded } from '../../simulation/invariants/callbacks.ts'
+import { eventsAreDelivered } from '../../simulation/invariants/events.ts'
 import { type Evidence, type Invariant, paymentsOf } from '../../simulation/invariants/judge.ts'
 import { creditsMatchPayments, entriesOf, outcomesAreRecorded } from '../../simulation/invariants/ledger.ts'
 import {

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { SimulatedEndpoint, SimulatedMerchant } from '../workload/merchants.ts'
 import type { ReceivedCallback } from '../world/receiver.ts'
-import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
+import { documentsOf, type Evidence, type Invariant } from './judge.ts'
 
-interface StoredEvent {
+/** An event as the notifier stores it. */
+export interface StoredEvent {
   readonly merchant_id: string
   readonly event_key: string
   readonly event: string
@@ -11,7 +11,8 @@ interface StoredEvent {
   readonly destinations: readonly { readonly delivery_id: string; readonly url: string }[]
 }
 
-interface StoredDelivery {
+/** A delivery as the notifier stores it. */
+export interface StoredDelivery {
   readonly delivery_id: string
   readonly event_key: string
   readonly status: string
@@ -20,74 +21,6 @@ interface StoredDelivery {
   readonly attempts: readonly { readonly number: number; readonly failure?: string }[]
   /** Since when it waits until the breaker of its destination closes, or until there is a secret. */
   readonly held_at?: Date
-}
-
-/** The event of each status. It is written here again, so that a fault in the product's own table is found. */
-const EVENTS: Readonly<Record<string, string>> = {
-  created: 'payment.created',
-  success: 'payment.completed',
-  error: 'payment.failed',
-  declined: 'payment.failed',
-  canceled: 'payment.cancelled',
-}
-
-/** Every event that followed a transition is delivered to each of its destinations, once faults have stopped. */
-export const eventsAreDelivered: Invariant = function* (evidence) {
-  const events = new Map(storedEvents(evidence).map((event) => [event.event_key, event]))
-  const deliveries = new Map(storedDeliveries(evidence).map((delivery) => [delivery.delivery_id, delivery]))
-  for (const payment of paymentsOf(evidence)) {
-    const merchant = evidence.merchants.find(({ merchant_id }) => merchant_id === payment.merchant_id)
-    for (const [index, { status }] of payment.history.entries()) {
-      const name = EVENTS[status]
-      if (name === undefined) continue
-      const key = `${payment.payment_id}:${index + 1}`
-      const event = events.get(key)
-      const { certain, possible } = destinationsOf(merchant, payment.webhook?.url, name)
-      if (event === undefined) {
-        if (certain.length > 0) yield `the event ${name} ${key} was not stored`
-        continue
-      }
-      if (event.event !== name) yield `the event ${key} is ${event.event} instead of ${name}`
-      const urls = event.destinations.map(({ url }) => url)
-      const is_right =
-        certain.every((url) => urls.includes(url)) && urls.every((url) => possible.includes(url))
-      if (!is_right || new Set(urls).size !== urls.length)
-        yield `the event ${key} goes to ${urls}, not to ${certain} of ${possible}`
-    }
-  }
-  for (const { event_key, destinations } of events.values()) {
-    // A crash may leave a callback on request without deliveries: then the merchant got no response.
-    if (!/:[0-9]+$/.test(event_key)) continue
-    for (const { delivery_id } of destinations) {
-      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${event_key} does not exist`
-    }
-  }
-  for (const [operation_id, delivery_ids] of evidence.history.resends) {
-    for (const delivery_id of delivery_ids.split(',')) {
-      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${operation_id} does not exist`
-    }
-  }
-}
-
-/** Where an event must go, and where it may go. */
-interface Destinations {
-  readonly certain: readonly string[]
-  readonly possible: readonly string[]
-}
-
-const urlOf = ({ origin }: SimulatedEndpoint): string => `${origin}/callbacks`
-
-function destinationsOf(
-  merchant: SimulatedMerchant | undefined,
-  webhook: string | undefined,
-  event: string,
-): Destinations {
-  if (webhook !== undefined) return { certain: [webhook], possible: [webhook] }
-  const endpoints = (merchant?.endpoints ?? []).filter(({ events }) => events.includes(event))
-  return {
-    certain: endpoints.filter(({ may_be_closed }) => !may_be_closed).map(urlOf),
-    possible: endpoints.map(urlOf),
-  }
 }
 
 /**
@@ -159,10 +92,12 @@ function webhookSecret(api_secret: string): string {
   return createHmac('sha256', api_secret).update('service:merchant-webhook-signing:v1').digest('hex')
 }
 
-function storedEvents({ databases }: Evidence): readonly StoredEvent[] {
+/** All events. */
+export function storedEvents({ databases }: Evidence): readonly StoredEvent[] {
   return documentsOf<StoredEvent>(databases, 'notifier', 'events')
 }
 
-function storedDeliveries({ databases }: Evidence): readonly StoredDelivery[] {
+/** All deliveries. */
+export function storedDeliveries({ databases }: Evidence): readonly StoredDelivery[] {
   return documentsOf<StoredDelivery>(databases, 'notifier', 'deliveries')
 }

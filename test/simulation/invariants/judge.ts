@@ -23,6 +23,24 @@ export interface Evidence {
 /** Finds violations in the evidence at the end of a simulation. */
 export type Invariant = (evidence: Evidence) => Iterable<string>
 
+/** The fields of a refund of a stored payment that the invariants read. */
+export interface StoredRefund {
+  readonly refund_id: string
+  readonly amount: bigint
+  readonly state: string
+  readonly change_number: number
+  readonly holds: number
+  readonly hold_refusal?: number
+  readonly approved_at?: Date
+}
+
+/** The fields of a chargeback of a stored payment that the invariants read. */
+export interface StoredChargeback {
+  readonly chargeback_id: string
+  readonly amount: bigint
+  readonly is_won: boolean
+}
+
 /** The fields of a stored payment that the invariants read. */
 export interface StoredPayment {
   readonly merchant_id: string
@@ -35,9 +53,12 @@ export interface StoredPayment {
   readonly currency: string
   readonly status: string
   readonly transition_number: number
-  readonly history: readonly { readonly status: string }[]
+  readonly history: readonly { readonly status: string; readonly amount: bigint }[]
   readonly effects: readonly { readonly id: string; readonly kind: string; readonly stuck?: boolean }[]
   readonly webhook?: { readonly url: string }
+  readonly refunds?: readonly StoredRefund[]
+  readonly chargebacks?: readonly StoredChargeback[]
+  readonly reservation_refusals?: readonly { readonly id: string; readonly code: number }[]
 }
 
 /** The documents of a collection, by the type that the caller expects. */

@@ -14,15 +14,20 @@ interface StoredEffect {
   readonly kind: string
   readonly due_at: Date
   readonly lease?: { readonly token: string; readonly until: Date }
+  readonly data: Readonly<Record<string, unknown>>
 }
 
 interface DocumentWithEffects {
   readonly effects: readonly StoredEffect[]
   readonly transition_number?: number
+  readonly refunds?: readonly { readonly refund_id: string; readonly state: string }[]
 }
 
 /** What a final status makes pointless, so that any process may drop it together with the transition. */
 const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment', 'report_open']
+
+/** What the end of a refund makes pointless, so that any process may drop it together with that. */
+const DROPPED_WITH_REFUND = ['poll_refund', 'repeat_refund', 'report_open_refund']
 
 /** Makes the watch of one simulation. */
 export function createLeaseWatch(): LeaseWatch {
@@ -43,6 +48,7 @@ export function createLeaseWatch(): LeaseWatch {
         const left = next.get(effect.id)
         if (left?.lease?.token === effect.lease?.token) continue
         if (is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind)) continue
+        if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, effect.data['refund_id'])) continue
         const is_own_retry = left?.due_at.getTime() !== effect.due_at.getTime()
         if (owner === writer.process && (left === undefined || is_own_retry)) continue
         yield `${writer.process.name} changed the effect ${effect.id} within the lease of ${owner.name}`
@@ -54,16 +60,14 @@ export function createLeaseWatch(): LeaseWatch {
       }
     },
     *onCreate(idempotency_key, { process, now_ms }) {
-      const separator = idempotency_key.lastIndexOf(':')
-      const [payment_id, attempt] = [
-        idempotency_key.slice(0, separator),
-        idempotency_key.slice(separator + 1),
-      ]
+      // The key of an attempt is its payment and its number, that of a refund its payment and the id of the refund.
+      const [payment_id, ...name] = idempotency_key.split(':')
+      const effectOf = (kind: string): string =>
+        name.length === 1 ? `${payment_id}:${kind}:${name[0]}` : `${name[1]}:${kind}`
       // What follows a lookup may have been paused since its lease was checked.
-      const follows = (kind: string): boolean =>
-        ends_ms.has(leaseName(process, `${payment_id}:${kind}:${attempt}`))
+      const follows = (kind: string): boolean => ends_ms.has(leaseName(process, effectOf(kind)))
       if (follows('poll') || follows('repeat')) return
-      const end_ms = ends_ms.get(leaseName(process, `${payment_id}:create:${attempt}`))
+      const end_ms = ends_ms.get(leaseName(process, effectOf('create')))
       if (end_ms === undefined) yield `${process.name} sent the create ${idempotency_key} without a lease`
       else if (end_ms <= now_ms)
         yield `${process.name} sent the create ${idempotency_key} after the end of its lease`
@@ -74,6 +78,12 @@ export function createLeaseWatch(): LeaseWatch {
 /** Whether the lease of an effect has not ended by the clock of a process that it can rely on. */
 function isLive({ lease }: StoredEffect, { now_ms, has_steady_clock }: Actor): boolean {
   return has_steady_clock && lease !== undefined && lease.until.getTime() > now_ms
+}
+
+/** Whether a refund of a payment waits for its provider no more. */
+function hasEnded(body: Change['before'], refund_id: unknown): boolean {
+  const { refunds = [] } = (body ?? {}) as Partial<DocumentWithEffects>
+  return refunds.some((refund) => refund.refund_id === refund_id && refund.state !== 'approved')
 }
 
 function effectsOf(body: Change['before']): readonly StoredEffect[] {

@@ -1,3 +1,4 @@
+import { isPaidStatus } from '../workload/observe.ts'
 import { documentsOf, type Evidence, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
 
 /** An entry of the journal. */
@@ -92,9 +93,14 @@ export const outcomesAreRecorded: Invariant = function* (evidence) {
   }
 }
 
+/** The id of the payment, the refund or the chargeback to which an entry belongs: the first part of its own id. */
+export function ownerOf({ id }: Pick<JournalEntry, 'id'>): string {
+  return id.split(':')[0] ?? ''
+}
+
 /** What the ledger must have recorded about a payment before its status is announced (P9). */
 const ENTRY_OF: Readonly<Record<'in' | 'out', Readonly<Record<string, string>>>> = {
-  in: { success: 'transfer' },
+  in: { success: 'transfer', partially_refunded: 'transfer', refunded: 'transfer' },
   out: {
     created: 'hold',
     processing: 'hold',
@@ -120,12 +126,14 @@ export const creditsMatchPayments: Invariant = function* (evidence) {
   const credits = new Map<string, JournalEntry[]>()
   for (const entry of entriesOf(evidence)) {
     if (entry.kind !== 'transfer' || entry.payment_id === undefined) continue
+    // Chargebacks are transfers too.
+    if (ownerOf(entry) !== entry.payment_id) continue
     credits.set(entry.payment_id, [...(credits.get(entry.payment_id) ?? []), entry])
   }
   for (const { payment_id, direction, status, amount, currency, merchant_id } of paymentsOf(evidence)) {
     const entries = credits.get(payment_id) ?? []
     credits.delete(payment_id)
-    if (entries.length !== (direction === 'in' && status === 'success' ? 1 : 0)) {
+    if (entries.length !== (direction === 'in' && isPaidStatus(status) ? 1 : 0)) {
       yield `${payment_id} is ${status} and has ${entries.length} credits`
     }
     for (const entry of entries) {

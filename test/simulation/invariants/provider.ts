@@ -1,3 +1,4 @@
+import { isPaidStatus } from '../workload/observe.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
 import { documentsOf, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
 
@@ -5,6 +6,7 @@ import { documentsOf, type Invariant, paymentsOf, type StoredPayment } from './j
 export const booksAgree: Invariant = function* (evidence) {
   const operations = new Map<string, ProviderOperation[]>()
   for (const operation of evidence.operations) {
+    if (operation.kind === 'refund') continue
     const payment_id = operation.idempotency_key.split(':')[0] ?? ''
     operations.set(payment_id, [...(operations.get(payment_id) ?? []), operation])
   }
@@ -30,10 +32,10 @@ function* compare(
   if (direction === 'out' && accounts.size > 1)
     yield `the withdrawal ${payment_id} is at the accounts ${[...accounts]}`
   const [operation] = paid
-  if (status === 'success') {
-    if (operation === undefined) yield `${payment_id} is success, and the provider was never paid`
+  if (isPaidStatus(status)) {
+    if (operation === undefined) yield `${payment_id} is ${status}, and the provider was never paid`
     else if (BigInt(operation.amount) !== amount || operation.currency !== currency) {
-      yield `${payment_id} is success over ${amount} ${currency}, paid were ${operation.amount} ${operation.currency}`
+      yield `${payment_id} is ${status} over ${amount} ${currency}, paid were ${operation.amount} ${operation.currency}`
     }
   } else if (direction === 'out' && operation !== undefined) {
     // Its funds were given back, or will be.

@@ -2,11 +2,13 @@ import type { WireRequest } from '../parts/http/serve-in-memory.ts'
 import type { Actor } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
-import { mayFollow, observePayment } from '../workload/observe.ts'
+import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
 import { createDeliveryWatch } from './deliveries.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
-import { hasEntryOf, type JournalEntry } from './ledger.ts'
+import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
+import { refundProblems } from './refund-watch.ts'
+import { supportCallbackProblems } from './support-callbacks.ts'
 
 /** The invariants that hold at every moment. */
 export interface Watch {
@@ -21,6 +23,13 @@ export interface Watch {
 
 /** The path of a create at the provider (docs/provider-protocol.md). */
 const CREATE_PATH = '/provider/v1/operations'
+
+/** The part of a public operation that the invariants read. */
+interface ShownOperation {
+  readonly id: string
+  readonly operation_type: string
+  readonly status: { readonly status: string }
+}
 
 /** What never changes once it is written. */
 const PERMANENT = ['balances.journal', 'notifier.events']
@@ -42,7 +51,7 @@ const FIXED = [
 export function createWatch(history: History): Watch {
   const problems: string[] = []
   const payment_ids = new Map<string, string>()
-  /** The entries of each payment, as far as they are committed. */
+  /** The entries of each payment, refund and chargeback, as far as they are committed. */
   const entries_of = new Map<string, JournalEntry[]>()
   const refusals = new Set<string>()
   const leases = createLeaseWatch()
@@ -55,7 +64,7 @@ export function createWatch(history: History): Watch {
       if (PERMANENT.includes(name) && before !== undefined) problems.push(`${name} ${key} was changed`)
       if (writer !== undefined) problems.push(...leases.onChange(change, writer))
       if (name === 'payments.payments') {
-        problems.push(...paymentProblems(change, refusals))
+        problems.push(...paymentProblems(change, refusals), ...refundProblems(change))
         const payment = after as unknown as StoredPayment | undefined
         if (payment !== undefined) {
           payment_ids.set(`${payment.merchant_id} ${payment.h_id}`, payment.payment_id)
@@ -66,7 +75,8 @@ export function createWatch(history: History): Watch {
         const { entries } = after as unknown as { entries: readonly JournalEntry[] }
         for (const entry of entries) {
           if (entry.payment_id === undefined) continue
-          entries_of.set(entry.payment_id, [...(entries_of.get(entry.payment_id) ?? []), entry])
+          const owner = ownerOf(entry)
+          entries_of.set(owner, [...(entries_of.get(owner) ?? []), entry])
         }
       }
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
@@ -86,18 +96,38 @@ export function createWatch(history: History): Watch {
     onCallback(text) {
       const { id, merchant_id, data } = JSON.parse(text)
       const { payment } = data.result
+      if (payment === undefined) {
+        problems.push(...supportCallbackProblems(id, data.result, (owner) => entries_of.get(owner) ?? []))
+        return
+      }
       const record = history.payments.get(recordKey(merchant_id, payment.identifiers.c_id))
       if (record === undefined) return void problems.push(`the callback ${id} is about an unknown payment`)
       observePayment(history, record, payment)
       const { status } = payment.status
-      if (status === 'success') history.announce(record)
+      if (isPaidStatus(status)) history.announce(record)
       const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
       const entries = entries_of.get(payment_id ?? '') ?? []
       if (!hasEntryOf(entries, { direction: record.direction, status })) {
         problems.push(`the callback ${id} of ${status} arrived before the ledger had its entry`)
       }
+      for (const refund_id of completedRefunds(payment)) {
+        const captures = (entries_of.get(refund_id) ?? []).filter(({ kind }) => kind === 'capture')
+        if (captures.length === 0)
+          problems.push(`the callback ${id} shows the refund ${refund_id} before the ledger had taken it`)
+      }
     },
   }
+}
+
+/** The refunds that a payment shows as paid. */
+function completedRefunds({
+  operations,
+}: {
+  readonly operations: readonly ShownOperation[]
+}): readonly string[] {
+  return operations
+    .filter(({ operation_type, status }) => operation_type === 'refund' && status.status === 'success')
+    .map(({ id }) => id)
 }
 
 /** What is wrong with one change of a payment. */
@@ -116,13 +146,14 @@ function* paymentProblems(
     if (after.status !== first) yield `the payment ${key} begins as ${after.status}`
     return
   }
-  if (!mayBecome(before, after)) yield `the payment ${key} went from ${before.status} to ${after.status}`
+  if (!isAllowed(before, after)) yield `the payment ${key} went from ${before.status} to ${after.status}`
   for (const field of FIXED) {
     if (old_body?.[field] !== new_body?.[field]) yield `the payment ${key} changed its ${field}`
   }
   const steps = after.transition_number - before.transition_number
   const is_same = before.status === after.status || after.status === 'refused'
-  if (steps !== (is_same ? 0 : 1)) yield `the payment ${key} made ${steps} transitions at once`
+  const is_refund = before.status === 'partially_refunded' && steps === 1
+  if (steps !== (is_same ? 0 : 1) && !is_refund) yield `the payment ${key} made ${steps} transitions at once`
   if (before.history.some(({ status }, index) => after.history[index]?.status !== status)) {
     yield `the payment ${key} changed its history`
   }
@@ -134,8 +165,11 @@ const BEFORE_ADMISSION: Readonly<Record<string, readonly string[]>> = {
   refused: ['refused'],
 }
 
-function mayBecome(before: StoredPayment, after: StoredPayment): boolean {
-  const next = before.direction === 'out' ? BEFORE_ADMISSION[before.status] : undefined
-  if (before.direction === 'out' && after.status === 'declined') return false
-  return next === undefined ? mayFollow(before.status, after.status) : next.includes(after.status)
+/** The statuses that no withdrawal has. */
+const NEVER_OUT = ['declined', 'partially_refunded', 'refunded']
+
+function isAllowed({ direction, status }: StoredPayment, after: StoredPayment): boolean {
+  if (direction === 'in') return mayBecome(status, after.status)
+  if (NEVER_OUT.includes(after.status)) return false
+  return BEFORE_ADMISSION[status]?.includes(after.status) ?? mayBecome(status, after.status)
 }

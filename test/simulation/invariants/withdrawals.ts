@@ -1,6 +1,6 @@
 import type { SimulatedLimits } from '../workload/merchants.ts'
 import { documentsOf, type Evidence, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
-import { batchesOf, type JournalEntry } from './ledger.ts'
+import { batchesOf, type JournalEntry, ownerOf } from './ledger.ts'
 
 /** The record of a refused withdrawal. */
 interface StoredRefusal {
@@ -31,6 +31,8 @@ export const holdsMatchWithdrawals: Invariant = function* (evidence) {
   for (const { entries } of batchesOf(evidence.databases)) {
     for (const entry of entries) {
       if (entry.payment_id === undefined || entry.kind === 'transfer') continue
+      // The holds of refunds have owners of their own.
+      if (ownerOf(entry) !== entry.payment_id) continue
       entries_of.set(entry.payment_id, [...(entries_of.get(entry.payment_id) ?? []), entry])
     }
   }

@@ -23,6 +23,19 @@ export interface PaymentRecord {
   created_responses: number
   /** The statuses in the order in which responses showed them. */
   readonly statuses: string[]
+  /** Whether a refund or a chargeback of it may have been asked for. */
+  may_be_returned?: boolean
+}
+
+/** What a merchant knows of a refund that it has asked for. All its requests are the same. */
+export interface RefundRecord {
+  readonly merchant_id: string
+  readonly c_id: string
+  readonly payment: PaymentRecord
+  /** Absent for all that remains of the payment. */
+  readonly amount: number | undefined
+  /** The public id, once a response contained it. */
+  h_id?: string
 }
 
 /** A withdrawal that was refused for funds or limits. */
@@ -35,9 +48,15 @@ export interface History {
   readonly payments: Map<string, PaymentRecord>
   /** The delivery ids of each resend, by its operation id. */
   readonly resends: Map<string, string>
+  /** What the operator may have taken from merchants, by merchant, currency and operation. */
+  readonly taken: Map<string, number>
   /** The outcome of each command to the ledger that was answered. */
   readonly outcomes: Map<string, string>
-  /** The public id of what each mutation of a ticket was answered with, by its merchant, method and key. */
+  /** The refunds that merchants have asked for, by merchant and `c_id`. */
+  readonly refunds: Map<string, RefundRecord>
+  /** The deposits that responses or callbacks showed as paid, in that order. */
+  readonly paid: Set<PaymentRecord>
+  /** The public id of what each mutation of support was answered with, by its merchant, method and key. */
   readonly support: Map<string, string>
   /** The payment that was last stored under each key, of which no merchant may know yet. */
   readonly stored: Map<string, string>
@@ -47,9 +66,9 @@ export interface History {
   readonly refusals: ShownRefusal[]
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
-  /** The sum of all deposits whose success a callback has announced, by currency. */
-  creditedOf(merchant_id: string): ReadonlyMap<string, number>
-  /** The sum of all withdrawals that were asked for, whether they were accepted or not. */
+  /** The deposits whose success a callback has announced. */
+  creditedOf(merchant_id: string): readonly PaymentRecord[]
+  /** The sum of all withdrawals that were asked for, whether they were accepted or not, and of what the operator took. */
   withdrawnOf(merchant_id: string, currency: string): number
   /** Records that a callback announced a success. */
   announce(record: PaymentRecord): void
@@ -59,10 +78,14 @@ export interface History {
 export function createHistory(): History {
   const announced = new Set<PaymentRecord>()
   const payments = new Map<string, PaymentRecord>()
+  const taken = new Map<string, number>()
   return {
     payments,
+    taken,
     resends: new Map(),
     outcomes: new Map(),
+    refunds: new Map(),
+    paid: new Set(),
     support: new Map(),
     stored: new Map(),
     missed: [],
@@ -70,15 +93,14 @@ export function createHistory(): History {
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {
-      const sums = new Map<string, number>()
-      for (const record of announced) {
-        if (record.merchant_id !== merchant_id || record.direction !== 'in') continue
-        sums.set(record.currency, (sums.get(record.currency) ?? 0) + record.amount)
-      }
-      return sums
+      return [...announced].filter(
+        (record) => record.merchant_id === merchant_id && record.direction === 'in',
+      )
     },
     withdrawnOf(merchant_id, currency) {
       let sum = 0
+      for (const [name, amount] of taken)
+        if (name.startsWith(`${recordKey(merchant_id, currency)} `)) sum += amount
       for (const record of payments.values()) {
         const { direction, amount } = record
         if (direction !== 'out' || record.merchant_id !== merchant_id || record.currency !== currency)

@@ -6,7 +6,7 @@ import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat, type PayoutLimitsSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
+import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
@@ -110,7 +110,11 @@ const METHODS = [
 export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://receiver-${number}.example.com`)
 
 /** Ordinary amounts, and those with which the sandbox does something else. */
-const SCENARIOS = [100, 200, 300, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 913, 915]
+const SCENARIOS = [
+  ...[100, 200, 300, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 913, 915],
+  // Those of refunds.
+  ...[911, 912, 914],
+]
 
 /** The digits that leave an operation open permanently. Withdrawals do not expire, so none may have them. */
 const OPEN_DIGITS = 905
@@ -227,6 +231,8 @@ async function createCredential(
     environment: Environment.TEST,
     scopes: [...SCOPES],
     supportResources: [...SUPPORT_RESOURCES],
+    // The ordinary ones are for people, far below what a simulation sends.
+    rateLimits: { 'refund.request': 100_000, 'refund.comment.create': 100_000 },
   })
   return { application_id: Number(credential?.applicationId), api_version, secret, secrets: [secret] }
 }
@@ -291,7 +297,8 @@ async function createEndpoints(
     const origin = origins[index] ?? ''
     const max_retries = choices.integer(2, 5)
     // All, or all but the first: that of a new payment.
-    const events = choices.chance(0.5) ? PAYMENT_EVENTS : PAYMENT_EVENTS.slice(1)
+    const payment_events = choices.chance(0.5) ? PAYMENT_EVENTS : PAYMENT_EVENTS.slice(1)
+    const events = [...payment_events, ...(choices.chance(0.5) ? SUPPORT_EVENTS : [])]
     const { endpoint, secret } = await clientOf(EndpointService).createEndpoint({
       merchantId,
       environment: Environment.TEST,

@@ -11,20 +11,35 @@ interface ShownPayment {
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   created: ['processing', 'success', 'error', 'canceled', 'declined'],
   processing: ['success', 'error', 'canceled', 'declined'],
-  success: [],
+  success: ['partially_refunded', 'refunded'],
+  partially_refunded: ['refunded'],
+  refunded: [],
   error: [],
   canceled: [],
   declined: [],
 }
 
-/** Whether a payment may go from one status to another, in one step or several. */
-export function mayFollow(from: string, to: string): boolean {
+/** Whether one write may take a payment from one status to another, or leave it there. */
+export function mayBecome(from: string, to: string): boolean {
   return from === to || (NEXT[from] ?? []).includes(to)
 }
 
-/** Whether a status is final. */
+/** Whether a payment may go from one status to another, in one step or several. */
+export function mayFollow(from: string, to: string): boolean {
+  return from === to || (NEXT[from] ?? []).some((next) => mayFollow(next, to))
+}
+
+/** The statuses of a deposit that a customer has paid. */
+const PAID = ['success', 'partially_refunded', 'refunded']
+
+/** Whether a deposit in this status was paid. */
+export function isPaidStatus(status: string): boolean {
+  return PAID.includes(status)
+}
+
+/** Whether a status is final: no word of a provider changes it. */
 export function isFinalStatus(status: string): boolean {
-  return NEXT[status]?.length === 0
+  return status !== 'created' && status !== 'processing' && status in NEXT
 }
 
 /** Records a payment that a response or a callback showed, and what it contradicts. */
@@ -37,6 +52,7 @@ export function observePayment(history: History, record: PaymentRecord, shown: u
   if (amount.value !== record.amount || amount.currency !== record.currency) {
     problem(`its amount is ${record.amount} ${record.currency}, shown was ${amount.value} ${amount.currency}`)
   }
+  if (isPaidStatus(status.status) && record.direction === 'in') history.paid.add(record)
   if (status.final !== isFinalStatus(status.status))
     problem(`${status.status} was shown as final ${status.final}`)
   return payment

@@ -144,10 +144,12 @@ async function changeLimits({ clientOf, choices }: Parameters<Act>[0], merchant:
 async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Act>[0]): Promise<void> {
   const payments = clientOf(PaymentService)
   const { anomalies } = await payments.listAnomalies({ openOnly: true })
-  for (const { anomalyId, paymentId } of anomalies) {
+  for (const { anomalyId, paymentId, refundId } of anomalies) {
     if (choices.chance(0.5)) continue
-    const of_payment = [...operations()].filter(({ idempotency_key }) =>
-      idempotency_key.startsWith(`${paymentId}:`),
+    const of_payment = [...operations()].filter(({ kind, idempotency_key }) =>
+      refundId === undefined
+        ? kind !== 'refund' && idempotency_key.startsWith(`${paymentId}:`)
+        : idempotency_key === `${paymentId}:refund:${refundId}`,
     )
     const resolution = of_payment.some(({ status }) => status === 'success')
       ? AnomalyResolutionKind.PAID

@@ -134,14 +134,20 @@ export async function requestResend(
   return true
 }
 
-/** Reads the balance, which shows at least what callbacks announced without all that may have been withdrawn. */
+/**
+ * Reads the balance, which shows at least what callbacks announced, without all that may have been withdrawn, refunded or
+ * charged back.
+ */
 export async function readBalance(deps: RequestDeps, merchant: SimulatedMerchant): Promise<boolean> {
   const { api, history, choices } = deps
   const credited = history.creditedOf(merchant.merchant_id)
   const outcome = await api.call(choices.pick(merchant.credentials), { method: 'balance.get', params: {} })
   if (outcome.kind !== 'success') return false
   const { amounts } = outcome.result['balance'] as { amounts: { value: number; currency: string }[] }
-  for (const [currency, sum] of credited) {
+  const sums = new Map<string, number>()
+  for (const { currency, amount, may_be_returned = false } of credited)
+    sums.set(currency, (sums.get(currency) ?? 0) + (may_be_returned ? 0 : amount))
+  for (const [currency, sum] of sums) {
     const shown = amounts.find((amount) => amount.currency === currency)?.value ?? 0
     const withdrawn = history.withdrawnOf(merchant.merchant_id, currency)
     if (shown < sum - withdrawn) {

@@ -1,0 +1,147 @@
+import { SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import type { SimulatedEndpoint, SimulatedMerchant } from '../workload/merchants.ts'
+import { storedDeliveries, storedEvents } from './callbacks.ts'
+import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
+
+/** The event of each status. It is written here again, so that a fault in the product's own table is found. */
+const EVENTS: Readonly<Record<string, string>> = {
+  created: 'payment.created',
+  success: 'payment.completed',
+  error: 'payment.failed',
+  declined: 'payment.failed',
+  partially_refunded: 'payment.refunded',
+  refunded: 'payment.refunded',
+  canceled: 'payment.cancelled',
+}
+
+/** The fields of the resources of support that the invariants read. */
+interface StoredTicket {
+  readonly merchant_id: string
+  readonly ticket_id: string
+  readonly event_counts: Readonly<Record<string, number>>
+}
+
+interface StoredRefund {
+  readonly merchant_id: string
+  readonly refund_id: string
+  readonly change_number: number
+}
+
+interface StoredChargeback {
+  readonly merchant_id: string
+  readonly chargeback_id: string
+}
+
+/** An event that must exist. */
+interface ExpectedEvent {
+  readonly merchant_id: string
+  readonly key: string
+  readonly name: string
+  /** The address of the payment, which takes the place of all endpoints. */
+  readonly webhook?: string | undefined
+}
+
+/** The keys of events that follow a change. A callback on request has another one. */
+const FOLLOWS_CHANGE = /:(?:[0-9]+|[a-z]+\.[a-z_.]+)$/
+
+/** Every event that followed a change is delivered to each of its destinations, once faults have stopped. */
+export const eventsAreDelivered: Invariant = function* (evidence) {
+  const events = new Map(storedEvents(evidence).map((event) => [event.event_key, event]))
+  const deliveries = new Map(storedDeliveries(evidence).map((delivery) => [delivery.delivery_id, delivery]))
+  const expected = [...paymentEvents(evidence), ...supportEvents(evidence)]
+  for (const { merchant_id, key, name, webhook } of expected) {
+    const merchant = evidence.merchants.find((one) => one.merchant_id === merchant_id)
+    const event = events.get(key)
+    const { certain, possible } = destinationsOf(merchant, webhook, name)
+    if (event === undefined) {
+      if (certain.length > 0) yield `the event ${name} ${key} was not stored`
+      continue
+    }
+    if (event.event !== name) yield `the event ${key} is ${event.event} instead of ${name}`
+    const urls = event.destinations.map(({ url }) => url)
+    const is_right = certain.every((url) => urls.includes(url)) && urls.every((url) => possible.includes(url))
+    if (!is_right || new Set(urls).size !== urls.length)
+      yield `the event ${key} goes to ${urls}, not to ${certain} of ${possible}`
+  }
+  const keys = new Set(expected.map(({ key }) => key))
+  for (const { event_key, destinations } of events.values()) {
+    // A crash may leave a callback on request without deliveries: then the merchant got no response.
+    if (!FOLLOWS_CHANGE.test(event_key)) continue
+    if (!keys.has(event_key)) yield `the event ${event_key} follows no change`
+    for (const { delivery_id } of destinations) {
+      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${event_key} does not exist`
+    }
+  }
+  for (const [operation_id, delivery_ids] of evidence.history.resends) {
+    for (const delivery_id of delivery_ids.split(',')) {
+      if (!deliveries.has(delivery_id)) yield `the delivery ${delivery_id} of ${operation_id} does not exist`
+    }
+  }
+}
+
+/** The events of all transitions of payments. */
+function paymentEvents(evidence: Evidence): readonly ExpectedEvent[] {
+  return paymentsOf(evidence).flatMap(({ merchant_id, payment_id, webhook, history }) =>
+    history.flatMap(({ status }, index) => {
+      const name = EVENTS[status]
+      return name === undefined
+        ? []
+        : [{ merchant_id, key: `${payment_id}:${index + 1}`, name, webhook: webhook?.url }]
+    }),
+  )
+}
+
+/** The events of a ticket that can occur once only, so that their keys have no number (S12). */
+const UNNUMBERED = 'ticket.created'
+
+/** The names of events of tickets, in the form in which a ticket counts them. */
+const TICKET_EVENTS = SUPPORT_EVENTS.filter((name) => name.startsWith('ticket.'))
+
+/** The events of all changes of tickets, refunds and chargebacks, numbered one by one (S12). */
+function supportEvents({ databases }: Evidence): readonly ExpectedEvent[] {
+  const tickets = documentsOf<StoredTicket>(databases, 'support', 'tickets')
+  const refunds = documentsOf<StoredRefund>(databases, 'support', 'refunds')
+  const chargebacks = documentsOf<StoredChargeback>(databases, 'support', 'chargebacks')
+  const numbered = (h_id: string, name: string, count: number): readonly { key: string; name: string }[] =>
+    Array.from({ length: count }, (_, index) => ({ key: `${h_id}:${name}:${index + 1}`, name }))
+  return [
+    ...tickets.flatMap(({ merchant_id, ticket_id, event_counts }) =>
+      TICKET_EVENTS.flatMap((name) => {
+        const count = event_counts[name.replaceAll('.', '_')] ?? 0
+        return name === UNNUMBERED
+          ? [{ key: `${ticket_id}:${name}`, name }]
+          : numbered(ticket_id, name, count)
+      }).map((event) => ({ ...event, merchant_id })),
+    ),
+    ...refunds.flatMap(({ merchant_id, refund_id, change_number }) =>
+      [
+        { key: `${refund_id}:refund.requested`, name: 'refund.requested' },
+        ...numbered(refund_id, 'refund.status_changed', change_number - 1),
+      ].map((event) => ({ ...event, merchant_id })),
+    ),
+    ...chargebacks.map(({ merchant_id, chargeback_id }) => ({
+      ...{ merchant_id, key: `${chargeback_id}:chargeback.created`, name: 'chargeback.created' },
+    })),
+  ]
+}
+
+/** Where an event must go, and where it may go. */
+interface Destinations {
+  readonly certain: readonly string[]
+  readonly possible: readonly string[]
+}
+
+const urlOf = ({ origin }: SimulatedEndpoint): string => `${origin}/callbacks`
+
+function destinationsOf(
+  merchant: SimulatedMerchant | undefined,
+  webhook: string | undefined,
+  event: string,
+): Destinations {
+  if (webhook !== undefined) return { certain: [webhook], possible: [webhook] }
+  const endpoints = (merchant?.endpoints ?? []).filter(({ events }) => events.includes(event))
+  return {
+    certain: endpoints.filter(({ may_be_closed }) => !may_be_closed).map(urlOf),
+    possible: endpoints.map(urlOf),
+  }
+}

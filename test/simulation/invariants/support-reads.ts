@@ -1,0 +1,42 @@
+import type { History } from '../workload/history.ts'
+import type { SimulatedMerchant } from '../workload/merchants.ts'
+import type { PublicApi } from '../workload/public-api.ts'
+import { refundRequest } from '../workload/refund-desk.ts'
+import type { Evidence } from './judge.ts'
+import { countsOf, SUMMARIZED, summarizedDocuments, textOf } from './summaries.ts'
+
+/** The most refunds that are requested again for one merchant. */
+const REPETITIONS_MAX = 5
+
+/**
+ * The summaries show what is stored. The `c_id` of a refund still names that refund, long after it has ended, and no other
+ * request can use it (S3). Nothing fails any more.
+ */
+export async function* supportReadsAgree(
+  evidence: Pick<Evidence, 'databases'>,
+  api: PublicApi,
+  history: History,
+  { merchant_id, credentials: [credential] }: SimulatedMerchant,
+): AsyncIterable<string> {
+  if (credential === undefined) return
+  for (const kind of SUMMARIZED) {
+    const outcome = await api.call(credential, { method: `${kind}.summary`, params: {} })
+    const counts = outcome.kind === 'success' ? (outcome.result['by_status'] as Record<string, number>) : {}
+    const expected = countsOf(summarizedDocuments(evidence, kind), merchant_id)
+    if (textOf([counts]) !== expected)
+      yield `${merchant_id} has ${kind}s ${expected}, and its summary shows ${JSON.stringify(outcome)}`
+  }
+  const accepted = [...history.refunds.values()].filter(
+    (refund) => refund.merchant_id === merchant_id && refund.h_id !== undefined,
+  )
+  for (const record of accepted.slice(-REPETITIONS_MAX)) {
+    const { c_id, h_id } = record
+    const same = await api.call(credential, refundRequest(record))
+    const shown = same.kind === 'success' ? (same.result['identifiers'] as { h_id: string }).h_id : same
+    if (shown !== h_id)
+      yield `${c_id} is the refund ${h_id}, and is now answered with ${JSON.stringify(shown)}`
+    const other = await api.call(credential, refundRequest({ ...record, amount: (record.amount ?? 1) + 1 }))
+    if (other.kind !== 'error' || other.code !== 1013)
+      yield `${c_id} with another amount is answered with ${JSON.stringify(other)}, not with 1013`
+  }
+}
