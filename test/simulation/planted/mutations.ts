@@ -1,4 +1,5 @@
 import type { Mutation } from './mutation.ts'
+import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
 
@@ -284,6 +285,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replace:
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
   },
+  ...REFUND_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,
 ]

@@ -1,0 +1,125 @@
+import type { Mutation } from './mutation.ts'
+
+/** The planted faults of refunds and chargebacks. */
+export const REFUND_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a refund ignores chargebacks',
+    file: 'services/payments/domain/refund.ts',
+    search: 'return amount - refundedAmount(payment) - sum(chargebacks.filter(({ is_won }) => !is_won))',
+    replace:
+      'return amount - refundedAmount(payment) - sum(chargebacks.filter(({ is_won }) => is_won && !is_won))',
+  },
+  {
+    name: 'a chargeback ignores refunds whose money is on its way',
+    file: 'services/payments/domain/refund.ts',
+    search: "({ state }) => state === 'approving' || state === 'approved',",
+    replace: "({ state }) => state === 'approving',",
+  },
+  {
+    name: 'a payment has two active refunds',
+    file: 'services/payments/domain/decide-refund.ts',
+    search: 'if (refunds.some(isActive)) return 11005',
+    replace: 'if (refunds.filter(isActive).length > 1) return 11005',
+  },
+  {
+    name: 'an approval does not check the cap again',
+    file: 'services/payments/domain/decide-refund.ts',
+    search: 'if (refund.amount > uncommittedAmount(payment)) return',
+    replace: 'if (refund.amount > payment.amount) return',
+  },
+  {
+    name: 'a refund without funds is approved',
+    file: 'services/payments/domain/decide-refund.ts',
+    search: '  if (refused_code !== undefined)\n    return withRefund(payment, {',
+    replace: '  if (refused_code === 6035)\n    return withRefund(payment, {',
+  },
+  {
+    name: 'a refund is sent before its hold',
+    file: 'services/payments/domain/decide-refund.ts',
+    search:
+      '  return { payment: addEffect(changed, holdRefundEffect.newEffect(changed, { refund_id, hold_id }, { at })) }',
+    replace:
+      '  const sent = applyHoldDecision(changed, { refund_id, hold_id, refused_code: undefined }, at)\n  return { payment: addEffect(sent, holdRefundEffect.newEffect(changed, { refund_id, hold_id }, { at })) }',
+  },
+  {
+    name: 'a refund is sent again as if for the first time',
+    file: 'services/payments/effects/create-refund.ts',
+    search: 'if (tries > 1)',
+    replace: 'if (tries > 1_000)',
+    needs: ['process is killed', 'provider is slow'],
+  },
+  {
+    name: 'a repeated refund gets another key',
+    file: 'services/payments/effects/refund-call.ts',
+    search: '    idempotency_key: refundKey(payment, refund_id),\n    deposit',
+    replace:
+      "    idempotency_key: refundKey(payment, refund_id) + (earlier_result_unknown ? 'b' : ''),\n    deposit",
+    needs: ['http loses requests'],
+  },
+  {
+    name: 'a refund that was not sent for lack of an answer fails',
+    file: 'services/payments/domain/apply-refund-update.ts',
+    search: "    case 'unknown':\n      return pollLater(payment, update)",
+    replace:
+      "    case 'unknown':\n      return result.kind === 'unknown' ? failRefund(payment, refund, 7002, at) : pollLater(payment, update)",
+    needs: ['http loses responses'],
+  },
+  {
+    name: 'a partial refund counts as a whole one',
+    file: 'services/payments/domain/apply-refund-update.ts',
+    search: 'settled.amount === refundedAmount(settled)',
+    replace: 'settled.amount >= refundedAmount(settled)',
+  },
+  {
+    name: 'a completed refund is announced before its money is taken',
+    file: 'services/payments/domain/apply-refund-update.ts',
+    search: '{ at, amount, entry }), completed, { at, after: entry.id })',
+    replace: '{ at, amount, entry }), completed, { at })',
+  },
+  {
+    name: 'the hold of a failed refund is captured',
+    file: 'services/payments/effects/settle-refund.ts',
+    search: "HoldResolution.RELEASE, 'refund failed'",
+    replace: "HoldResolution.CAPTURE, 'refund failed'",
+  },
+  {
+    name: 'a chargeback is debited again at each try',
+    file: 'services/payments/effects/post-chargeback.ts',
+    search: 'transferId: id,',
+    replace: 'transferId: id + payment.version,',
+    needs: ['rpc loses responses'],
+  },
+  {
+    name: 'a won chargeback is not credited back',
+    file: 'services/payments/domain/chargeback.ts',
+    search:
+      'return addEffect(returned, returnChargebackEffect.newEffect(returned, { chargeback_id }, { at }))',
+    replace: 'return returned',
+  },
+  {
+    name: 'a chargeback is opened again by a repetition',
+    file: 'services/support/chargebacks/use-cases/open-chargeback.ts',
+    search: "if (operation_id === '') return",
+    replace: "if (operation_id === '' || operation_id.endsWith('-3')) return",
+  },
+  {
+    name: 'a change of a refund is recorded out of order',
+    file: 'services/support/refunds/domain/refund.ts',
+    search: 'if (number > refund.change_number + 1)',
+    replace: 'if (number > refund.change_number + 9)',
+    needs: ['rpc loses requests'],
+  },
+  {
+    name: 'events of refunds have one number',
+    file: 'services/support/refunds/domain/refund.ts',
+    search: "'refund.status_changed', number - 1)",
+    replace: "'refund.status_changed', 1)",
+  },
+  {
+    name: 'the reports of refunds are lost',
+    file: 'services/payments/domain/decide-refund.ts',
+    search: '  return addEffect(changed, reportRefundEffect.newEffect(changed, report, { at, after }))',
+    replace:
+      "  return state === 'failed' ? changed : addEffect(changed, reportRefundEffect.newEffect(changed, report, { at, after }))",
+  },
+]
