@@ -1,3 +1,4 @@
+import { packBody } from '#lib/platform/store/body-codec.ts'
 import type { Body } from '#lib/platform/store/check.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { checkKeyLength } from '#lib/platform/store/keys.ts'
@@ -5,7 +6,7 @@ import { entryTexts, expiryOf, type Layout } from '#lib/platform/store/layout.ts
 import { clock } from '#lib/platform/time.ts'
 import type { KeyPrefixes } from './catalog.ts'
 import type { Table } from './environment.ts'
-import { expiresOf, headerOf, packBody, packRecord, type RecordHeader, type VersionedBody } from './record.ts'
+import { expiresOf, headerOf, packRecord, type RecordHeader, type VersionedBody } from './record.ts'
 
 /** A document ready for a write: everything that can be checked without other documents is checked. */
 export interface PreparedDocument {
