@@ -7,7 +7,7 @@ import { completeIndexes } from './embedded/complete-indexes.ts'
 import { createDocuments } from './embedded/documents.ts'
 import { openEnvironment } from './embedded/environment.ts'
 import { deleteExpired, type Expiring, withExpiry } from './embedded/expiry.ts'
-import { openFiles } from './embedded/files.ts'
+import { BLOBS_DIRECTORY, openFiles } from './embedded/files.ts'
 import { parseLayout } from './layout.ts'
 import type { Collection, CollectionSpec, Store } from './store.ts'
 
@@ -51,7 +51,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
       if (layout.expires !== undefined) expiring.set(layout.name, { prefixes, documents })
       return createCollection<D>(environment, layout, prefixes, documents)
     },
-    blobs: (name) => openFiles(join(directory, 'blobs'), name),
+    blobs: (name) => openFiles(join(directory, BLOBS_DIRECTORY), name),
     async ping() {
       await environment.write(() => ({ result: undefined }))
     },

@@ -32,3 +32,8 @@ export class PrecedingWriteFailed extends Error {
 export class Conflict extends Error {
   override readonly name = 'Conflict'
 }
+
+/** A blob was deleted while a snapshot was read. */
+export class BlobGone extends Error {
+  override readonly name = 'BlobGone'
+}

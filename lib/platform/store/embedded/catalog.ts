@@ -29,6 +29,7 @@ interface CatalogEntry {
 
 const CATALOG = 'catalog'
 const COUNT = 'collections'
+const DOCUMENTS = 'd'
 
 /**
  * Plans the registration of a collection and its indexes. A new or changed index gets a prefix that was never used, so
@@ -53,7 +54,7 @@ export function planRegistration(
     }
   }
   const registered = layout.indexes.map((index) => ({ index, prefix: indexes[index.name]?.prefix ?? '' }))
-  const prefixes = { documents: 'd', indexes: registered, collection: `${collection_number}.` }
+  const prefixes = { documents: DOCUMENTS, indexes: registered, collection: `${collection_number}.` }
   if (before !== undefined && samePrefixes(before.indexes, indexes)) {
     return { result: { prefixes, complete: before.complete } }
   }
@@ -64,6 +65,18 @@ export function planRegistration(
       writeEntry(table, layout.name, { collection_number, prefixes_used, complete: false, indexes })
     },
   }
+}
+
+/** The names of all collections that were ever registered. */
+export function listRegistered(table: Table): readonly string[] {
+  const start = `${CATALOG} =`
+  return [...table.getKeys({ start, end: `${CATALOG} >` })].map((key) => key.slice(start.length))
+}
+
+/** The common start of the keys of a collection's documents; `undefined` for a collection that was never registered. */
+export function documentsPrefixOf(table: Table, name: string): string | undefined {
+  const entry = readEntry(table, name)
+  return entry && `${entry.collection_number}.${DOCUMENTS} `
 }
 
 /** Records that all documents of the collection have their index entries. Call it inside a write. */

@@ -1,4 +1,4 @@
-import { link, open, readdir, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
@@ -10,7 +10,11 @@ import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Blobs } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 
-const UNFINISHED = '.unfinished-'
+/** The directory of a store that has a directory per name of blobs. */
+export const BLOBS_DIRECTORY = 'blobs'
+
+/** How the name of a file begins whose blob is not complete. */
+export const UNFINISHED = '.unfinished-'
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
 const READ_BYTES = 256 * 1_024
 
@@ -45,7 +49,7 @@ export async function openFiles(parent: string, name: string): Promise<Blobs> {
     },
     async get(id) {
       const path = pathOf(id)
-      return (await exists(path)) ? readFile(path) : undefined
+      return (await exists(path)) ? readPath(path) : undefined
     },
     async delete(id) {
       const path = pathOf(id)
@@ -73,8 +77,12 @@ async function writeFile(path: string, bytes: AsyncIterable<Uint8Array>): Promis
   }
 }
 
-async function* readFile(path: string): AsyncGenerator<Uint8Array> {
-  const handle = await disk(() => open(path, 'r'))
+async function* readPath(path: string): AsyncGenerator<Uint8Array> {
+  yield* readFile(await disk(() => open(path, 'r')))
+}
+
+/** The bytes of a file from the beginning, which is closed at the end. Throws `Unavailable` when the disk fails. */
+export async function* readFile(handle: FileHandle): AsyncGenerator<Uint8Array> {
   try {
     while (true) {
       const { bytesRead: size, buffer } = await disk(() => handle.read(Buffer.allocUnsafe(READ_BYTES)))

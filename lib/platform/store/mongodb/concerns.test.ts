@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
-import { openDatabase } from '#lib/platform/store/mongodb.ts'
+import { openDatabase } from '#lib/platform/store/mongodb/connect.ts'
 
 test.each([
   '',

@@ -13,14 +13,16 @@ const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
 const ABANDONED_MAX = 100
 const REMOVE_MAX = 100
 
-interface Chunk {
+/** A piece of a file. */
+export interface BucketChunk {
   readonly _id: ObjectId
   readonly files_id: ObjectId
   readonly n: number
   readonly data: Uint8Array
 }
 
-interface File {
+/** A complete file. It is inserted after its chunks. */
+export interface BucketFile {
   readonly _id: ObjectId
   readonly filename: string
   readonly length: number
@@ -34,11 +36,15 @@ interface UnfinishedMark {
   readonly since: Date
 }
 
-interface Bucket {
-  readonly name: string
-  readonly files: Collection<File>
-  readonly chunks: Collection<Chunk>
+/** The collections of blobs with a name. */
+interface BucketCollections {
+  readonly files: Collection<BucketFile>
+  readonly chunks: Collection<BucketChunk>
   readonly unfinished: Collection<UnfinishedMark>
+}
+
+interface Bucket extends BucketCollections {
+  readonly name: string
   readonly calls: MongoCalls
 }
 
@@ -60,13 +66,7 @@ export async function openGridFs(
   prepareIndexes: PrepareIndexes,
 ): Promise<Blobs> {
   checkBlobName(name)
-  const bucket: Bucket = {
-    name,
-    files: db.collection<File>(`${name}.files`),
-    chunks: db.collection<Chunk>(`${name}.chunks`),
-    unfinished: db.collection<UnfinishedMark>(`${name}.unfinished`),
-    calls,
-  }
+  const bucket: Bucket = { name, ...bucketOf(db, name), calls }
   await prepareIndexes(bucket.files, [{ name: 'by_filename', key: { filename: 1 }, unique: true }])
   await prepareIndexes(bucket.chunks, [{ name: 'by_file', key: { files_id: 1, n: 1 }, unique: true }])
   await removeAbandoned(bucket)
@@ -83,6 +83,15 @@ export async function openGridFs(
       await calls.write((options) => bucket.files.deleteOne({ _id: file._id }, options))
       await removeUnfinished(bucket, file._id)
     },
+  }
+}
+
+/** The collections that hold the blobs with a name. */
+export function bucketOf(db: Db, name: string): BucketCollections {
+  return {
+    files: db.collection<BucketFile>(`${name}.files`),
+    chunks: db.collection<BucketChunk>(`${name}.chunks`),
+    unfinished: db.collection<UnfinishedMark>(`${name}.unfinished`),
   }
 }
 
@@ -103,7 +112,7 @@ async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>)
   return length
 }
 
-async function publish({ name, files, calls }: Bucket, file: File): Promise<void> {
+async function publish({ name, files, calls }: Bucket, file: BucketFile): Promise<void> {
   const deadline = calls.startDeadline()
   while (true) {
     try {
@@ -136,7 +145,7 @@ async function writeChunks(
   return length
 }
 
-async function* readChunks({ chunks, calls }: Bucket, file: File): AsyncGenerator<Uint8Array> {
+async function* readChunks({ chunks, calls }: Bucket, file: BucketFile): AsyncGenerator<Uint8Array> {
   const files_id = file._id
   for (let n = 0; n * file.chunkSize < file.length; n += 1) {
     const place = { files_id, n }
@@ -146,7 +155,7 @@ async function* readChunks({ chunks, calls }: Bucket, file: File): AsyncGenerato
   }
 }
 
-function findFile({ files, calls }: Bucket, filename: string): Promise<File | null> {
+function findFile({ files, calls }: Bucket, filename: string): Promise<BucketFile | null> {
   return calls.read((options) => files.findOne({ filename }, options))
 }
 

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open } from 'node:fs/promises'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+
+/** A file of a backup as it was written: its size, the number of its frames, and the SHA-256 of its bytes. */
+export interface FrameFile {
+  readonly bytes: number
+  readonly frames: number
+  readonly sha256: string
+}
+
+const LENGTH_BYTES = 4
+/** Above the largest document and the largest piece of a blob. */
+const FRAME_BYTES_MAX = 16 * 1024 ** 2
+/** Some seconds of work. */
+const PROGRESS_EVERY = 50_000
+const WRITE_BYTES = 256 * 1024
+
+/**
+ * Writes a new file, readable by its owner only: each frame after its length. It is durable when the promise resolves;
+ * its name is when its directory was flushed too.
+ */
+export async function writeFrames(path: string, frames: AsyncIterable<Uint8Array>): Promise<FrameFile> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    const hash = createHash('sha256')
+    let waiting: Uint8Array[] = []
+    let [bytes, count, waiting_bytes] = [0, 0, 0]
+    const flush = async (): Promise<void> => {
+      const block = Buffer.concat(waiting)
+      waiting = []
+      waiting_bytes = 0
+      hash.update(block)
+      bytes += block.length
+      await handle.appendFile(block)
+    }
+    for await (const frame of frames) {
+      if (frame.length > FRAME_BYTES_MAX) throw new TypeError(`a frame has ${frame.length} bytes`)
+      const length = Buffer.allocUnsafe(LENGTH_BYTES)
+      length.writeUInt32BE(frame.length)
+      waiting.push(length, frame)
+      waiting_bytes += LENGTH_BYTES + frame.length
+      count += 1
+      if (waiting_bytes >= WRITE_BYTES) await flush()
+    }
+    await flush()
+    await handle.sync()
+    return { bytes, frames: count, sha256: hash.digest('hex') }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The frames of a file that `writeFrames` has written. Throws `Unavailable` when it ends within a frame. */
+export async function* readFrames(path: string): AsyncGenerator<Buffer> {
+  const handle = await open(path, 'r')
+  try {
+    let rest: Buffer = Buffer.alloc(0)
+    for await (const block of readBlocks(handle)) {
+      rest = rest.length === 0 ? block : Buffer.concat([rest, block])
+      let at = 0
+      for (let end = endOfFrame(rest, at, path); end <= rest.length; end = endOfFrame(rest, at, path)) {
+        yield rest.subarray(at + LENGTH_BYTES, end)
+        at = end
+      }
+      rest = rest.subarray(at)
+    }
+    if (rest.length > 0) throw new Unavailable(`${path} is damaged: it ends within a frame`)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The same frames. Reports their number from time to time. */
+export async function* withProgress<F>(
+  frames: AsyncIterable<F>,
+  report: (count: number) => void,
+): AsyncGenerator<F> {
+  let count = 0
+  for await (const frame of frames) {
+    count += 1
+    if (count % PROGRESS_EVERY === 0) report(count)
+    yield frame
+  }
+}
+
+/** The size and the SHA-256 of a file. */
+export async function digestFile(path: string): Promise<Pick<FrameFile, 'bytes' | 'sha256'>> {
+  const handle = await open(path, 'r')
+  try {
+    const hash = createHash('sha256')
+    let bytes = 0
+    for await (const block of readBlocks(handle)) {
+      hash.update(block)
+      bytes += block.length
+    }
+    return { bytes, sha256: hash.digest('hex') }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The position after the frame at `at`; infinity while its length is not read. */
+function endOfFrame(block: Buffer, at: number, path: string): number {
+  if (block.length < at + LENGTH_BYTES) return Number.POSITIVE_INFINITY
+  const length = block.readUInt32BE(at)
+  if (length > FRAME_BYTES_MAX) throw new Unavailable(`${path} is damaged: a frame has ${length} bytes`)
+  return at + LENGTH_BYTES + length
+}
+
+async function* readBlocks(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(WRITE_BYTES))
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
