@@ -6,6 +6,7 @@ import { readBuildInfo } from '#lib/platform/process/build-info.ts'
 import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
 import { reach } from '#lib/platform/process/reach.ts'
 import { ROLES, type Role } from '#lib/platform/process/role.ts'
+import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { explainStartError, StartError } from '#lib/platform/process/start-error.ts'
 import { addressesOf } from '#lib/platform/rpc/settings.ts'
 import { openStore } from '#lib/platform/store/open.ts'
@@ -33,7 +34,7 @@ const FREE_BYTES_MIN = 1e9
 export async function diagnose(
   words: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
-  printLine: (line: string) => void,
+  { printLine }: CommandOutput,
 ): Promise<void> {
   const roles = await loadRoles(parseRoleNames(words.length === 0 ? ['all'] : words))
   const config = await readSettings(roles, variables, printLine)
@@ -52,7 +53,7 @@ export async function diagnose(
 async function readSettings(
   roles: readonly Role[],
   variables: Readonly<Record<string, string | undefined>>,
-  printLine: (line: string) => void,
+  printLine: CommandOutput['printLine'],
 ): Promise<ProcessConfig> {
   try {
     const config = await readProcessSettings(roles, variables, {

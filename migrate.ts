@@ -1,6 +1,7 @@
 import { readConfig } from '#lib/platform/config/config.ts'
 import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
+import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { databaseOf, loadRoles } from './roles.ts'
@@ -8,20 +9,22 @@ import { databaseOf, loadRoles } from './roles.ts'
 const { mongodb_uri, system_name, start_wait_ms } = PROCESS_SETTINGS
 
 /**
- * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role by `onProgress`. What
+ * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. What
  * exists already stays as it is, so a migration can be repeated. Serving processes only verify the result. Throws
  * `StartError` without a MONGODB_URI, because embedded files need no migration.
  */
 export async function migrate(
+  words: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
-  onProgress: (line: string) => void,
+  { printLine }: CommandOutput,
 ): Promise<void> {
+  if (words.length > 0) throw new StartError(`${words[0]} is not a word of migrate: leave it out`)
   const config = readConfig({ mongodb_uri, system_name, start_wait_ms }, variables)
   if (config.mongodb_uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
   for (const role of await loadRoles(ROLES)) {
     const database = databaseOf(config.system_name, role.name)
-    onProgress(`${database}: creating collections, indexes and shard keys`)
+    printLine(`${database}: creating collections, indexes and shard keys`)
     const store = await openStore({
       database,
       mongodb_uri: config.mongodb_uri,
@@ -34,5 +37,5 @@ export async function migrate(
       await store.close()
     }
   }
-  onProgress('the databases are complete')
+  printLine('the databases are complete')
 }

@@ -29,6 +29,8 @@ const PRODUCT = [
   'roles.ts',
   'migrate.ts',
   'doctor.ts',
+  'backup.ts',
+  'restore.ts',
   'package.json',
   'package-lock.json',
   'LICENSE',

@@ -16,6 +16,7 @@ import { withTrustedWrites } from './store/trusted-writes.ts'
 import { createAnnounceChange } from './use-cases/announce-change.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
+import { skipIssuedIds } from './use-cases/skip-issued-ids.ts'
 
 /** The settings of this role. */
 export const MERCHANTS_CONFIG = {
@@ -30,6 +31,7 @@ export const MERCHANTS_CONFIG = {
 export const role: Role = {
   name: 'merchants',
   openCollections: openMerchantsStore,
+  afterRestore: async (store) => skipIssuedIds((await openMerchantsStore(store)).issued_ids),
   checkKeys: async (store, keyring) => checkMasterKeys({ store: await openMerchantsStore(store), keyring }),
   settings: MERCHANTS_CONFIG,
   async start(context) {

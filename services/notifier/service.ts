@@ -24,6 +24,7 @@ import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 import { startReplayWalk } from './use-cases/replay-walk.ts'
+import { wakeRestored } from './use-cases/wake-restored.ts'
 
 const DAY_MS = 86_400_000
 
@@ -47,6 +48,7 @@ const EVENTS_IN_PROGRESS_MAX = 256
 export const role: Role = {
   name: 'notifier',
   openCollections: openNotifierStore,
+  afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
   settings: NOTIFIER_CONFIG,
   async start(context) {
     const { bus, clock_guard, stopping } = context

@@ -15,7 +15,7 @@ const CONCURRENCY = 12
 const LIMIT_MS = 300_000
 
 /** The final status that the sandbox gives to a payment of this amount. */
-function finalStatusOf(value: number): string {
+export function finalStatusOf(value: number): string {
   const digits = value % 1_000
   if (digits === 901 || digits === 902) return 'error'
   return digits === 906 ? 'canceled' : 'success'

@@ -77,6 +77,11 @@ export interface Role {
   readonly name: RoleName
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
+  /**
+   * Changes what was restored from a backup so that the role can go on with it. The role is not running, and the databases
+   * of the other roles may not be restored yet.
+   */
+  afterRestore?(store: Store): Promise<void>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keyring: Keyring): Promise<void>
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */

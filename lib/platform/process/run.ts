@@ -36,12 +36,18 @@ export function runProcess(start: (lifecycle: Lifecycle) => Promise<ReadyUrls>):
   )
 }
 
-/**
- * Runs a command that ends by itself. It prints its progress on standard output. Exits with 0, or prints one sentence on
- * standard error and exits with 1.
- */
-export function runCommand(command: (printLine: (line: string) => void) => Promise<void>): void {
-  command((line) => writeLine(1, line)).then(
+/** Where a command prints: results on standard output, and progress on standard error. */
+export interface CommandOutput {
+  printLine(line: string): void
+  printProgress(line: string): void
+}
+
+/** Runs a command that ends by itself. Exits with 0, or prints one sentence on standard error and exits with 1. */
+export function runCommand(command: (output: CommandOutput) => Promise<void>): void {
+  command({
+    printLine: (line) => writeLine(1, line),
+    printProgress: (line) => writeLine(2, line),
+  }).then(
     () => process.exit(0),
     (error: unknown) => {
       writeLine(2, explainStartError(error))

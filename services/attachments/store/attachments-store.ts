@@ -15,7 +15,7 @@ export interface AttachmentsStore {
   readonly files: Blobs
 }
 
-/** Opens the collections and the blobs. */
+/** Opens the collections and the blobs. The order is that of a backup: what refers to a document is read before it. */
 export async function openAttachmentsStore(store: Store): Promise<AttachmentsStore> {
   return {
     attachments: await store.collection<Attachment>(ATTACHMENTS),

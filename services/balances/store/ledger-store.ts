@@ -13,12 +13,15 @@ export interface LedgerStore {
   readonly verifications: Verifications
 }
 
-/** Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. */
+/**
+ * Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. The order is
+ * that of a backup: what refers to a document is read before it.
+ */
 export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Promise<LedgerStore> {
   return {
-    journal: await openJournal(store, formats),
-    checkpoints: await openCheckpoints(store),
     members: await openMembers(store),
+    checkpoints: await openCheckpoints(store),
     verifications: await openVerifications(store),
+    journal: await openJournal(store, formats),
   }
 }

@@ -1,8 +1,11 @@
 import { upsert } from '#lib/patterns/update.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 
+/** All kinds of numeric ids. */
+export const ID_KINDS = ['merchant', 'credential', 'route'] as const
+
 /** What numeric ids are issued for. Each kind has its own sequence. */
-export type IdKind = 'merchant' | 'credential' | 'route'
+export type IdKind = (typeof ID_KINDS)[number]
 
 /** A range that contains every issued id, both ends included. `highest` is `lowest - 1` while none was issued. */
 export interface IdRange {
@@ -14,6 +17,8 @@ export interface IdRange {
 export interface IssuedIds {
   /** Issues the next id of a kind. No id is issued twice; a crash may leave one unused. */
   issue(kind: IdKind): Promise<number>
+  /** Leaves out the next `count` ids of a kind. */
+  skip(kind: IdKind, count: bigint): Promise<void>
   /** The range of the ids that were issued so far. */
   range(kind: IdKind): Promise<IdRange>
 }
@@ -46,6 +51,9 @@ export async function openIssuedIds(store: Store): Promise<IssuedIds> {
       const issued = last.then(() => issueNext(kind))
       last = issued.catch(() => undefined)
       return issued
+    },
+    async skip(kind, count) {
+      await upsert(sequences, { kind }, (current) => ({ kind, issued: (current?.issued ?? 0n) + count }))
     },
     async range(kind) {
       const sequence = await sequences.get({ kind })

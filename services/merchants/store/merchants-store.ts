@@ -14,13 +14,16 @@ export interface MerchantsStore {
   readonly issued_ids: IssuedIds
 }
 
-/** Opens the collections of the registry in the database of this service. */
+/**
+ * Opens the collections of the registry in the database of this service. The order is that of a backup: what refers to a
+ * document is read before it.
+ */
 export async function openMerchantsStore(store: Store): Promise<MerchantsStore> {
   return {
-    merchants: await openMerchants(store),
     credentials: await openCredentials(store),
     routes: await openRoutes(store),
     endpoints: await openEndpoints(store),
+    merchants: await openMerchants(store),
     issued_ids: await openIssuedIds(store),
   }
 }

@@ -15,13 +15,13 @@ export interface NotifierStore {
   readonly members: Members<object>
 }
 
-/** Opens the collections of the notifier. */
+/** Opens the collections of the notifier. The order is that of a backup: what refers to a document is read before it. */
 export async function openNotifierStore(store: Store): Promise<NotifierStore> {
   return {
-    events: await openEvents(store),
-    deliveries: await openDeliveries(store),
-    destinations: await openDestinations(store),
     replays: await openReplays(store),
+    destinations: await openDestinations(store),
+    deliveries: await openDeliveries(store),
+    events: await openEvents(store),
     members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
   }
 }

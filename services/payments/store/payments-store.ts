@@ -19,7 +19,7 @@ export interface PaymentsStore {
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
 
-/** Opens the collections. */
+/** Opens the collections. The order is that of a backup: what refers to a document is read before it. */
 export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
   return {
     payments: await store.collection<StoredPayment>(PAYMENTS),

@@ -27,7 +27,7 @@ export interface SupportStore {
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
 
-/** Opens the collections. */
+/** Opens the collections. The order is that of a backup: what refers to a document is read before it. */
 export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),

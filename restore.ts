@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { readConfig } from '#lib/platform/config/config.ts'
+import type { Role } from '#lib/platform/process/role.ts'
+import type { CommandOutput } from '#lib/platform/process/run.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
+import { checkContent, loadContent } from '#lib/platform/store/backup/load-database.ts'
+import { type BackupContent, readManifest } from '#lib/platform/store/backup/manifest.ts'
+import { readDeclarations } from '#lib/platform/store/declarations.ts'
+import { openRestoreTarget } from '#lib/platform/store/restore-target.ts'
+import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup.ts'
+import { databaseOf, loadRoles } from './roles.ts'
+
+/**
+ * `node main.ts restore DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is written before
+ * every file of the backup was checked. Throws `StartError` or `Unavailable` with what to do.
+ */
+export async function restore(
+  words: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+  { printLine, printProgress }: CommandOutput,
+): Promise<void> {
+  const [directory] = words
+  if (directory === undefined || words.length > 1 || directory.startsWith('-'))
+    throw new StartError('name the directory of a backup: node main.ts restore DIRECTORY')
+  const config = readConfig(DATABASE_SETTINGS, variables)
+  const { contents, began_at, system_name } = await readManifest(directory)
+  if (system_name !== config.system_name)
+    throw new StartError(
+      `the backup is of the system ${system_name}: set MULTIHUB_SYSTEM_NAME to it, or name another backup`,
+    )
+  const roles = await loadRoles(BACKUP_ORDER)
+  const contentsOf = (role: Role): readonly BackupContent[] =>
+    contents.filter((content) => content.role === role.name)
+  for (const role of roles) {
+    const declarations = await readDeclarations(role.openCollections)
+    for (const content of contentsOf(role)) await checkContent(directory, content, declarations)
+    printProgress(`${role.name}: the files are as they were written`)
+  }
+  const target = await openRestoreTarget({
+    databases: roles.map(({ name }) => databaseOf(system_name, name)),
+    mongodb_uri: config.mongodb_uri,
+    directory: join(config.home, 'data'),
+    start_wait: { limit_ms: config.start_wait_ms },
+  })
+  for (const role of roles) {
+    const store = await target.open(databaseOf(system_name, role.name))
+    try {
+      // All collections, so that those which the backup does not have get their indexes too.
+      await role.openCollections(store)
+      const declarations = await readDeclarations(role.openCollections)
+      for (const content of contentsOf(role)) {
+        await loadContent({ store, directory, content, declarations, printProgress })
+        printProgress(`${role.name}: ${content.name}: restored`)
+      }
+      await role.afterRestore?.(store)
+    } finally {
+      await store.close()
+    }
+  }
+  await target.finish()
+  printLine(`the backup of ${began_at} is restored`)
+}

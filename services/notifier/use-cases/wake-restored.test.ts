@@ -1,0 +1,21 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { newDelivery, openPipelines, type PipelineFixture } from '../pipeline/pipeline.fixture.ts'
+import { wakeRestored } from './wake-restored.ts'
+
+let fixture: PipelineFixture
+beforeEach(async () => {
+  fixture = await openPipelines()
+})
+afterEach(() => fixture[Symbol.dispose]())
+
+test('deliveries that were restored without their destination are made after wakeRestored only', async () => {
+  const { store, clock, attempts } = fixture
+  for (let number = 0; number < 3; number += 1)
+    await store.deliveries.insert(newDelivery(number, number === 2 ? 'two' : 'one'))
+  await fixture.startProcess('one')
+  await clock.advance(60_000)
+  expect(attempts).toEqual([])
+  await wakeRestored(store)
+  await clock.advance(10_000)
+  expect(attempts.map(({ delivery }) => delivery.event_key).sort()).toEqual(['p-0:3', 'p-1:3', 'p-2:3'])
+})

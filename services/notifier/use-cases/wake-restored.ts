@@ -1,0 +1,25 @@
+import { now } from '#lib/platform/time.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import { ensureAwake } from '../pipeline/ensure-awake.ts'
+import type { NotifierStore } from '../store/notifier-store.ts'
+
+const PAGE = 500
+
+/**
+ * Makes a notifier look at each destination with waiting deliveries after a restore. Where a backup reads one collection
+ * after the other, a destination can be in it as it was while nothing waited there.
+ */
+export async function wakeRestored({
+  deliveries,
+  destinations,
+}: Pick<NotifierStore, 'deliveries' | 'destinations'>): Promise<void> {
+  for (const index of ['by_due', 'by_held']) {
+    let after: Delivery | undefined
+    do {
+      const page = await deliveries.find(index, {}, { limit: PAGE, ...(after && { after: { ...after } }) })
+      for (const key of new Set(page.map(({ destination_key }) => destination_key)))
+        await ensureAwake(destinations, key, now())
+      after = page.length === PAGE ? page.at(-1) : undefined
+    } while (after)
+  }
+}

@@ -1,0 +1,98 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from '@jest/globals'
+import { runToEnd } from '../support/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import type { Receiver } from '../support/receiver.ts'
+import type { TestSystem } from '../support/system.ts'
+import { verifyLedgerOf } from '../support/verification.ts'
+import { beginStorm, finalStatusOf } from './crash.suite.ts'
+
+const LIMIT_MS = 300_000
+
+/** What differs between the stores. */
+export interface BackedUpSystem {
+  readonly system: TestSystem
+  readonly receiver: Receiver
+  readonly variables: Readonly<Record<string, string>>
+  /** Destroys the data of the killed system. */
+  destroy(): Promise<void>
+  /** Whether all databases of the backup are of one instant, so that the balance has nothing but the payments. */
+  readonly is_instant: boolean
+}
+
+/**
+ * Backs a system up while payments are created and completed, destroys it, restores it, and checks it: each payment that
+ * was accepted before the backup began is there and ends, what was delivered before is not delivered again, and the books
+ * agree.
+ */
+export async function expectBackupUnderLoad(backed_up: BackedUpSystem): Promise<void> {
+  const { system, receiver, variables } = backed_up
+  const alpha = merchantClient(system.demo)
+  const opening = await alpha.available()
+  const delivered = await deliveredPayment(backed_up)
+  const storm = beginStorm(alpha, receiver)
+  await eventually(
+    async () => storm.answered(),
+    (answered = 0) => answered >= 15,
+  )
+  const accepted_before = [...storm.payments].filter(([, { response }]) => response?.body?.success)
+  const backup = join(system.home, 'backup')
+  await runToEnd('main.ts', ['backup', backup], variables)
+  await storm.over
+  await system.kill()
+  await backed_up.destroy()
+  await runToEnd('main.ts', ['restore', backup], variables)
+  await system.start()
+
+  let paid = delivered.value
+  for (const [c_id, { direction, value }] of storm.payments) {
+    const found = await eventually(
+      () => alpha.status(c_id).catch(() => undefined),
+      (seen) => seen?.body?.result?.payment.status.final || seen?.body?.error?.code === 6010,
+      LIMIT_MS,
+    )
+    const status = found?.body.result?.payment.status.status
+    if (accepted_before.some(([id]) => id === c_id)) expect(status).toBe(finalStatusOf(value))
+    if (status !== 'success') continue
+    paid += direction === 'in' ? value : -value
+    await eventually(
+      async () => receiver.of(c_id).some(({ body }) => body.id.endsWith(':payment.completed')),
+      (received) => received === true,
+      LIMIT_MS,
+    )
+  }
+  expect(accepted_before.length).toBeGreaterThan(0)
+  if (backed_up.is_instant)
+    await eventually(
+      () => alpha.balance(),
+      (balance) => balance?.value === opening + paid && balance.value_freezing === 0,
+      LIMIT_MS,
+    )
+  expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
+  expect(receiver.of(delivered.c_id).length).toBe(delivered.callbacks)
+}
+
+/** Makes a payment whose callbacks are all delivered, and known as delivered. */
+async function deliveredPayment({ system, receiver }: BackedUpSystem) {
+  const alpha = merchantClient(system.demo)
+  const value = 70_000
+  const { c_id } = await alpha.deposit(value, { webhook_url: receiver.url })
+  await receiver.waitFor(c_id, 'payment.completed')
+  const operator = operatorOf(system.demo())
+  const request = { merchantId: alpha.merchant.merchant_id, pageSize: 100 }
+  await eventually(
+    async () =>
+      (await operator('multihub.notifier.v1.DeliveryService/ListDeliveries', request)).deliveries ?? [],
+    (deliveries: readonly { status: string }[] = []) =>
+      deliveries.length > 0 && deliveries.every(({ status }) => status === 'DELIVERY_STATUS_DELIVERED'),
+  )
+  return { c_id, value, callbacks: receiver.of(c_id).length }
+}
+
+/** Destroys the embedded files of a system. */
+export async function destroyFiles({ home }: Pick<TestSystem, 'home'>): Promise<void> {
+  await rm(join(home, 'data'), { recursive: true })
+}

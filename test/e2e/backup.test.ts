@@ -1,0 +1,181 @@
+import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { MongoClient } from 'mongodb'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { ROLES } from '#lib/platform/process/role.ts'
+import { explainStartError } from '#lib/platform/process/start-error.ts'
+import { restore } from '../../restore.ts'
+import { launch, runToEnd, runUntilEnd } from '../support/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { merchantClient } from '../support/merchant.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { mongodbForTests } from '../support/servers.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { destroyFiles, expectBackupUnderLoad } from './backup.suite.ts'
+
+const LONG_MS = 900_000
+const server = await mongodbForTests()
+
+// R10
+describe('under load', () => {
+  let receiver: Receiver
+  let system: TestSystem | undefined
+  beforeEach(async () => {
+    receiver = await startReceiver()
+  })
+  afterEach(async () => {
+    await receiver.stop()
+    await system?.end()
+    system = undefined
+  })
+
+  test(
+    'a backup of embedded files has every payment that was accepted before',
+    async () => {
+      const running = await startOneProcess()
+      system = running
+      const variables = { MULTIHUB_HOME: running.home }
+      const destroy = () => destroyFiles(running)
+      await expectBackupUnderLoad({ system: running, receiver, variables, destroy, is_instant: true })
+    },
+    LONG_MS,
+  )
+
+  if ('skip' in server) test.skip(`a backup of MongoDB: ${server.skip}`, () => {})
+  else
+    test(
+      'a backup of MongoDB has every payment that was accepted before',
+      async () => {
+        const system_name = `backup_${randomHex(4)}`
+        const databases = { MULTIHUB_SYSTEM_NAME: system_name, MONGODB_URI: server.uri }
+        const client = new MongoClient(server.uri)
+        const destroy = async (): Promise<void> => {
+          for (const role of ROLES) await client.db(`${system_name}_${role}`).dropDatabase()
+        }
+        const running = await startOneProcess(databases)
+        system = running
+        const variables = { MULTIHUB_HOME: running.home, ...databases }
+        try {
+          await expectBackupUnderLoad({ system: running, receiver, variables, destroy, is_instant: false })
+        } finally {
+          await running.kill()
+          await destroy()
+          await client.close()
+        }
+      },
+      LONG_MS,
+    )
+})
+
+describe('a backup of embedded files', () => {
+  let system: TestSystem
+  let variables: Readonly<Record<string, string>>
+  let backup: string
+  let c_id: string
+  beforeAll(async () => {
+    system = await startOneProcess()
+    variables = { MULTIHUB_HOME: system.home }
+    const alpha = merchantClient(system.demo)
+    c_id = (await alpha.deposit(100_000)).c_id
+    await alpha.finalPayment(c_id)
+    backup = join(system.home, 'backup')
+    await runToEnd('main.ts', ['backup', backup], variables)
+    await system.kill()
+  })
+  afterAll(() => system.end())
+
+  /** Restores a changed copy of the backup, and returns why that is refused. */
+  async function refusalOf(change: (copy: string) => Promise<void>, more: Record<string, string> = {}) {
+    const copy = join(system.home, `copy-${randomHex(4)}`)
+    await cp(backup, copy, { recursive: true })
+    await change(copy)
+    const elsewhere = { MULTIHUB_HOME: join(system.home, `home-${randomHex(4)}`), ...more }
+    const output = { printLine: () => {}, printProgress: () => {} }
+    const refusal = await restore([copy], elsewhere, output).catch(explainStartError)
+    expect(await readdir(elsewhere.MULTIHUB_HOME).catch(() => [])).toEqual([])
+    return refusal?.replaceAll(copy, 'COPY')
+  }
+
+  /** Replaces a part of the manifest. */
+  const editManifest = (from: string, to: string) => async (copy: string) => {
+    const path = join(copy, 'manifest.json')
+    await writeFile(path, (await readFile(path, 'utf8')).replace(from, to))
+  }
+
+  test('is refused when it is partial, damaged, newer, of another product or of another system', async () => {
+    expect(await refusalOf((copy) => rm(join(copy, 'manifest.json')))).toBe(
+      'cannot start: COPY has no manifest.json: the backup was not completed; use another one',
+    )
+    expect(await refusalOf((copy) => rm(join(copy, 'payments.payments.documents')))).toMatch(
+      /^cannot start: no such file or directory: COPY.payments.payments.documents$/,
+    )
+    expect(await refusalOf((copy) => appendFile(join(copy, 'balances.journal.documents'), 'x'))).toBe(
+      'cannot start: COPY/balances.journal.documents is damaged: use another backup',
+    )
+    expect(await refusalOf(editManifest('"frames": 0', '"frames": 1'))).toBe(
+      'cannot start: COPY/manifest.json is damaged: use another backup',
+    )
+    expect(await refusalOf(editManifest('"format": 1', '"format": 2'))).toBe(
+      'cannot start: COPY was made by the newer release 0.1.0: restore it with that release',
+    )
+    expect(await refusalOf(editManifest('"product": "multihub"', '"product": "other"'))).toBe(
+      'cannot start: COPY is not a backup of Multihub: name another directory',
+    )
+    expect(await refusalOf(async () => {}, { MULTIHUB_SYSTEM_NAME: 'other' })).toBe(
+      'the backup is of the system multihub: set MULTIHUB_SYSTEM_NAME to it, or name another backup',
+    )
+  })
+
+  test('is refused by a directory that is not empty', async () => {
+    const { code, log } = await runUntilEnd('main.ts', ['restore', backup], variables)
+    expect(code).toBe(1)
+    expect(log).toContain(
+      `${system.home}/data is not empty: stop all processes and move it away, or set another MULTIHUB_HOME`,
+    )
+  })
+
+  test('is not made of nothing, nor over another one', async () => {
+    const nothing = { MULTIHUB_HOME: join(system.home, 'nothing') }
+    const missing = await runUntilEnd('main.ts', ['backup', join(system.home, 'none')], nothing)
+    expect(missing.code).toBe(1)
+    expect(missing.log).toContain('does not exist: set MULTIHUB_HOME to the directory of the system')
+    const repeated = await runUntilEnd('main.ts', ['backup', backup], variables)
+    expect(repeated.code).toBe(1)
+    expect(repeated.log).toContain('is not empty: name a new directory')
+  })
+
+  test('that was killed is refused, and the next one works', async () => {
+    const killed = join(system.home, 'killed')
+    const { child, kill } = launch('main.ts', ['backup', killed], variables)
+    await eventually(
+      () => readdir(killed).catch(() => []),
+      (files = []) => files.length > 3,
+    )
+    await kill()
+    expect(child.signalCode).toBe('SIGKILL')
+    const elsewhere = { MULTIHUB_HOME: join(system.home, 'after-killed') }
+    const { code, log } = await runUntilEnd('main.ts', ['restore', killed], elsewhere)
+    expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
+    await runToEnd('main.ts', ['backup', join(system.home, 'second')], variables)
+  })
+
+  test('whose restore was killed leaves a system without data, and can be restored after that', async () => {
+    const home = join(system.home, 'restored')
+    await mkdir(home)
+    const elsewhere = { MULTIHUB_HOME: home }
+    const { kill } = launch('main.ts', ['restore', backup], elsewhere)
+    await eventually(
+      () => readdir(join(home, 'data.restoring')).catch(() => []),
+      (databases = []) => databases.length > 2,
+    )
+    await kill()
+    expect(await readdir(home)).toEqual(['data.restoring'])
+    const { code, log } = await runUntilEnd('main.ts', ['restore', backup], elsewhere)
+    expect(code).toBe(1)
+    expect(log).toContain('data.restoring is left of a restore that was not finished: delete it')
+    await rm(join(home, 'data.restoring'), { recursive: true })
+    await runToEnd('main.ts', ['restore', backup], elsewhere)
+    expect(await readdir(home)).toEqual(['data'])
+  })
+})
