@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { createLog } from '#lib/platform/telemetry/log.ts'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { newAccount, type ProviderAccount } from '../connectors/provider-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { createAccountBreaker } from './account-breaker.ts'
@@ -12,15 +11,13 @@ import type { CircuitBreaker } from './circuit-breaker.ts'
 const FAILED: CallResult = { kind: 'unknown', reason: 'timeout', is_provider_failure: true }
 const WORKS: CallResult = { kind: 'pending', provider_id: 'p' }
 
-let clock: ManualClock
+let clock: InstalledClock
 let lines: string[]
-let restoreClock: () => void
 beforeEach(() => {
-  clock = createManualClock()
-  restoreClock = useClock(clock)
+  clock = installManualClock()
   lines = []
 })
-afterEach(() => restoreClock())
+afterEach(() => clock[Symbol.dispose]())
 
 const log = createLog('payments', { level: 'info', writer: { write: (line) => void lines.push(line) } })
 

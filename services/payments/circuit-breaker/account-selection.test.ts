@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { createAccountSelection } from './account-selection.ts'
@@ -8,16 +7,14 @@ import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused', is_provider_failure: true }
 
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 let breakers: Map<string, CircuitBreaker>
 
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
   breakers = new Map(['a', 'b', 'c'].map((id) => [id, createCircuitBreaker(() => {})]))
 })
-afterEach(() => restore())
+afterEach(() => clock[Symbol.dispose]())
 
 const findAccount: FindAccount = (id, environment) => {
   const breaker = breakers.get(id)

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { type CircuitBreaker, type CircuitChange, createCircuitBreaker } from './circuit-breaker.ts'
 
@@ -11,18 +10,16 @@ const UNKNOWN: CallResult = { kind: 'unknown', reason: 'timeout', is_provider_fa
 const ABORTED: CallResult = { kind: 'unknown', reason: 'aborted' }
 const BUSY: CallResult = { kind: 'not_sent', reason: 'busy' }
 
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 let changes: CircuitChange[]
 let breaker: CircuitBreaker
 
 beforeEach(() => {
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
   changes = []
   breaker = createCircuitBreaker((change) => void changes.push(change))
 })
-afterEach(() => restore())
+afterEach(() => clock[Symbol.dispose]())
 
 async function observe(...results: readonly CallResult[]): Promise<void> {
   for (const result of results) await breaker.observe(async () => result)

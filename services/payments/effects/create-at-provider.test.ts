@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { now, useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { now } from '#lib/platform/time.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
@@ -61,19 +61,14 @@ test('does not try another account when the request may have arrived', async () 
 
 // P5
 test('shares the time of one create between all accounts', async () => {
-  const clock = createManualClock()
-  const restore = useClock(clock)
-  try {
-    await using fixture = await openPayments()
-    const connector = scriptedConnector(async () => {
-      await clock.advance(25_000)
-      return NOT_SENT
-    })
-    await create(fixture, connector.deps(), depositOn(['first', 'second', 'third']))
-    expect(connector.creates.map(({ timeout_ms }) => timeout_ms)).toEqual([30_000, 5_000, 2_000])
-  } finally {
-    restore()
-  }
+  using clock = installManualClock()
+  await using fixture = await openPayments()
+  const connector = scriptedConnector(async () => {
+    await clock.advance(25_000)
+    return NOT_SENT
+  })
+  await create(fixture, connector.deps(), depositOn(['first', 'second', 'third']))
+  expect(connector.creates.map(({ timeout_ms }) => timeout_ms)).toEqual([30_000, 5_000, 2_000])
 })
 
 test('is not given up when the process stops: a poll of the next process sends it again', async () => {

@@ -7,10 +7,9 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { useRandomness } from '#lib/platform/crypto/random.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
 import { openPaymentsStore } from '../store/payments-store.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
@@ -18,7 +17,7 @@ import { leaseInstanceNumber } from './lease-instance-number.ts'
 let directory: string
 let opened: Store
 let leases: Collection<InstanceNumberLease>
-let clock: ManualClock
+let clock: InstalledClock
 /** The calls of the store that have not ended. */
 const open_calls = new Set<Promise<unknown>>()
 const restores: (() => void)[] = []
@@ -27,12 +26,12 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-numeric-ids-'))
   opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   leases = watched((await openPaymentsStore(opened)).instance_number_leases)
-  clock = createManualClock()
-  restores.push(useClock(clock))
+  clock = installManualClock()
 })
 
 afterEach(async () => {
   for (const restore of restores.splice(0)) restore()
+  clock[Symbol.dispose]()
   await opened.close()
   await rm(directory, { recursive: true, force: true })
 })

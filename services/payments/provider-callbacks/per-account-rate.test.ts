@@ -1,21 +1,15 @@
 import { expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { createPerAccountRate } from './per-account-rate.ts'
 
 test('admits its maximum per account and interval', async () => {
-  const clock = createManualClock()
-  const restore = useClock(clock)
-  try {
-    const rate = createPerAccountRate(2, 1_000)
-    const admit = (id: string, times: number) => Array.from({ length: times }, () => rate.admit(id))
-    expect(admit('a', 3)).toEqual([true, true, false])
-    expect(admit('b', 3)).toEqual([true, true, false])
-    await clock.advance(999)
-    expect(rate.admit('a')).toBe(false)
-    await clock.advance(1)
-    expect(admit('a', 3)).toEqual([true, true, false])
-  } finally {
-    restore()
-  }
+  using clock = installManualClock()
+  const rate = createPerAccountRate(2, 1_000)
+  const admit = (id: string, times: number) => Array.from({ length: times }, () => rate.admit(id))
+  expect(admit('a', 3)).toEqual([true, true, false])
+  expect(admit('b', 3)).toEqual([true, true, false])
+  await clock.advance(999)
+  expect(rate.admit('a')).toBe(false)
+  await clock.advance(1)
+  expect(admit('a', 3)).toEqual([true, true, false])
 })

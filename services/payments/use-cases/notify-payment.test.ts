@@ -5,7 +5,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
-import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
+import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { transition } from '../domain/transition.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -23,16 +23,14 @@ const request: NotificationRequest = {
 }
 
 let fixture: PaymentsFixture
-let clock: ManualClock
-let restore: () => void
+let clock: InstalledClock
 beforeAll(async () => {
   fixture = await openPayments()
-  clock = createManualClock()
-  restore = useClock(clock)
+  clock = installManualClock()
   await fixture.store.payments.insert(payment)
 })
 afterAll(async () => {
-  restore()
+  clock[Symbol.dispose]()
   await fixture[Symbol.asyncDispose]()
 })
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
-import { createManualClock, type ManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
 import type { Payment } from '../domain/payment.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
@@ -96,29 +95,24 @@ test('a callback rejects when the store is unavailable, and gives its room back'
 })
 
 test('unverified callbacks let the payment be polled at most once per second and account', async () => {
-  const clock: ManualClock = createManualClock()
-  const restore = useClock(clock)
-  try {
-    const polled: string[] = []
-    let done = Promise.withResolvers<void>()
-    const receive = receiver({
-      async refreshStale(stored) {
-        polled.push(stored.payment_id)
-        done.resolve()
-        return stored
-      },
-    })
-    const forge = (account_id: string) => receive(callback(account_id, Buffer.from('forged')))
-    for (let count = 0; count < 100; count += 1) expect(await forge(payment.attempt.account_id)).toBe(401)
-    await done.promise
-    // An account that the payment was not sent to says nothing about it.
-    expect(await forge('other')).toBe(401)
-    await clock.advance(1_000)
-    done = Promise.withResolvers<void>()
-    await forge(payment.attempt.account_id)
-    await done.promise
-    expect(polled).toEqual([payment.payment_id, payment.payment_id])
-  } finally {
-    restore()
-  }
+  using clock = installManualClock()
+  const polled: string[] = []
+  let done = Promise.withResolvers<void>()
+  const receive = receiver({
+    async refreshStale(stored) {
+      polled.push(stored.payment_id)
+      done.resolve()
+      return stored
+    },
+  })
+  const forge = (account_id: string) => receive(callback(account_id, Buffer.from('forged')))
+  for (let count = 0; count < 100; count += 1) expect(await forge(payment.attempt.account_id)).toBe(401)
+  await done.promise
+  // An account that the payment was not sent to says nothing about it.
+  expect(await forge('other')).toBe(401)
+  await clock.advance(1_000)
+  done = Promise.withResolvers<void>()
+  await forge(payment.attempt.account_id)
+  await done.promise
+  expect(polled).toEqual([payment.payment_id, payment.payment_id])
 })
