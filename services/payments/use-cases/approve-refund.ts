@@ -1,18 +1,15 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { backoffDelay } from '#lib/platform/backoff.ts'
-import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
-import { clock, now, sleep } from '#lib/platform/time.ts'
+import { now } from '#lib/platform/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import { beginApproval, decideClosing, type RefundClosing } from '../domain/decide-refund.ts'
 import { isAdmitted, type Payment } from '../domain/payment.ts'
 import { findRefund, requireRefund } from '../domain/refund.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import type { AdmissionDeps } from './await-admission.ts'
+import { awaitChange } from './await-change.ts'
 import { type DecidedRefund, decide } from './reserve-refund.ts'
-import { waitUntilMs } from './wait-limit.ts'
 
 /** What the operator's decisions about refunds need. */
 export interface RefundDecisionDeps extends AdmissionDeps {
@@ -29,7 +26,6 @@ export interface RefundQuery {
 
 /** The ledger decides within milliseconds. The wait exceeds the lease of the hold, so that a crash is bridged. */
 const WAIT_MS = 10_000
-const PAUSE = { first_ms: 2, max_ms: 100 }
 
 /**
  * Approves a refund: checks the cap again, then holds the funds (S9). The provider is called after that, without the caller.
@@ -86,14 +82,11 @@ async function awaitHold(
   query: RefundQuery,
   begun: Stored<Payment>,
 ): Promise<Stored<Payment>> {
-  const until_ms = waitUntilMs(WAIT_MS)
   deps.runner.runEffectsInBackground(begun)
-  let current = begun
-  for (let reads = 1; requireRefund(current, query.refund_id).state === 'approving'; reads += 1) {
-    if (clock.monotonic_ms() >= until_ms)
-      throw new Unavailable('the ledger has not decided about the hold of the refund yet')
-    await sleep(backoffDelay(reads, PAUSE, randomFraction()))
-    current = await findPaymentOfRefund(deps, query)
-  }
-  return current
+  return await awaitChange(begun, {
+    hasHappened: (current) => requireRefund(current, query.refund_id).state !== 'approving',
+    read: () => findPaymentOfRefund(deps, query),
+    wait_ms: WAIT_MS,
+    late: 'the ledger has not decided about the hold of the refund yet',
+  })
 }

@@ -1,13 +1,10 @@
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { dueEffects } from '#lib/patterns/effects/lease-due.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { backoffDelay } from '#lib/platform/backoff.ts'
-import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import { clock, now, sleep } from '#lib/platform/time.ts'
+import { now } from '#lib/platform/time.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { waitUntilMs } from './wait-limit.ts'
+import { awaitChange } from './await-change.ts'
 
 /** What waiting for an admission needs. */
 export interface AdmissionDeps {
@@ -17,8 +14,6 @@ export interface AdmissionDeps {
 
 /** The longest wait, also for a caller with more time. It exceeds the lease of the hold, so that a crash is bridged. */
 const WAIT_MS = 10_000
-/** From about the time of a hold to a pause that costs little. */
-const PAUSE = { first_ms: 2, max_ms: 100 }
 
 /**
  * Returns a payment that was met, when it is admitted. A withdrawal that the ledger has not admitted is completed first, by
@@ -29,17 +24,19 @@ export async function awaitAdmission(
   { payments, runner }: AdmissionDeps,
   met: Stored<StoredPayment>,
 ): Promise<Stored<Payment> | undefined> {
-  const until_ms = waitUntilMs(WAIT_MS)
-  let current: Stored<StoredPayment> | undefined = met
-  for (let reads = 1; current?.payment_id === met.payment_id; reads += 1) {
-    if (isAdmitted(current)) return current
-    if (clock.monotonic_ms() >= until_ms)
-      throw new Unavailable('the ledger has not decided about the withdrawal yet')
-    if (reads > 1) await sleep(backoffDelay(reads, PAUSE, randomFraction()))
-    await completeIfLeft(runner, current)
-    current = await payments.get(keyOfPayment(current))
+  if (isAdmitted(met)) return met
+  const completeAndRead = async (current: Stored<StoredPayment> | undefined) => {
+    if (current) await completeIfLeft(runner, current)
+    const found = await payments.get(keyOfPayment(met))
+    return found?.payment_id === met.payment_id ? found : undefined
   }
-  return undefined
+  const decided = await awaitChange(await completeAndRead(met), {
+    hasHappened: (current) => !current || isAdmitted(current),
+    read: completeAndRead,
+    wait_ms: WAIT_MS,
+    late: 'the ledger has not decided about the withdrawal yet',
+  })
+  return decided && isAdmitted(decided) ? decided : undefined
 }
 
 /** Leases and runs the effects of a withdrawal that no process has leased. */

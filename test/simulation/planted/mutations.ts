@@ -58,8 +58,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a requested callback does not wait for the ledger',
     file: 'services/payments/use-cases/await-ledger-entry.ts',
-    search: 'let waiting = posting.length > 0',
-    replace: 'let waiting = posting.length > 1_000',
+    search: "lane === 'money'",
+    replace: "lane === 'external'",
   },
   {
     name: 'a repeated c_id is answered as a success',
