@@ -1,6 +1,7 @@
 import { HANG_LIMIT_MS } from './hang-limit.ts'
 
-const PAUSE_MS = 20
+/** A pause is an eighth of the wait so far: short waits end at once, and long ones leave the processor to what is awaited. */
+const PAUSE = { first_ms: 2, max_ms: 100, part: 1 / 8 }
 
 /** Reads a value repeatedly until it is as expected, and returns it. After the time limit it throws with the last value. */
 export async function eventually<T>(
@@ -8,13 +9,15 @@ export async function eventually<T>(
   isExpected: (value: T | undefined) => boolean,
   limit_ms = HANG_LIMIT_MS,
 ): Promise<T> {
-  const end_ms = performance.now() + limit_ms
+  const began_ms = performance.now()
   for (;;) {
     const value = await read()
     if (isExpected(value)) return value as T
-    if (performance.now() > end_ms)
+    const waited_ms = performance.now() - began_ms
+    if (waited_ms > limit_ms)
       throw new Error(`the expected value did not come within ${limit_ms} ms; last value: ${show(value)}`)
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    const pause_ms = Math.min(Math.max(waited_ms * PAUSE.part, PAUSE.first_ms), PAUSE.max_ms)
+    await new Promise((resolve) => setTimeout(resolve, pause_ms))
   }
 }
 
