@@ -1,25 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { announcementOf, sha256Of, transfer } from '../integration/attachments.fixture.ts'
 import { eventually } from '../support/eventually.ts'
-import { type MerchantClient, merchantClient } from '../support/merchant.ts'
-import type { TestSystem } from '../support/system.ts'
+import type { SystemSuite } from './system.suite.ts'
 
 const attachment = (h_id: string) => ({ attachment: { h_id } })
 
 /** The suite for files, from the announcement to the download, for every way of running the system. */
-export function attachmentsSuite(name: string, start: () => Promise<TestSystem>): void {
-  describe(`files, ${name}`, () => {
-    let system: TestSystem
-    let alpha: MerchantClient
-    beforeAll(async () => {
-      system = await start()
-      alpha = merchantClient(system.demo)
-    })
-    afterAll(async () => system?.end())
-
+export const attachmentsSuite: SystemSuite = (given) => {
+  describe('files', () => {
     const call = async (method: string, params: object, operation_id?: string) =>
-      (await alpha.call({ method, operation_id, params })).body
+      (await given().alpha.call({ method, operation_id, params })).body
 
     // F1, F2, F3, F6
     test('a file of several parts is uploaded, checked and downloaded, and its upload can be refused first', async () => {

@@ -34,10 +34,7 @@ export async function expectBackupUnderLoad(backed_up: BackedUpSystem): Promise<
   const opening = await alpha.available()
   const delivered = await deliveredPayment(backed_up)
   const storm = beginStorm(alpha, receiver)
-  await eventually(
-    async () => storm.answered(),
-    (answered = 0) => answered >= 15,
-  )
+  await storm.begun
   const accepted_before = [...storm.payments].filter(([, { response }]) => response?.body?.success)
   const backup = join(system.home, 'backup')
   await runToEnd('main.ts', ['backup', backup], variables)

@@ -9,6 +9,8 @@ import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
 
 const PAYMENTS = 60
+/** The responses after which a test does harm, so that payments are in every state. */
+const BEGUN = 15
 /** A mix of sandbox outcomes: success by callback and by polling, refusals, and outcomes that are unknown at first. */
 const DIGITS = [0, 0, 0, 901, 902, 904, 906, 908, 909, 910, 913, 915]
 const CONCURRENCY = 12
@@ -23,8 +25,8 @@ export function finalStatusOf(value: number): string {
 
 /** Deposits and withdrawals that are created during a failure. */
 export interface Storm {
-  /** The number of responses so far. */
-  answered(): number
+  /** Resolves after the first 15 responses, or when the storm is over. */
+  readonly begun: Promise<void>
   /** Resolves when every request has a response or has failed. */
   readonly over: Promise<void>
   /** By `c_id`: the direction, the requested amount, and the response if there was one. */
@@ -51,6 +53,7 @@ export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
     return { c_id, payment }
   }).values()
   let answered = 0
+  const begun = Promise.withResolvers<void>()
   const work = async (): Promise<void> => {
     for (const { c_id, payment } of queue) {
       const create = payment.direction === 'in' ? alpha.deposit : alpha.withdraw
@@ -59,10 +62,11 @@ export function beginStorm(alpha: MerchantClient, receiver: Receiver): Storm {
       if (!response) continue
       payment.response = response
       answered += 1
+      if (answered === BEGUN) begun.resolve()
     }
   }
-  const over = Promise.all(Array.from({ length: CONCURRENCY }, work)).then(() => {})
-  return { answered: () => answered, over, payments }
+  const over = Promise.all(Array.from({ length: CONCURRENCY }, work)).then(() => begun.resolve())
+  return { begun: begun.promise, over, payments }
 }
 
 /**

@@ -1,50 +1,22 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import { callbackSecret, type ReceivedCallback, type Receiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
-
-/** Every final sandbox outcome of a deposit that does not wait for its create: the last digits of the amount, and the final status. */
-const OUTCOMES = [
-  { digits: 0, status: 'success', error: null },
-  { digits: 901, status: 'error', error: 6044 },
-  { digits: 902, status: 'error', error: 6044 },
-  { digits: 904, status: 'success', error: null },
-  { digits: 906, status: 'canceled', error: 6012 },
-  { digits: 907, status: 'error', error: 7001 },
-  { digits: 908, status: 'success', error: null },
-  { digits: 909, status: 'success', error: null },
-  { digits: 910, status: 'success', error: null },
-  { digits: 911, status: 'success', error: null },
-  { digits: 912, status: 'success', error: null },
-  { digits: 913, status: 'success', error: null },
-  { digits: 914, status: 'success', error: null },
-  { digits: 915, status: 'success', error: null },
-] as const
-
-const EVENT_OF = {
-  success: 'payment.completed',
-  error: 'payment.failed',
-  canceled: 'payment.cancelled',
-} as const
+import { payEveryOutcome } from './outcomes.suite.ts'
+import type { SystemSuite } from './system.suite.ts'
 
 /** The suite for deposits, from the signed request to the signed callback, for every way of running the system. */
-export function depositSuite(name: string, start: () => Promise<TestSystem>): void {
-  describe(`deposits, ${name}`, () => {
+export const depositSuite: SystemSuite = (given) => {
+  describe('deposits', () => {
     let system: TestSystem
     let alpha: MerchantClient
     let receiver: Receiver
-    beforeAll(async () => {
-      system = await start()
-      alpha = merchantClient(system.demo)
-      receiver = await startReceiver()
-    })
-    afterAll(async () => {
-      await receiver?.stop()
-      await system?.end()
+    beforeAll(() => {
+      ;({ system, alpha, receiver } = given())
     })
 
     test('a deposit that is paid at once has no links and no QR payload, because nothing is left to pay', async () => {
@@ -81,22 +53,7 @@ export function depositSuite(name: string, start: () => Promise<TestSystem>): vo
 
     test('every sandbox outcome gives the expected status, event and balance', async () => {
       const before = await alpha.available()
-      const deposits = await Promise.all(
-        OUTCOMES.map(async (outcome, index) => {
-          const value = 1_000_000 + index * 1_000 + outcome.digits
-          const { c_id, http_status } = await alpha.deposit(value, { webhook_url: receiver.url })
-          expect(http_status).toBe(200)
-          return { ...outcome, value, c_id }
-        }),
-      )
-      let paid = 0
-      for (const { c_id, status, error, value, digits } of deposits) {
-        const payment = await alpha.finalPayment(c_id)
-        expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
-        const { body } = await receiver.waitFor(c_id, EVENT_OF[status])
-        expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
-        if (status === 'success') paid += value
-      }
+      const paid = await payEveryOutcome(given(), alpha.deposit, 6012)
       expect(await alpha.available()).toBe(before + paid)
     })
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type DemoCredential, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
@@ -13,6 +13,7 @@ import {
   signV2,
 } from '../support/public-client.ts'
 import type { TestSystem } from '../support/system.ts'
+import type { SystemSuite } from './system.suite.ts'
 
 const AT_ONCE = 200
 /** Fewer, because v1 accepts a request when the store does not respond in time (spec: v1 request headers, 3). */
@@ -39,17 +40,12 @@ interface TwoGateways {
 }
 
 /** The suite for two gateways on one store. */
-export function gatewaysSuite(name: string, start: () => Promise<TestSystem>): void {
-  describe(`two gateways, ${name}`, () => {
-    let two: TwoGateways
-    beforeAll(async () => {
-      two = gatewaysOf(await start())
-    })
-    afterAll(() => two?.system.end())
-    const gateways = (): TwoGateways => two
+export const gatewaysSuite: SystemSuite = (given) => {
+  describe('two gateways', () => {
+    const gateways = (): TwoGateways => gatewaysOf(given().system)
 
     test('both gateways run', () => {
-      expect(new Set(two.system.baseUrls()).size).toBe(2)
+      expect(new Set(given().system.baseUrls()).size).toBe(2)
     })
     noncesAreSpentOnce(gateways)
     limitsAdmitExactly(gateways)

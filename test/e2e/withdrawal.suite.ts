@@ -1,52 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
-import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import type { MerchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
+import type { Receiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
-
-/** Every final sandbox outcome of a withdrawal: the last digits of the amount, and the final status. */
-const OUTCOMES = [
-  { digits: 0, status: 'success', error: null },
-  { digits: 901, status: 'error', error: 6044 },
-  { digits: 902, status: 'error', error: 6044 },
-  { digits: 904, status: 'success', error: null },
-  { digits: 906, status: 'canceled', error: 6034 },
-  { digits: 907, status: 'error', error: 7001 },
-  { digits: 908, status: 'success', error: null },
-  { digits: 909, status: 'success', error: null },
-  { digits: 910, status: 'success', error: null },
-  { digits: 911, status: 'success', error: null },
-  { digits: 912, status: 'success', error: null },
-  { digits: 913, status: 'success', error: null },
-  { digits: 914, status: 'success', error: null },
-  { digits: 915, status: 'success', error: null },
-] as const
-
-const EVENT_OF = {
-  success: 'payment.completed',
-  error: 'payment.failed',
-  canceled: 'payment.cancelled',
-} as const
+import { payEveryOutcome } from './outcomes.suite.ts'
+import type { SystemSuite } from './system.suite.ts'
 
 /** Digits of a withdrawal that stays open, so that its amount stays held. */
 const OPEN_DIGITS = 905
 
 /** The suite for withdrawals, from the signed request to the signed callback, for every way of running the system. */
-export function withdrawalSuite(name: string, start: () => Promise<TestSystem>): void {
-  describe(`withdrawals, ${name}`, () => {
+export const withdrawalSuite: SystemSuite = (given) => {
+  describe('withdrawals', () => {
     let system: TestSystem
     let alpha: MerchantClient
     let receiver: Receiver
-    beforeAll(async () => {
-      system = await start()
-      alpha = merchantClient(system.demo)
-      receiver = await startReceiver()
-    })
-    afterAll(async () => {
-      await receiver?.stop()
-      await system?.end()
+    beforeAll(() => {
+      ;({ system, alpha, receiver } = given())
     })
     const operator = () => operatorOf(system.demo())
 
@@ -84,22 +56,7 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
 
     test('every sandbox outcome gives the expected status, event and balance', async () => {
       const before = await alpha.balance()
-      const withdrawals = await Promise.all(
-        OUTCOMES.map(async (outcome, index) => {
-          const value = 1_000_000 + index * 1_000 + outcome.digits
-          const { c_id, http_status } = await alpha.withdraw(value, { webhook_url: receiver.url })
-          expect(http_status).toBe(200)
-          return { ...outcome, value, c_id }
-        }),
-      )
-      let paid = 0
-      for (const { c_id, status, error, value, digits } of withdrawals) {
-        const payment = await alpha.finalPayment(c_id)
-        expect({ digits, ...payment.status }).toMatchObject({ digits, status, error, final: true })
-        const { body } = await receiver.waitFor(c_id, EVENT_OF[status])
-        expect(body.data.result.payment.amount).toEqual({ value, currency: 'INR' })
-        if (status === 'success') paid += value
-      }
+      const paid = await payEveryOutcome(given(), alpha.withdraw, 6034)
       const { value, value_freezing } = await alpha.balance()
       expect({ value, value_freezing }).toEqual({
         value: before.value - paid,
@@ -132,17 +89,19 @@ export function withdrawalSuite(name: string, start: () => Promise<TestSystem>):
         ({ purpose, direction }) => purpose === 'normal' && direction === 'out',
       )
       expect(routes).toHaveLength(6)
-      for (const route of routes) {
-        const { c_id, body } = await alpha.withdraw(3_000, { route })
-        expect({ route, body }).toMatchObject({ body: { success: true } })
-        expect((await alpha.finalPayment(c_id)).status.status).toBe('success')
-        const bad = await alpha.withdraw(3_000, {
-          route,
-          bank: { account: { id: '1' }, ...CODES[route.currency] },
-        })
-        expect({ route, code: bad.body.error.code }).toEqual({ route, code: 8600 })
-        expect((await alpha.status(bad.c_id)).body.error.code).toBe(6010)
-      }
+      await Promise.all(
+        routes.map(async (route) => {
+          const { c_id, body } = await alpha.withdraw(3_000, { route })
+          expect({ route, body }).toMatchObject({ body: { success: true } })
+          expect((await alpha.finalPayment(c_id)).status.status).toBe('success')
+          const bad = await alpha.withdraw(3_000, {
+            route,
+            bank: { account: { id: '1' }, ...CODES[route.currency] },
+          })
+          expect({ route, code: bad.body.error.code }).toEqual({ route, code: 8600 })
+          expect((await alpha.status(bad.c_id)).body.error.code).toBe(6010)
+        }),
+      )
     })
 
     test('at once above the balance: exactly as many are accepted as it pays for, and their sum is held', async () => {

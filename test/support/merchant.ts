@@ -143,7 +143,11 @@ export function merchantClient(
     status,
     finalPayment: (c_id) =>
       eventually(
-        async () => (await status(c_id)).body.result.payment,
+        async () => {
+          const { body } = await status(c_id)
+          // 2002 says nothing about the payment: the store did not respond in time.
+          return body.error?.code === 2002 ? undefined : body.result.payment
+        },
         (payment) => payment?.status.final,
       ),
     notify: (identifiers, operation_id) =>
