@@ -1,20 +1,11 @@
-import { createHmac } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
-import type { CreatePaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import {
-  codeAndPath,
-  createTestGateway,
-  type FixtureOptions,
-  keyring,
-  OLD_SECRET,
-  SECRET,
-  send,
-} from '../gateway.fixture.ts'
+import { codeAndPath, createTestGateway, OLD_SECRET, SECRET, send } from '../gateway.fixture.ts'
+import { expectDerivedSecret, path, testedMethod } from './new-payment.fixture.ts'
 
 const PAYMENT = {
   identifiers: { c_id: 'order-1' },
@@ -22,27 +13,11 @@ const PAYMENT = {
   payer: { email: 'asha.rao@example.com' },
 }
 
-const request = (payment: unknown, more: object = {}): object => ({
-  method: 'payment.in',
-  service_id: 501,
-  params: { payment },
-  ...more,
-})
-
-/** A gateway, and the requests that it sent to payments. */
-async function withPayments(options: FixtureOptions = {}) {
-  const requests: CreatePaymentRequest[] = []
-  const app = await createTestGateway({
-    payments: {
-      createPayment(message) {
-        requests.push(message)
-        return { payment: fullPayment({ status: PaymentStatus.PROCESSING }) }
-      },
-    },
-    ...options,
-  })
-  return { app, requests }
-}
+const { request, withPayments, expectRefusal } = testedMethod(
+  'payment.in',
+  501,
+  fullPayment({ status: PaymentStatus.PROCESSING }),
+)
 
 // A8
 test('sends the request to payments, with the restrictions of the credential', async () => {
@@ -115,17 +90,15 @@ test.each([SECRET, OLD_SECRET])(
     const { app, requests } = await withPayments()
     const webhook_url = 'https://shop.example.com/hook'
     await send(app, { body: request({ ...PAYMENT, webhook_url }), secret })
-    const { url, sealedSecret } = requests[0]?.webhook ?? { url: '', sealedSecret: '' }
-    expect(url).toBe(webhook_url)
-    expect(sealedSecret).not.toContain(secret)
-    const derived = createHmac('sha256', secret).update('service:merchant-webhook-signing:v1').digest('hex')
-    expect(keyring.unseal(sealedSecret, 'webhook:7001:order-1').reveal()).toBe(derived)
+    const [message] = requests
+    if (!message) throw new Error('payments got no request')
+    expect(message.webhook?.url).toBe(webhook_url)
+    expectDerivedSecret(message, secret)
   },
 )
 
 const long = (length: number): string => 'a'.repeat(length)
 const { identifiers, amount, payer } = PAYMENT
-const path = (name: string): string => `params.payment.${name}`
 
 test.each<[string, unknown, number, string]>([
   ['no payment', undefined, 1005, 'params.payment'],
@@ -198,10 +171,8 @@ test.each<[string, unknown, number, string]>([
     9000,
     path('webhook_url'),
   ],
-])('refuses %s', async (_what, payment, code, description) => {
-  const { app, requests } = await withPayments({ acceptsCallbackUrl: () => false })
-  expect(codeAndPath(await send(app, { body: request(payment) }))).toEqual([code, description])
-  expect(requests).toHaveLength(0)
+])('refuses %s', async (_what, payment, code, field) => {
+  await expectRefusal(payment, code, field, { acceptsCallbackUrl: () => false })
 })
 
 // N9, E6

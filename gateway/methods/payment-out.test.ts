@@ -1,18 +1,10 @@
-import { createHmac } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
-import type { CreatePaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import {
-  codeAndPath,
-  createTestGateway,
-  type FixtureOptions,
-  keyring,
-  SECRET,
-  send,
-} from '../gateway.fixture.ts'
+import { codeAndPath, createTestGateway, SECRET, send } from '../gateway.fixture.ts'
+import { expectDerivedSecret, path, testedMethod } from './new-payment.fixture.ts'
 
 const BANK = { account: { id: '123456789012' }, ifsc: 'SBIN0001234' }
 const RECEIVER = { bank: BANK }
@@ -22,27 +14,11 @@ const PAYMENT = {
   receiver: RECEIVER,
 }
 
-const request = (payment: unknown, more: object = {}): object => ({
-  method: 'payment.out',
-  service_id: 512,
-  params: { payment },
-  ...more,
-})
-
-/** A gateway, and the requests that it sent to payments. */
-async function withPayments(options: FixtureOptions = {}) {
-  const requests: CreatePaymentRequest[] = []
-  const app = await createTestGateway({
-    payments: {
-      createPayment(message) {
-        requests.push(message)
-        return { payment: fullPayment({ direction: Direction.OUT }) }
-      },
-    },
-    ...options,
-  })
-  return { app, requests }
-}
+const { request, withPayments, expectRefusal } = testedMethod(
+  'payment.out',
+  512,
+  fullPayment({ direction: Direction.OUT }),
+)
 
 test('sends the request to payments, with every field of the receiver', async () => {
   const { app, requests } = await withPayments()
@@ -59,8 +35,10 @@ test('sends the request to payments, with every field of the receiver', async ()
     webhook_url: 'https://shop.example.com/hook',
   }
   expect((await send(app, { body: request(payment, { service_id: '512' }) })).status).toBe(200)
-  expect(requests).toHaveLength(1)
-  expect(requests[0]).toMatchObject({
+  const [message, ...others] = requests
+  if (!message) throw new Error('payments got no request')
+  expect(others).toEqual([])
+  expect(message).toMatchObject({
     merchantId: '7001',
     environment: Environment.TEST,
     serviceId: '512',
@@ -78,12 +56,10 @@ test('sends the request to payments, with every field of the receiver', async ()
     language: 'en',
     country: 'IN',
   })
-  expect(requests[0]?.payer).toBeUndefined()
-  expect(requests[0]?.beneficiary?.ifsc).toBeUndefined()
+  expect(message.payer).toBeUndefined()
+  expect(message.beneficiary?.ifsc).toBeUndefined()
   // N8
-  const derived = createHmac('sha256', SECRET).update('service:merchant-webhook-signing:v1').digest('hex')
-  const { sealedSecret = '' } = requests[0]?.webhook ?? {}
-  expect(keyring.unseal(sealedSecret, 'webhook:7001:withdrawal-1').reveal()).toBe(derived)
+  expectDerivedSecret(message, SECRET)
 })
 
 test('leaves absent optional fields out of the request, and returns the payment with its operation', async () => {
@@ -98,7 +74,6 @@ test('leaves absent optional fields out of the request, and returns the payment 
 })
 
 const { identifiers, amount } = PAYMENT
-const path = (name: string): string => `params.payment.${name}`
 const withReceiver = (receiver: unknown): object => ({ ...PAYMENT, receiver })
 const withBank = (bank: unknown): object => withReceiver({ bank })
 
@@ -133,10 +108,8 @@ test.each<[string, unknown, number, string]>([
   ],
   ['an amount of 0', { ...PAYMENT, amount: { value: 0, currency: 'INR' } }, 6001, path('amount.value')],
   ['a missing receiver before a payer', { identifiers, amount, payer: {} }, 1005, path('receiver')],
-])('refuses %s', async (_what, payment, code, description) => {
-  const { app, requests } = await withPayments()
-  expect(codeAndPath(await send(app, { body: request(payment) }))).toEqual([code, description])
-  expect(requests).toHaveLength(0)
+])('refuses %s', async (_what, payment, code, field) => {
+  await expectRefusal(payment, code, field)
 })
 
 test('refuses an operation_id and a missing service_id', async () => {

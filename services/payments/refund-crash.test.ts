@@ -1,42 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { HoldResolution } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import { now, useClock } from '#lib/platform/time.ts'
-import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
+import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import {
-  type CrashingProcess,
-  type CrashPoint,
-  newOutside,
-  type Outside,
-  type Scenario,
-  startCrashingProcess,
-} from './crashing-process.fixture.ts'
+import { type CheckCase, type CrashedFlow, openCrashTests } from './crash-everywhere.fixture.ts'
+import type { CrashingProcess, Scenario } from './crashing-process.fixture.ts'
 import { type Payment, requireAdmitted } from './domain/payment.ts'
 import { newDeposit } from './payment.fixture.ts'
-import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { approveRefund } from './use-cases/approve-refund.ts'
 import { debitChargeback, returnChargeback } from './use-cases/debit-chargeback.ts'
 import { reserveRefund } from './use-cases/reserve-refund.ts'
 
-/** Longer than every lease. */
-const LEASES_MS = 600_000
-/** More steps than any of these flows has. */
-const STEPS_MAX = 40
-
-const clock = createAdjustableClock()
-let fixture: PaymentsFixture
-let restore: () => void
-beforeAll(async () => {
-  restore = useClock(clock)
-  fixture = await openPayments()
-})
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]()
-  restore()
-})
+const tests = openCrashTests()
 
 /** A paid deposit, and the ids of the refund and the chargeback of the test. */
 interface Case {
@@ -46,7 +23,7 @@ interface Case {
 }
 
 /** What the callers of a process do. Each call can be repeated, because a caller whose answer was lost repeats it. */
-type Flow = (process: CrashingProcess, one: Case) => Promise<unknown>
+type Calls = (process: CrashingProcess, one: Case) => Promise<unknown>
 
 async function newCase(): Promise<Case> {
   const payment_id = uuidv7()
@@ -55,18 +32,18 @@ async function newCase(): Promise<Case> {
     ...{ c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id], status: 'success', effects: [] },
     ...{ provider_accounts: ['first'], attempt: { number: 1, account_id: 'first', created_at: at } },
   })
-  await fixture.store.payments.insert(payment)
+  await tests.store().payments.insert(payment)
   return { payment, refund_id: uuidv7(), chargeback_id: uuidv7() }
 }
 
-const refund: Flow = async ({ deps, findAccount }, { payment, refund_id }) => {
+const refund: Calls = async ({ deps, findAccount }, { payment, refund_id }) => {
   const { merchant_id, environment, c_id } = payment
   const query = { merchant_id, environment, policy: { service_ids: [], currencies: [] }, payment_c_id: c_id }
   await reserveRefund(deps, query, { refund_id, c_id: refund_id, reason: 'late' })
   await approveRefund({ ...deps, findAccount }, { merchant_id, environment, c_id, refund_id })
 }
 
-const chargeback: Flow = async ({ deps }, { payment, chargeback_id }) => {
+const chargeback: Calls = async ({ deps }, { payment, chargeback_id }) => {
   const { merchant_id, environment, c_id, payment_id } = payment
   await debitChargeback(deps, payment_id, { chargeback_id, amount: 90n, reason_code: '10.4' })
   await returnChargeback(deps, { merchant_id, environment, c_id, chargeback_id })
@@ -75,55 +52,32 @@ const chargeback: Flow = async ({ deps }, { payment, chargeback_id }) => {
 /** Waits until no effect of the payment is left that `isLater` does not put off, and returns the payment. */
 async function waitForEffects({ payment }: Case, isLater: (effect: Effect) => boolean): Promise<Payment> {
   const left = await eventually(
-    () => fixture.store.payments.get(keyOfPayment(payment)),
+    () => tests.store().payments.get(keyOfPayment(payment)),
     (current) => current?.effects.every(isLater) ?? false,
   )
   if (!left) throw new Error('the payment is gone')
   return requireAdmitted(left)
 }
 
-/** Lets another process take over and the callers repeat what was not answered, until nothing is left to do. */
-async function recover(outside: Outside, scenario: Scenario, flow: Flow, one: Case): Promise<Payment> {
-  clock.stepWall(LEASES_MS)
-  const process = startCrashingProcess(fixture.store, outside, scenario)
-  process.runner.start()
-  await flow(process, one).catch(() => undefined)
-  const left = await waitForEffects(one, ({ kind }) => kind === 'report_open_refund')
-  await process.runner.stop()
-  return left
-}
-
-/** Crashes a flow at each of its steps in turn, and checks what is left after the recovery. */
-async function crashEverywhere(
-  scenario: Scenario,
-  flow: Flow,
-  when: CrashPoint['when'],
-  check: (left: Payment, outside: Outside, one: Case) => void,
-): Promise<number> {
-  for (let at = 1; at <= STEPS_MAX; at += 1) {
-    const one = await newCase()
-    const outside = newOutside()
-    const process = startCrashingProcess(fixture.store, outside, scenario, { at, when })
-    const work = async (): Promise<'done'> => {
-      await flow(process, one).catch(() => undefined)
+/** A flow whose callers repeat what was not answered. */
+function flowOf(calls: Calls): CrashedFlow<Case, Payment> {
+  return {
+    newCase,
+    async run(process, one) {
+      await calls(process, one).catch(() => undefined)
       await waitForEffects(one, ({ lease, due_at }) => !lease && due_at > now())
       await process.runner.stop()
-      return 'done'
-    }
-    const has_crashed = (await Promise.race([work(), process.crashed])) === 'crashed'
-    check(await recover(outside, scenario, flow, one), outside, one)
-    if (!has_crashed) return at - 1
+    },
+    async recover(process, one) {
+      await calls(process, one).catch(() => undefined)
+      return await waitForEffects(one, ({ kind }) => kind === 'report_open_refund')
+    },
   }
-  throw new Error('the flow has no end')
 }
 
 /** One hold, one end of it, one order at the provider, and one report of each status. */
-function checkRefund(state: 'completed' | 'failed', resolution: HoldResolution) {
-  return (
-    left: Payment,
-    { holds, resolutions, orders, reports, events }: Outside,
-    { refund_id }: Case,
-  ): void => {
+function checkRefund(state: 'completed' | 'failed', resolution: HoldResolution): CheckCase<Case, Payment> {
+  return (left, { holds, resolutions, orders, reports, events }, { refund_id }) => {
     expect(left.refunds).toMatchObject([{ refund_id, state }])
     expect(left.status).toBe(state === 'completed' ? 'refunded' : 'success')
     expect([...holds]).toEqual([[`${refund_id}:hold:1`, 0]])
@@ -147,27 +101,42 @@ describe.each(['before', 'after'] as const)('a crash %s any step of a refund', (
   test('that succeeds leads to one order and one capture', async () => {
     const accounts = { first: { at_first: 'success', later: 'success' } } as const
     const check = checkRefund('completed', CAPTURE)
-    const steps = await crashEverywhere({ refused_code: 0, accounts }, refund, when, check)
+    const steps = await tests.crashEverywhere({ refused_code: 0, accounts }, when, flowOf(refund), check)
     expect(steps).toBeGreaterThan(7)
   })
 
   test('that is declined leads to one release', async () => {
     const accounts = { first: { at_first: 'declined', later: 'declined' } } as const
-    await crashEverywhere({ refused_code: 0, accounts }, refund, when, checkRefund('failed', RELEASE))
+    await tests.crashEverywhere(
+      { refused_code: 0, accounts },
+      when,
+      flowOf(refund),
+      checkRefund('failed', RELEASE),
+    )
   })
 
   test('whose provider does not answer leads to one order and one capture', async () => {
     const accounts = { first: { at_first: 'silent', later: 'success' } } as const
-    await crashEverywhere({ refused_code: 0, accounts }, refund, when, checkRefund('completed', CAPTURE))
+    await tests.crashEverywhere(
+      { refused_code: 0, accounts },
+      when,
+      flowOf(refund),
+      checkRefund('completed', CAPTURE),
+    )
   })
 
   test('that the ledger refuses leaves it pending, without an order', async () => {
     const accounts = { first: { at_first: 'success', later: 'success' } } as const
-    await crashEverywhere({ refused_code: 6004, accounts }, refund, when, (left, outside, { refund_id }) => {
-      expect(left.refunds).toMatchObject([{ refund_id, state: 'pending', hold_refusal: 6004 }])
-      expect([outside.resolutions.size, outside.orders.size]).toEqual([0, 0])
-      expect([...outside.reports.keys()]).toEqual([`${refund_id}:1`])
-    })
+    await tests.crashEverywhere(
+      { refused_code: 6004, accounts },
+      when,
+      flowOf(refund),
+      (left, outside, { refund_id }) => {
+        expect(left.refunds).toMatchObject([{ refund_id, state: 'pending', hold_refusal: 6004 }])
+        expect([outside.resolutions.size, outside.orders.size]).toEqual([0, 0])
+        expect([...outside.reports.keys()]).toEqual([`${refund_id}:1`])
+      },
+    )
   })
 })
 
@@ -176,7 +145,7 @@ test.each(['before', 'after'] as const)(
   'a crash %s any step of a chargeback leads to one debit and one credit',
   async (when) => {
     const scenario: Scenario = { refused_code: 0, accounts: {} }
-    await crashEverywhere(scenario, chargeback, when, (left, outside, { chargeback_id }) => {
+    await tests.crashEverywhere(scenario, when, flowOf(chargeback), (left, outside, { chargeback_id }) => {
       expect(left.chargebacks).toMatchObject([{ chargeback_id, amount: 90n, is_won: true }])
       expect(Object.fromEntries(outside.transfers)).toEqual({
         [`${chargeback_id}:debit`]: 90n,

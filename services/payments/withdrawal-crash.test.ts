@@ -1,37 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { HoldResolution } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { type CheckCase, type CrashedFlow, openCrashTests } from './crash-everywhere.fixture.ts'
 import {
-  type CrashingProcess,
   type CrashPoint,
   newOutside,
-  type Outside,
   type Scenario,
   startCrashingProcess,
 } from './crashing-process.fixture.ts'
 import type { StoredPayment } from './domain/payment.ts'
-import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
 import { type CreatePaymentRequest, createPayment } from './use-cases/create-payment.ts'
 
-/** Longer than every lease. */
-const LEASES_MS = 600_000
-/** More steps than any of these withdrawals has. */
-const STEPS_MAX = 60
-
-const clock = createAdjustableClock()
-let fixture: PaymentsFixture
-let restore: () => void
-beforeAll(async () => {
-  restore = useClock(clock)
-  fixture = await openPayments()
-})
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]()
-  restore()
-})
+const tests = openCrashTests()
 
 function newRequest(): CreatePaymentRequest {
   return {
@@ -47,59 +28,34 @@ function newRequest(): CreatePaymentRequest {
   }
 }
 
-/** Runs a create until it and what follows has ended, or until the process crashes. */
-async function runUntilCrash(process: CrashingProcess, request: CreatePaymentRequest): Promise<boolean> {
-  const work = async (): Promise<'done'> => {
+/** A create and what follows it. */
+const withdrawal: CrashedFlow<CreatePaymentRequest, StoredPayment | undefined> = {
+  newCase: async () => newRequest(),
+  async run(process, request) {
     await createPayment(process.deps, request).catch(() => undefined)
     await process.runner.stop()
-    return 'done'
-  }
-  return (await Promise.race([work(), process.crashed])) === 'crashed'
+  },
+  async recover(_process, { merchant_id, environment, c_id }) {
+    return await eventually(
+      () => tests.store().payments.get({ merchant_id, environment, c_id }),
+      (current) => (current?.effects.length ?? 0) === 0,
+    )
+  },
 }
 
-/** Lets another process take over, and returns the document when nothing is left to do. */
-async function recover(
-  outside: Outside,
-  scenario: Scenario,
-  { merchant_id, environment, c_id }: CreatePaymentRequest,
-): Promise<StoredPayment | undefined> {
-  clock.stepWall(LEASES_MS)
-  const { runner } = startCrashingProcess(fixture.store, outside, scenario)
-  runner.start()
-  const read = () => fixture.store.payments.get({ merchant_id, environment, c_id })
-  await eventually(
-    async () => (await read())?.effects.length ?? 0,
-    (count) => count === 0,
-  )
-  await runner.stop()
-  return await read()
-}
+type Check = CheckCase<CreatePaymentRequest, StoredPayment | undefined>
 
 /** Crashes a withdrawal at each of its steps in turn, and checks what is left after the recovery. */
-async function crashEverywhere(
-  scenario: Scenario,
-  when: CrashPoint['when'],
-  check: (left: StoredPayment | undefined, outside: Outside, request: CreatePaymentRequest) => unknown,
-): Promise<number> {
-  for (let at = 1; at <= STEPS_MAX; at += 1) {
-    const request = newRequest()
-    const outside = newOutside()
-    const process = startCrashingProcess(fixture.store, outside, scenario, { at, when })
-    const has_crashed = await runUntilCrash(process, request)
-    const left = await recover(outside, scenario, request)
+function crashEverywhere(scenario: Scenario, when: CrashPoint['when'], check: Check): Promise<number> {
+  return tests.crashEverywhere(scenario, when, withdrawal, (left, outside, request, at) => {
     // Before the first write, the withdrawal never existed.
-    if (at === 1 && when === 'before') expect(left).toBeUndefined()
-    else await check(left, outside, request)
-    if (!has_crashed) return at - 1
-  }
-  throw new Error('the withdrawal has no end')
+    if (at === 1 && when === 'before') return expect(left).toBeUndefined()
+    return check(left, outside, request, at)
+  })
 }
 
 /** Checks an admitted withdrawal: one hold, one end of it, one order at one account, and one event per status. */
-function checkEnd(
-  status: string,
-  resolution: HoldResolution,
-): (left: StoredPayment | undefined, outside: Outside) => void {
+function checkEnd(status: string, resolution: HoldResolution): Check {
   return (left, { holds, resolutions, orders, events }) => {
     expect(left).toMatchObject({ status })
     expect([...holds.values()]).toEqual([0])
@@ -147,9 +103,9 @@ describe.each(['before', 'after'] as const)('a crash %s any step of a withdrawal
 
   test('that no account takes leads to one release, or to an order at the account that came back', async () => {
     const accounts = { first: { at_first: 'down', later: 'success' } } as const
-    await crashEverywhere({ refused_code: 0, accounts }, when, (left, outside) => {
+    await crashEverywhere({ refused_code: 0, accounts }, when, (left, outside, ...rest) => {
       const is_paid = outside.orders.size > 0
-      checkEnd(is_paid ? 'success' : 'error', is_paid ? CAPTURE : RELEASE)(left, outside)
+      checkEnd(is_paid ? 'success' : 'error', is_paid ? CAPTURE : RELEASE)(left, outside, ...rest)
     })
   })
 
@@ -162,9 +118,9 @@ describe.each(['before', 'after'] as const)('a crash %s any step of a withdrawal
       expect([outside.resolutions.size, outside.orders.size, outside.events.size]).toEqual([0, 0, 0])
       const { merchant_id } = request
       const range = { equals: [merchant_id] }
-      const records = await fixture.store.withdrawal_refusals.find('key', range, { limit: 1_000 })
+      const records = await tests.store().withdrawal_refusals.find('key', range, { limit: 1_000 })
       expect(records.filter(({ c_id }) => c_id === request.c_id)).toHaveLength(1)
-      const funded = startCrashingProcess(fixture.store, newOutside(), { refused_code: 0, accounts })
+      const funded = startCrashingProcess(tests.store(), newOutside(), { refused_code: 0, accounts })
       expect(await createPayment(funded.deps, request)).toMatchObject({ status: 'success' })
       await funded.runner.stop()
     })

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterEach, beforeEach } from '@jest/globals'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
@@ -58,8 +59,20 @@ export function itemWith(item_id: string, { newEffect }: ItemEffect, due_since_m
   return withDueTimes({ item_id, effects: [newEffect({ item_id }, {}, { at })] }, at)
 }
 
+/** Opens items for each test of the calling file. The returned function gives those of the running test. */
+export function openItemsForEachTest(): () => ItemsFixture {
+  let fixture: ItemsFixture
+  beforeEach(async () => {
+    fixture = await openItems()
+  })
+  afterEach(async () => {
+    await fixture[Symbol.asyncDispose]()
+  })
+  return () => fixture
+}
+
 /** Opens the items in a new directory, which is deleted on disposal. */
-export async function openItems(): Promise<ItemsFixture> {
+async function openItems(): Promise<ItemsFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-items-'))
   const store = await openStore({ database: 'items', directory, timeout_ms: HANG_LIMIT_MS })
   const key = ['item_id']

@@ -6,30 +6,19 @@ import { type AdjustableClock, createAdjustableClock } from '../../../test/suppo
 import { eventually } from '../../../test/support/eventually.ts'
 import { createBudget } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
-import {
-  defineKind,
-  type Item,
-  type ItemsFixture,
-  idleHandler,
-  itemWith,
-  openItems,
-} from './items.fixture.ts'
+import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 
 const LEASE_MS = 60_000
 const chargeEffect = defineKind('charge', 'money')
 
-let fixture: ItemsFixture
+const fixture = openItemsForEachTest()
 let clock: AdjustableClock
 let restoreClock: () => void
-beforeEach(async () => {
+beforeEach(() => {
   clock = createAdjustableClock()
   restoreClock = useClock(clock)
-  fixture = await openItems()
 })
-afterEach(async () => {
-  await fixture[Symbol.asyncDispose]()
-  restoreClock()
-})
+afterEach(() => restoreClock())
 
 /** A handler that ends when its gate is released, and writes its name into the document. */
 function gatedCharge(name: string) {
@@ -49,36 +38,36 @@ function gatedCharge(name: string) {
 
 test('an outcome is dropped when another process has the lease, also while that one is still acting', async () => {
   const [first, second] = [gatedCharge('first'), gatedCharge('second')]
-  const runner = fixture.runner([first.bound])
+  const runner = fixture().runner([first.bound])
   const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
   await first.began
   clock.stepWall(LEASE_MS + 1)
-  const other = fixture.runner([second.bound])
+  const other = fixture().runner([second.bound])
   other.start()
   await second.began
   first.release()
   const seen = await running
   expect(seen).not.toHaveProperty('by')
-  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ effects: [{ tries: 2 }] })
+  expect(await fixture().items.get({ item_id: 'one' })).toMatchObject({ effects: [{ tries: 2 }] })
   second.release()
-  await fixture.untilDone('one')
-  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
+  await fixture().untilDone('one')
+  expect(await fixture().items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
   await Promise.all([runner.stop(), other.stop()])
 })
 
 test('an outcome that comes after another process has ended the effect is dropped', async () => {
   const [first, second] = [gatedCharge('first'), gatedCharge('second')]
-  const runner = fixture.runner([first.bound])
+  const runner = fixture().runner([first.bound])
   const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
   await first.began
   clock.stepWall(LEASE_MS + 1)
-  const other = fixture.runner([second.bound])
+  const other = fixture().runner([second.bound])
   other.start()
   second.release()
-  await fixture.untilDone('one')
+  await fixture().untilDone('one')
   first.release()
   await running
-  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
+  expect(await fixture().items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
   await Promise.all([runner.stop(), other.stop()])
 })
 
@@ -92,27 +81,27 @@ test('an effect whose lease ran out before it began is not run', async () => {
       return (current) => current
     },
   })
-  const runner = fixture.runner([counting])
+  const runner = fixture().runner([counting])
   const leased = await runner.insert(itemWith('one', chargeEffect))
   clock.stepWall(LEASE_MS + 1)
   expect(await runner.runEffects(leased)).toMatchObject({ effects: [{ tries: 1 }] })
   expect(runs).toBe(0)
   // Its share of the work is free again, and so the sweeper runs it.
   runner.start()
-  await fixture.untilDone('one')
+  await fixture().untilDone('one')
   expect(runs).toBe(1)
   await runner.stop()
 })
 
 test('a valid lease is not taken over', async () => {
   const [first, second] = [gatedCharge('first'), gatedCharge('second')]
-  const runner = fixture.runner([first.bound])
+  const runner = fixture().runner([first.bound])
   const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
-  const other = fixture.runner([second.bound, defineKind('other', 'money').bind(idleHandler)])
+  const other = fixture().runner([second.bound, defineKind('other', 'money').bind(idleHandler)])
   other.start()
-  await fixture.store(20, defineKind('other', 'money'), 0)
-  for (let number = 0; number < 20; number += 1) await fixture.untilDone(`other-${number}`)
-  expect(await fixture.items.get({ item_id: 'one' })).toMatchObject({ effects: [{ tries: 1 }] })
+  await fixture().store(20, defineKind('other', 'money'), 0)
+  for (let number = 0; number < 20; number += 1) await fixture().untilDone(`other-${number}`)
+  expect(await fixture().items.get({ item_id: 'one' })).toMatchObject({ effects: [{ tries: 1 }] })
   first.release()
   expect(await running).toMatchObject({ by: 'first' })
   await Promise.all([runner.stop(), other.stop()])
@@ -128,7 +117,7 @@ test('a lease is used once, however often the caller runs the document that it g
       return bound.run(...parameters)
     },
   }
-  const runner = fixture.runner([counted])
+  const runner = fixture().runner([counted])
   const leased = await runner.insert(itemWith('one', chargeEffect))
   const running = [runner.runEffects(leased), runner.runEffects(leased)]
   await began
@@ -153,9 +142,9 @@ function withFailingWrites(): {
   }
   return {
     items: {
-      ...fixture.items,
-      insert: (document) => guard(() => fixture.items.insert(document)),
-      replace: (document, version) => guard(() => fixture.items.replace(document, version)),
+      ...fixture().items,
+      insert: (document) => guard(() => fixture().items.insert(document)),
+      replace: (document, version) => guard(() => fixture().items.replace(document, version)),
     },
     setFailing(failing) {
       is_failing = failing
@@ -167,7 +156,7 @@ function withFailingWrites(): {
 test('a lease that could not be written gives its share of the budget back', async () => {
   const { items, setFailing } = withFailingWrites()
   const bound = chargeEffect.bind<Item>({ ...idleHandler, budget: createBudget(1) })
-  const runner = fixture.runner([bound], items)
+  const runner = fixture().runner([bound], items)
   setFailing(true)
   await expect(runner.insert(itemWith('lost', chargeEffect))).rejects.toBeInstanceOf(Unavailable)
   setFailing(false)
@@ -180,7 +169,7 @@ test('a lease that could not be written gives its share of the budget back', asy
 async function actWithoutStore(failures_min: number) {
   const { items, setFailing, failures } = withFailingWrites()
   const { bound, began, release } = gatedCharge('first')
-  const runner = fixture.runner([bound], items)
+  const runner = fixture().runner([bound], items)
   const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
   await began
   setFailing(true)

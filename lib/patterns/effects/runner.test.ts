@@ -1,38 +1,25 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
-import {
-  defineKind,
-  type Item,
-  type ItemsFixture,
-  idleHandler,
-  itemWith,
-  openItems,
-} from './items.fixture.ts'
+import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 
 const knownEffect = defineKind('known', 'independent')
-let fixture: ItemsFixture
-beforeEach(async () => {
-  fixture = await openItems()
-})
-afterEach(async () => {
-  await fixture[Symbol.asyncDispose]()
-})
+const fixture = openItemsForEachTest()
 
 test('stop waits for the sweep in progress, so that the store can be closed after it', async () => {
   const searching = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   const slow: Collection<Item> = {
-    ...fixture.items,
+    ...fixture().items,
     async find(...range) {
       searching.resolve()
       await released.promise
-      return fixture.items.find(...range)
+      return fixture().items.find(...range)
     },
   }
-  const runner = fixture.runner([knownEffect.bind(idleHandler)], slow)
+  const runner = fixture().runner([knownEffect.bind(idleHandler)], slow)
   runner.start()
   await searching.promise
   let stopped = false
@@ -46,50 +33,50 @@ test('stop waits for the sweep in progress, so that the store can be closed afte
 })
 
 test('a stopped runner leases nothing, and the next process runs what is due', async () => {
-  const runner = fixture.runner([knownEffect.bind(idleHandler)])
+  const runner = fixture().runner([knownEffect.bind(idleHandler)])
   await runner.stop()
   const stored = await runner.insert(itemWith('late', knownEffect))
   expect(await runner.runEffects(stored)).toMatchObject({ effects: [{ tries: 0 }] })
-  const next = fixture.runner([knownEffect.bind(idleHandler)])
+  const next = fixture().runner([knownEffect.bind(idleHandler)])
   next.start()
-  await fixture.untilDone('late')
+  await fixture().untilDone('late')
   await next.stop()
 })
 
 describe('while the clock of the process is wrong', () => {
   test('the sweeper leases nothing, and goes on when the clock is right again', async () => {
-    await fixture.items.insert(itemWith('one', knownEffect))
-    await fixture.items.insert(itemWith('two', knownEffect))
+    await fixture().items.insert(itemWith('one', knownEffect))
+    await fixture().items.insert(itemWith('two', knownEffect))
     const guard = createSwitchedClockGuard()
     guard.setTrusted(false)
     let finds = 0
     const find: Collection<Item>['find'] = (...parameters) => {
       finds += 1
-      return fixture.items.find(...parameters)
+      return fixture().items.find(...parameters)
     }
-    const wrong = fixture.runner([knownEffect.bind(idleHandler)], { ...fixture.items, find }, guard)
-    const correct = fixture.runner([knownEffect.bind(idleHandler)])
+    const wrong = fixture().runner([knownEffect.bind(idleHandler)], { ...fixture().items, find }, guard)
+    const correct = fixture().runner([knownEffect.bind(idleHandler)])
     wrong.start()
-    expect((await fixture.items.get({ item_id: 'one' }))?.effects[0]?.tries).toBe(0)
+    expect((await fixture().items.get({ item_id: 'one' }))?.effects[0]?.tries).toBe(0)
     correct.start()
-    await Promise.all(['one', 'two'].map(fixture.untilDone))
+    await Promise.all(['one', 'two'].map(fixture().untilDone))
     await correct.stop()
     expect(finds).toBe(0)
-    await fixture.items.insert(itemWith('three', knownEffect))
+    await fixture().items.insert(itemWith('three', knownEffect))
     guard.setTrusted(true)
-    await fixture.untilDone('three')
+    await fixture().untilDone('three')
     await wrong.stop()
   })
 
   test('documents are not written, because their times would be wrong', async () => {
     const guard = createSwitchedClockGuard()
-    const runner = fixture.runner([knownEffect.bind(idleHandler)], fixture.items, guard)
+    const runner = fixture().runner([knownEffect.bind(idleHandler)], fixture().items, guard)
     await runner.insert({ item_id: 'before', effects: [] })
     guard.setTrusted(false)
     await expect(runner.insert(itemWith('one', knownEffect))).rejects.toBeInstanceOf(Unavailable)
     await expect(runner.update({ item_id: 'before' }, (item) => item)).rejects.toBeInstanceOf(Unavailable)
     await expect(runner.retry({ item_id: 'before' }, 'any')).rejects.toBeInstanceOf(Unavailable)
-    expect(await fixture.items.get({ item_id: 'one' })).toBeUndefined()
+    expect(await fixture().items.get({ item_id: 'one' })).toBeUndefined()
     await runner.stop()
   })
 
@@ -104,7 +91,7 @@ describe('while the clock of the process is wrong', () => {
         return (current) => current
       },
     })
-    const runner = fixture.runner([bound], fixture.items, guard)
+    const runner = fixture().runner([bound], fixture().items, guard)
     const at = now()
     const insert = (item_id: string) => {
       const effect = knownEffect.newEffect({ item_id }, {}, { at })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, expect, test } from '@jest/globals'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
@@ -6,14 +6,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
 import { withDueTimes } from './effect.ts'
-import {
-  defineKind,
-  type Item,
-  type ItemsFixture,
-  idleHandler,
-  itemWith,
-  openItems,
-} from './items.fixture.ts'
+import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 
 const knownEffect = defineKind('known', 'independent')
 const creditEffect = defineKind('credit', 'money')
@@ -22,14 +15,10 @@ const pollEffect = defineKind('poll', 'external')
 const unknownEffect = defineKind('unknown', 'independent')
 
 let restoreClock = (): void => {}
-let fixture: ItemsFixture
-beforeEach(async () => {
-  fixture = await openItems()
-})
-afterEach(async () => {
+const fixture = openItemsForEachTest()
+afterEach(() => {
   restoreClock()
   restoreClock = () => {}
-  await fixture[Symbol.asyncDispose]()
 })
 
 /** Handlers that do not end before `release` is called. */
@@ -59,37 +48,37 @@ function stopWallClock(): () => void {
 const oneEach = (): Budget<Item> => createKeyedBudget(1, ({ item_id }) => item_id[0] ?? '')
 
 test('many due effects of unknown kinds do not hide other effects, and are postponed', async () => {
-  await fixture.store(4_500, unknownEffect, 60_000)
-  await fixture.items.insert(itemWith('one', knownEffect))
-  const runner = fixture.runner([knownEffect.bind(idleHandler)])
+  await fixture().store(4_500, unknownEffect, 60_000)
+  await fixture().items.insert(itemWith('one', knownEffect))
+  const runner = fixture().runner([knownEffect.bind(idleHandler)])
   runner.start()
-  await fixture.untilDone('one')
+  await fixture().untilDone('one')
   await eventually(
-    () => fixture.items.find('by_independent_due', { to: now() }, { limit: 1 }),
+    () => fixture().items.find('by_independent_due', { to: now() }, { limit: 1 }),
     (due) => due?.length === 0,
   )
   await runner.stop()
-  const { effects } = (await fixture.items.get({ item_id: 'unknown-0' })) ?? {}
+  const { effects } = (await fixture().items.get({ item_id: 'unknown-0' })) ?? {}
   expect(effects).toMatchObject([{ kind: 'unknown', tries: 0 }])
 })
 
 test('an effect of an unknown kind that has just become due is left to other processes', async () => {
   restoreClock = stopWallClock()
-  await fixture.items.insert(itemWith('one', unknownEffect, 1))
-  const before = await fixture.items.get({ item_id: 'one' })
-  await fixture.store(300, knownEffect, 1)
-  const runner = fixture.runner([knownEffect.bind(idleHandler)])
+  await fixture().items.insert(itemWith('one', unknownEffect, 1))
+  const before = await fixture().items.get({ item_id: 'one' })
+  await fixture().store(300, knownEffect, 1)
+  const runner = fixture().runner([knownEffect.bind(idleHandler)])
   runner.start()
-  for (let number = 0; number < 300; number += 1) await fixture.untilDone(`known-${number}`)
+  for (let number = 0; number < 300; number += 1) await fixture().untilDone(`known-${number}`)
   await runner.stop()
-  expect(await fixture.items.get({ item_id: 'one' })).toEqual(before)
+  expect(await fixture().items.get({ item_id: 'one' })).toEqual(before)
 })
 
 test('effects stay due while no kind of their lane has room, so that they run as soon as there is room', async () => {
-  await fixture.store(40, publishEffect, 60_000)
+  await fixture().store(40, publishEffect, 60_000)
   let admits = false
   let published = 0
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     publishEffect.bind<Item>({
       ...idleHandler,
       budget: {
@@ -104,13 +93,13 @@ test('effects stay due while no kind of their lane has room, so that they run as
     }),
     knownEffect.bind(idleHandler),
   ])
-  const stillDue = () => fixture.items.find('by_event_due', { to: now() }, { limit: 100 })
+  const stillDue = () => fixture().items.find('by_event_due', { to: now() }, { limit: 100 })
   runner.start()
   await eventually(stillDue, (due) => due?.length === 39)
   // More sweeps have passed when effects of another lane have run one after the other.
   for (const item_id of ['one', 'two', 'three']) {
-    await fixture.items.insert(itemWith(item_id, knownEffect))
-    await fixture.untilDone(item_id)
+    await fixture().items.insert(itemWith(item_id, knownEffect))
+    await fixture().untilDone(item_id)
   }
   expect(await stillDue()).toHaveLength(39)
   admits = true
@@ -120,13 +109,13 @@ test('effects stay due while no kind of their lane has room, so that they run as
 })
 
 test('effects that hang delay neither money effects, nor events, nor other effects', async () => {
-  await fixture.store(1_500, pollEffect, 60_000)
+  await fixture().store(1_500, pollEffect, 60_000)
   for (const effect of [creditEffect, publishEffect, knownEffect])
-    await fixture.items.insert(itemWith(effect.kind, effect))
-  await fixture.items.insert(itemWith('other account', pollEffect))
+    await fixture().items.insert(itemWith(effect.kind, effect))
+  await fixture().items.insert(itemWith('other account', pollEffect))
   const gate = createGate()
   const polled: string[] = []
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     pollEffect.bind<Item>({
       ...idleHandler,
       lease_ms: 60_000,
@@ -140,7 +129,7 @@ test('effects that hang delay neither money effects, nor events, nor other effec
     ...[creditEffect, publishEffect, knownEffect].map((effect) => effect.bind(idleHandler)),
   ])
   runner.start()
-  for (const item_id of ['credit', 'publish', 'known', 'other account']) await fixture.untilDone(item_id)
+  for (const item_id of ['credit', 'publish', 'known', 'other account']) await fixture().untilDone(item_id)
   expect(polled).toEqual(['other account'])
   await eventually(
     async () => gate.running.length,
@@ -155,26 +144,26 @@ test('a hanging effect takes no place in the lane of another effect of its docum
   const at = new Date(now().getTime() - 60_000)
   const insertBoth = (item_id: string) => {
     const effects = [knownEffect, pollEffect].map((effect) => effect.newEffect({ item_id }, {}, { at }))
-    return fixture.items.insert(withDueTimes({ item_id, effects }, at))
+    return fixture().items.insert(withDueTimes({ item_id, effects }, at))
   }
   await Promise.all(Array.from({ length: 2_000 }, (_, number) => insertBoth(`poll-${number}`)))
-  await fixture.items.insert(itemWith('one', knownEffect))
+  await fixture().items.insert(itemWith('one', knownEffect))
   const gate = createGate()
   const polls = { ...idleHandler, lease_ms: 60_000, budget: createBudget(3_000), run: gate.run }
-  const runner = fixture.runner([knownEffect.bind(idleHandler), pollEffect.bind<Item>(polls)])
+  const runner = fixture().runner([knownEffect.bind(idleHandler), pollEffect.bind<Item>(polls)])
   runner.start()
   await eventually(
     async () => gate.running.length,
     (count) => count === 2_000,
   )
-  await fixture.untilDone('one')
+  await fixture().untilDone('one')
   gate.release()
   await runner.stop()
 })
 
 test('a lease that its writer never uses gives its room back when it expires', async () => {
   using clock = installManualClock()
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     pollEffect.bind<Item>({ ...idleHandler, lease_ms: 1_000, budget: oneEach() }),
   ])
   const triesOf = async (item_id: string) =>
@@ -187,9 +176,9 @@ test('a lease that its writer never uses gives its room back when it expires', a
 })
 
 test('without a budget the sweep of a lane runs 512 documents at once, and the others later', async () => {
-  await fixture.store(600, creditEffect, 1)
+  await fixture().store(600, creditEffect, 1)
   const gate = createGate()
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     creditEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, run: gate.run }),
     publishEffect.bind(idleHandler),
   ])
@@ -199,11 +188,11 @@ test('without a budget the sweep of a lane runs 512 documents at once, and the o
     (count = 0) => count >= 512,
   )
   // Another sweep has passed when an effect of another lane was run that was stored after that.
-  await fixture.items.insert(itemWith('publish', publishEffect))
-  await fixture.untilDone('publish')
+  await fixture().items.insert(itemWith('publish', publishEffect))
+  await fixture().untilDone('publish')
   expect(gate.running).toHaveLength(512)
   gate.release()
-  for (let number = 0; number < 600; number += 1) await fixture.untilDone(`credit-${number}`)
+  for (let number = 0; number < 600; number += 1) await fixture().untilDone(`credit-${number}`)
   await runner.stop()
 })
 
@@ -212,9 +201,9 @@ test('an effect whose last try ended in a crash is stuck, and not tried again', 
   const [effect] = crashed.effects
   if (effect === undefined) throw new Error('the item has no effect')
   const lease = { token: 'of the process that crashed', until: new Date(now().getTime() - 1) }
-  await fixture.items.insert({ ...crashed, effects: [{ ...effect, tries: idleHandler.tries_max, lease }] })
+  await fixture().items.insert({ ...crashed, effects: [{ ...effect, tries: idleHandler.tries_max, lease }] })
   let runs = 0
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     creditEffect.bind<Item>({
       ...idleHandler,
       async run() {
@@ -225,7 +214,7 @@ test('an effect whose last try ended in a crash is stuck, and not tried again', 
   ])
   runner.start()
   const stuck = await eventually(
-    () => fixture.items.get({ item_id: 'one' }),
+    () => fixture().items.get({ item_id: 'one' }),
     (item) => item?.stuck_at !== undefined,
   )
   expect(stuck).toMatchObject({ effects: [{ stuck: true, tries: idleHandler.tries_max }] })
@@ -235,9 +224,10 @@ test('an effect whose last try ended in a crash is stuck, and not tried again', 
 
 test('a budget bounds what is leased at once, by sweeps and by writers', async () => {
   restoreClock = stopWallClock()
-  for (const item_id of ['a1', 'a2', 'a3', 'b1']) await fixture.items.insert(itemWith(item_id, pollEffect, 1))
+  for (const item_id of ['a1', 'a2', 'a3', 'b1'])
+    await fixture().items.insert(itemWith(item_id, pollEffect, 1))
   const gate = createGate()
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     pollEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, budget: oneEach(), run: gate.run }),
   ])
   const written = await runner.insert(itemWith('c1', pollEffect, 1))
@@ -250,20 +240,20 @@ test('a budget bounds what is leased at once, by sweeps and by writers', async (
   )
   expect(new Set(gate.running.map((item_id) => item_id[0]))).toEqual(new Set(['a', 'b', 'c']))
   gate.release()
-  for (const item_id of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) await fixture.untilDone(item_id)
+  for (const item_id of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) await fixture().untilDone(item_id)
   await runner.stop()
 })
 
 test('a write that fails gives back what it had reserved', async () => {
   let failing = true
   const unreliable: Collection<Item> = {
-    ...fixture.items,
+    ...fixture().items,
     async insert(item) {
       if (failing) throw new Error('store unavailable')
-      return fixture.items.insert(item)
+      return fixture().items.insert(item)
     },
   }
-  const runner = fixture.runner([pollEffect.bind<Item>({ ...idleHandler, budget: oneEach() })], unreliable)
+  const runner = fixture().runner([pollEffect.bind<Item>({ ...idleHandler, budget: oneEach() })], unreliable)
   await expect(runner.insert(itemWith('a1', pollEffect))).rejects.toThrow('store unavailable')
   failing = false
   const { effects } = await runner.runEffects(await runner.insert(itemWith('a1', pollEffect)))
@@ -272,14 +262,14 @@ test('a write that fails gives back what it had reserved', async () => {
 })
 
 test('an effect without room that stays due is postponed, so that it hides nothing behind it', async () => {
-  await fixture.store(1_500, pollEffect, 60_000)
+  await fixture().store(1_500, pollEffect, 60_000)
   const gate = createGate()
-  const runner = fixture.runner([
+  const runner = fixture().runner([
     pollEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, budget: oneEach(), run: gate.run }),
   ])
   runner.start()
   await eventually(
-    () => fixture.items.find('by_external_due', { to: now() }, { limit: 1 }),
+    () => fixture().items.find('by_external_due', { to: now() }, { limit: 1 }),
     (due) => due?.length === 0,
   )
   gate.release()
@@ -287,17 +277,17 @@ test('an effect without room that stays due is postponed, so that it hides nothi
 })
 
 test('a lane whose kinds have no room is not read', async () => {
-  await fixture.store(10, publishEffect, 60_000)
+  await fixture().store(10, publishEffect, 60_000)
   const reads: string[] = []
   const watched: Collection<Item> = {
-    ...fixture.items,
+    ...fixture().items,
     find(index, ...range) {
       reads.push(index)
-      return fixture.items.find(index, ...range)
+      return fixture().items.find(index, ...range)
     },
   }
   const full = publishEffect.bind<Item>({ ...idleHandler, budget: createBudget(0) })
-  const runner = fixture.runner([full, creditEffect.bind(idleHandler)], watched)
+  const runner = fixture().runner([full, creditEffect.bind(idleHandler)], watched)
   runner.start()
   await eventually(
     async () => reads.filter((index) => index === 'by_money_due').length,
@@ -309,13 +299,13 @@ test('a lane whose kinds have no room is not read', async () => {
 
 test('one kind without room does not stop the others of its lane', async () => {
   const otherEffect = defineKind('other', 'event')
-  await fixture.store(10, publishEffect, 60_000)
-  await fixture.items.insert(itemWith('one', otherEffect))
-  const runner = fixture.runner([
+  await fixture().store(10, publishEffect, 60_000)
+  await fixture().items.insert(itemWith('one', otherEffect))
+  const runner = fixture().runner([
     publishEffect.bind<Item>({ ...idleHandler, budget: createBudget(0) }),
     otherEffect.bind(idleHandler),
   ])
   runner.start()
-  await fixture.untilDone('one')
+  await fixture().untilDone('one')
   await runner.stop()
 })
