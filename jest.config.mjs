@@ -9,6 +9,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/', '<rootDir>/test/updates/'],
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
   watchman: false,
+  testSequencer: './test/support/slow-tests-first.mjs',
   // A limit for a test that hangs, far above what a slow machine needs.
   testTimeout: 120_000,
   transform: {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findServers, serversInContainers } from '../test/support/servers.ts'
 
@@ -30,6 +30,11 @@ interface JestReport {
 }
 
 const root = join(import.meta.dirname, '..')
+/**
+ * Test files that run at once: one more than processors, because tests spend about a third of their time waiting. Each one
+ * takes up to 1 GB.
+ */
+const WORKERS = Math.min(availableParallelism() + 1, 8)
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 
 /** Runs a command in the project's folder and shows what it prints. */
@@ -107,7 +112,7 @@ async function tests(filter: readonly string[]): Promise<void> {
       '--json',
       `--outputFile=${path}`,
     ]
-    const ended_well = await command(process.execPath, [...jest, '--maxWorkers=2', ...filter])
+    const ended_well = await command(process.execPath, [...jest, `--maxWorkers=${WORKERS}`, ...filter])
     const report: JestReport = JSON.parse(await readFile(path, 'utf8'))
     counts.passed += report.numPassedTests
     counts.skipped += report.numPendingTests
