@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { eventually } from '../support/eventually.ts'
@@ -6,7 +6,7 @@ import { grpcHealth, SERVING } from '../support/grpc-health.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startPrivateNats } from '../support/servers.ts'
-import { startProcessPerRole } from '../support/system.ts'
+import { startProcessPerRole, type TestSystem } from '../support/system.ts'
 
 /** Readiness is checked each second; this is long enough for several checks. */
 const OUTAGE_MS = 4_000
@@ -21,8 +21,16 @@ const DECLINED_VALUE = 1_901
 
 if ('skip' in nats) test.skip(`an outage of NATS: ${nats.skip}`, () => {})
 else {
+  let system: TestSystem
+  beforeAll(async () => {
+    system = await startProcessPerRole(nats.url, undefined)
+  })
+  afterAll(async () => {
+    await system?.end()
+    await nats.stop()
+  })
+
   test('what waited for NATS is delivered after its return, without a further event', async () => {
-    const system = await startProcessPerRole(nats.url, undefined)
     const receiver = await startReceiver()
     try {
       const merchant = merchantClient(system.demo)
@@ -47,36 +55,29 @@ else {
       )
     } finally {
       await receiver.stop()
-      await system.end()
     }
   })
 
   test('the processes of all roles stay ready while NATS is down, and gRPC health says so too', async () => {
-    const system = await startProcessPerRole(nats.url, undefined)
     const urlOf = (role: string, kind: 'health' | 'grpc'): string =>
       (system.demo() as unknown as Readonly<Record<string, string>>)[`${role}_${kind}_url`] ?? ''
     const isConnected = async (role: string): Promise<boolean> =>
       /^multihub_bus_connected 1$/m.test(await (await fetch(`${urlOf(role, 'health')}/metrics`)).text())
-    try {
-      const connected = (): Promise<readonly boolean[]> => Promise.all(ROLES.map(isConnected))
-      expect(await connected()).toEqual(ROLES.map(() => true))
-      await nats.kill()
-      await eventually(connected, (each) => each?.includes(true) === false)
-      const end_ms = performance.now() + OUTAGE_MS
-      while (performance.now() < end_ms) {
-        for (const role of ROLES) {
-          const ready = await fetch(`${urlOf(role, 'health')}/readyz`)
-          const health = await grpcHealth(urlOf(role, 'grpc'))
-          const text = await ready.text()
-          expect([role, ready.status, text, health]).toEqual([
-            ...[role, 200, expect.stringMatching(/^ready\n/), SERVING],
-          ])
-        }
-        await sleep(200)
+    const connected = (): Promise<readonly boolean[]> => Promise.all(ROLES.map(isConnected))
+    await eventually(connected, (each) => each?.every((one) => one) === true)
+    await nats.kill()
+    await eventually(connected, (each) => each?.includes(true) === false)
+    const end_ms = performance.now() + OUTAGE_MS
+    while (performance.now() < end_ms) {
+      for (const role of ROLES) {
+        const ready = await fetch(`${urlOf(role, 'health')}/readyz`)
+        const health = await grpcHealth(urlOf(role, 'grpc'))
+        const text = await ready.text()
+        expect([role, ready.status, text, health]).toEqual([
+          ...[role, 200, expect.stringMatching(/^ready\n/), SERVING],
+        ])
       }
-    } finally {
-      await system.end()
-      await nats.stop()
+      await sleep(200)
     }
   })
 }
