@@ -10,8 +10,10 @@ import { type HostileServer, pour, startHostileServer } from '../support/hostile
 import type { ReadConnector } from './connector.suite.ts'
 import { orderOf } from './connector-orders.ts'
 
-/** No other timer has this delay. */
-const TIMEOUT_MS = 29_717
+/** No other timer has this delay, or is up to `CONNECTION_WAIT_MAX_MS` shorter. */
+const TIMEOUT_MS = 29_717_000
+/** What a request spends of its time before it has a connection, on a machine as slow as it may be. */
+const CONNECTION_WAIT_MAX_MS = 1_000_000
 
 const HTML = '<html>proxy</html>'
 const withBody = (status: string, body: string, headers = ''): string =>
@@ -74,7 +76,7 @@ export function wireSuite(read: ReadConnector): void {
 
   /** Lets the time limits of requests elapse when the test says so. */
   function hold(): HeldTimers {
-    const timers = holdTimers(TIMEOUT_MS)
+    const timers = holdTimers(TIMEOUT_MS, CONNECTION_WAIT_MAX_MS)
     restores.push(useClock(timers.clock))
     return timers
   }
