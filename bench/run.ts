@@ -15,6 +15,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   sweeper: () => import('./sweeper.ts'),
   notifier: () => import('./notifier.ts'),
   'notifier-crash': () => import('./notifier-crash.ts'),
+  'notifier-outage': () => import('./notifier-outage.ts'),
   'notifier-backlog': () => import('./notifier-backlog.ts'),
   'notifier-fairness': () => import('./notifier-fairness.ts'),
   tickets: () => import('./tickets.ts'),
