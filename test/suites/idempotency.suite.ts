@@ -154,10 +154,17 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
-    test('frees the key when a refusal follows a fault', async () => {
-      await expect(run(never)).rejects.toThrow('must not run')
-      await expect(refuse()).rejects.toBe(refusal)
-      await mutate('another')
+    test('keeps the key with its payload when a refusal follows a fault: the first try may have succeeded', async () => {
+      const [done] = STEPS
+      const first_ids: string[] = []
+      const work = run(async (id) => {
+        first_ids.push(await stepOnce(system, done, id))
+        throw new PublicError(2002)
+      })
+      await expect(work).rejects.toMatchObject({ code: 2002 })
+      for (let repetition = 0; repetition < 3; repetition += 1) await expect(refuse()).rejects.toBe(refusal)
+      await expect(mutate('another')).rejects.toEqual(CODE_1013)
+      expect((await mutate()).split(' ')[0]).toBe(first_ids[0])
     })
 
     test.each(['earlier', 'later'])(
@@ -208,42 +215,43 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       }
     })
 
-    test('frees the key of a crashed execution after the longest time that work can take', async () => {
+    test('keeps the key of an execution that crashed or is slow with its payload, however long that takes', async () => {
       using clock = installManualClock(now().getTime())
       const begun = Promise.withResolvers<void>()
-      void run(() => {
+      const ended = Promise.withResolvers<Uint8Array>()
+      const slow = run(() => {
         begun.resolve()
-        return new Promise(() => {})
+        return ended.promise
       })
       await begun.promise
+      clock.stepWall(3_600_000)
       await expect(refuse()).rejects.toBe(refusal)
       await expect(mutate('another')).rejects.toEqual(CODE_1013)
-      clock.stepWall(3_600_000)
-      await expect(refuse()).rejects.toBe(refusal)
-      await mutate('another')
+      ended.resolve(Buffer.from('of the slow one'))
+      expect(await slow).toBe('of the slow one')
+      expect(await run(never)).toBe('of the slow one')
     })
 
-    test('does not let a slow execution, which was taken for crashed, end the next mutation of its key', async () => {
-      using clock = installManualClock(now().getTime())
-      /** An execution that works until the test lets it end. */
-      const begin = async (result: string, hash?: string) => {
+    test('stays small when it is tried again and again during an outage', async () => {
+      const fail = (): Promise<string> => run(() => Promise.reject(new PublicError(2002)))
+      await expect(fail()).rejects.toMatchObject({ code: 2002 })
+      const after_first = await recorded()
+      for (let repetition = 0; repetition < 20; repetition += 1) await Promise.allSettled([fail(), refuse()])
+      expect(await recorded()).toEqual(after_first)
+    })
+
+    test('stays small when many executions crash', async () => {
+      for (let number = 0; number < 200; number += 1) {
         const begun = Promise.withResolvers<void>()
-        const ended = Promise.withResolvers<Uint8Array>()
-        const outcome = run(() => {
+        void run(() => {
           begun.resolve()
-          return ended.promise
-        }, hash)
+          return new Promise(() => {})
+        })
         await begun.promise
-        return { outcome, end: () => ended.resolve(Buffer.from(result)) }
       }
-      const slow = await begin('of the slow one')
-      clock.stepWall(3_600_000)
+      expect((await recorded())?.executions.length).toBeLessThanOrEqual(64)
       await expect(refuse()).rejects.toBe(refusal)
-      const next = await begin('of the next one', 'another')
-      slow.end()
-      await expect(slow.outcome).rejects.toThrow('is gone')
-      next.end()
-      expect(await next.outcome).toBe('of the next one')
+      await expect(mutate('another')).rejects.toEqual(CODE_1013)
     })
 
     test('derives one version 7 UUID per label, with the time of the first try', async () => {

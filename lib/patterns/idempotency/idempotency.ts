@@ -23,8 +23,8 @@ export interface Idempotency {
   /**
    * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
    * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
-   * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key. Throws 1013 when the key was
-   * used with another payload. `lifetime_ms`, which must be far longer than the work, limits how long the record is
+   * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution
+   * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`, which must be far longer than the work, limits how long the record is
    * kept, from its first try.
    */
   run(
@@ -48,16 +48,12 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
     return record
   }
 
-  async function complete(
-    record: Stored<IdempotencyRecord>,
-    result: Uint8Array,
-    lifetime_ms: number | undefined,
-  ): Promise<Uint8Array> {
+  async function complete(record: Stored<IdempotencyRecord>, result: Uint8Array): Promise<Uint8Array> {
     const { seed } = record
     const stored = await update(
       collection,
       keyOf(record),
-      (current) => completeMutation(current, seed, result, lifetime_ms),
+      (current) => completeMutation(current, seed, result),
       record,
     )
     if (stored?.seed !== seed || !stored.result)
@@ -87,7 +83,7 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
         )
         throw error
       }
-      return complete(record, result, lifetime_ms)
+      return complete(record, result)
     },
   }
 }

@@ -15,10 +15,10 @@ export interface IdempotencyRecord extends IdempotencyKey {
   /** The ids of the mutation are derived from it. */
   readonly seed: string
   readonly created_at: Date
-  /** The executions that work on the mutation now, each by a random id. Only a refusal of the last of them frees the key. */
+  /** The executions that work on the mutation, or crashed in it, each by a random id. A refusal of the last one frees the key. */
   readonly executions: readonly string[]
-  /** When the newest execution joined. */
-  readonly joined_at: Date
+  /** Set when an execution ended with an unknown outcome. It may have succeeded, so a later refusal does not free the key. */
+  readonly is_uncertain?: true
   readonly result?: Uint8Array
   /** Whether the key is free for any payload. A free record stays only because the next one replaces it. */
   readonly is_free: boolean
@@ -43,8 +43,8 @@ export interface NewMutation extends Pick<IdempotencyRecord, 'payload_hash' | 's
   readonly lifetime_ms: number | undefined
 }
 
-/** Far longer than any request lasts: an execution that joined earlier and neither finished nor left has crashed. */
-const WORK_MAX_MS = 600_000
+/** More executions than this have crashed, or are a merchant who repeats a request without waiting. */
+const EXECUTIONS_MAX = 64
 /** How long the record of a free key is kept: longer than any execution can still hold the record that it read. */
 const FREE_MS = 86_400_000
 
@@ -61,11 +61,13 @@ export function joinMutation(
   if (!current || current.is_free) {
     const expiry = expiryOf(at, lifetime_ms)
     const created = { ...keyOf(key), payload_hash, seed, created_at: at, ...expiry }
-    return { ...created, executions: [execution], joined_at: at, is_free: false }
+    return { ...created, executions: [execution], is_free: false }
   }
+  const { executions, result, is_uncertain } = current
   if (current.payload_hash !== payload_hash) throw new PublicError(1013)
-  if (current.result || current.executions.includes(execution)) return undefined
-  return { ...current, executions: [...otherExecutions(current, execution, at), execution], joined_at: at }
+  if (result || is_uncertain || executions.includes(execution)) return undefined
+  if (executions.length === EXECUTIONS_MAX) return uncertain(current)
+  return { ...current, executions: [...executions, execution] }
 }
 
 /** The record with the result; `undefined` when it has one already or belongs to a later mutation. */
@@ -73,17 +75,13 @@ export function completeMutation(
   current: IdempotencyRecord,
   seed: string,
   result: Uint8Array,
-  lifetime_ms: number | undefined,
 ): IdempotencyRecord | undefined {
-  if (current.seed !== seed || current.result) return undefined
-  // Another execution may have freed the key meanwhile, because it took this one for crashed.
-  const { expires_at: _, ...kept } = current
-  return { ...kept, is_free: false, result, ...expiryOf(kept.created_at, lifetime_ms) }
+  return current.seed !== seed || current.result ? undefined : { ...current, result }
 }
 
 /**
  * The record without an execution that has no result; `undefined` when it is unchanged. A refusal frees the key, unless
- * another execution may still succeed with it.
+ * another execution has succeeded or may still do so.
  */
 export function leaveMutation(
   current: IdempotencyRecord,
@@ -91,27 +89,20 @@ export function leaveMutation(
   { execution, is_refused }: { readonly execution: string; readonly is_refused: boolean },
   at: Date,
 ): IdempotencyRecord | undefined {
-  if (current.seed !== seed || current.result) return undefined
-  const executions = otherExecutions(current, execution, at)
-  const is_free = is_refused && executions.length === 0
+  if (current.seed !== seed || current.result || current.is_uncertain) return undefined
+  if (!is_refused) return uncertain(current)
+  const executions = current.executions.filter((one) => one !== execution)
+  const is_free = executions.length === 0
   return { ...current, executions, ...(is_free ? { is_free, ...expiryOf(at, FREE_MS) } : {}) }
+}
+
+/** From here on only a result ends the mutation, so nothing needs to know who works on it. */
+function uncertain(current: IdempotencyRecord): IdempotencyRecord {
+  return { ...current, is_uncertain: true, executions: [] }
 }
 
 function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<IdempotencyRecord, 'expires_at'> {
   return lifetime_ms === undefined ? {} : { expires_at: new Date(from.getTime() + lifetime_ms) }
-}
-
-/**
- * The other executions at work; none when the newest of them joined more than `WORK_MAX_MS` ago: then all must have
- * crashed.
- */
-function otherExecutions(
-  { executions, joined_at }: IdempotencyRecord,
-  execution: string,
-  at: Date,
-): readonly string[] {
-  const is_abandoned = at.getTime() - joined_at.getTime() > WORK_MAX_MS
-  return is_abandoned ? [] : executions.filter((one) => one !== execution)
 }
 
 /** The key of a record in the store. */
