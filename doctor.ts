@@ -7,7 +7,7 @@ import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/p
 import { reach } from '#lib/platform/process/reach.ts'
 import { ROLES, type Role } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
-import { explainStartError, StartError } from '#lib/platform/process/start-error.ts'
+import { explainStartError, problemsText, StartError } from '#lib/platform/process/start-error.ts'
 import { addressesOf } from '#lib/platform/rpc/settings.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
@@ -47,7 +47,7 @@ export async function diagnose(
       printLine(`PROBLEM  ${subject}: ${explainStartError(error).replace(/^cannot start: /, '')}`)
     }
   }
-  if (problems > 0) throw new StartError(foundText(problems))
+  if (problems > 0) throw new StartError(problemsText(problems))
 }
 
 async function readSettings(
@@ -69,10 +69,6 @@ async function readSettings(
       `${error.problems.length} problems were found; correct them, then the rest can be checked`,
     )
   }
-}
-
-function foundText(problems: number): string {
-  return problems === 1 ? '1 problem was found' : `${problems} problems were found`
 }
 
 const VERSIONS: Check = {

@@ -4,6 +4,7 @@ import { diagnose } from './doctor.ts'
 import { migrate } from './migrate.ts'
 import { restore } from './restore.ts'
 import { parseRoleNames, startRoles } from './roles.ts'
+import { verify } from './verify.ts'
 
 /** The commands that end by themselves, by the first word. All other words name roles to run. */
 const COMMANDS: Readonly<
@@ -11,13 +12,13 @@ const COMMANDS: Readonly<
     string,
     (words: readonly string[], variables: NodeJS.ProcessEnv, output: CommandOutput) => Promise<void>
   >
-> = { migrate, doctor: diagnose, backup: backUp, restore }
+> = { migrate, doctor: diagnose, backup: backUp, restore, verify }
 
 /**
  * Runs the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. `node main.ts
  * migrate` completes their MongoDB databases instead, which comes before the first start and before every new version;
- * `doctor [ROLE...]` looks for what would keep roles from starting; `backup DIRECTORY` writes all databases to files, and
- * `restore DIRECTORY` fills empty ones from them.
+ * `doctor [ROLE...]` looks for what would keep roles from starting; `backup DIRECTORY` writes all databases to files,
+ * `restore [--verify] DIRECTORY` fills empty ones from them, and `verify` checks that they agree.
  */
 const [first = '', ...rest] = process.argv.slice(2)
 const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined

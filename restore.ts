@@ -9,20 +9,23 @@ import { readDeclarations } from '#lib/platform/store/declarations.ts'
 import { openRestoreTarget } from '#lib/platform/store/restore-target.ts'
 import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup.ts'
 import { databaseOf, loadRoles } from './roles.ts'
+import { VERIFY_SETTINGS, verify } from './verify.ts'
 
 /**
- * `node main.ts restore DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is written before
- * every file of the backup was checked. Throws `StartError` or `Unavailable` with what to do.
+ * `node main.ts restore [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is written before
+ * every file of the backup was checked. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
  */
 export async function restore(
   words: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
-  { printLine, printProgress }: CommandOutput,
+  output: CommandOutput,
 ): Promise<void> {
-  const [directory] = words
-  if (directory === undefined || words.length > 1 || directory.startsWith('-'))
-    throw new StartError('name the directory of a backup: node main.ts restore DIRECTORY')
-  const config = readConfig(DATABASE_SETTINGS, variables)
+  const { printLine, printProgress } = output
+  const is_verified = words.includes('--verify')
+  const [directory, ...others] = words.filter((word) => word !== '--verify')
+  if (directory === undefined || others.length > 0 || directory.startsWith('-'))
+    throw new StartError('name the directory of a backup: node main.ts restore [--verify] DIRECTORY')
+  const config = readConfig(is_verified ? VERIFY_SETTINGS : DATABASE_SETTINGS, variables)
   const { contents, began_at, system_name } = await readManifest(directory)
   if (system_name !== config.system_name)
     throw new StartError(
@@ -59,4 +62,5 @@ export async function restore(
   }
   await target.finish()
   printLine(`the backup of ${began_at} is restored`)
+  if (is_verified) await verify([], variables, output)
 }

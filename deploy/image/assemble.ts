@@ -31,6 +31,7 @@ const PRODUCT = [
   'doctor.ts',
   'backup.ts',
   'restore.ts',
+  'verify.ts',
   'package.json',
   'package-lock.json',
   'LICENSE',

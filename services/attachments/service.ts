@@ -18,6 +18,7 @@ import { createAttachmentRpc } from './rpc/attachment-service.ts'
 import { keyOfAttachment } from './store/attachments.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
 import { createTransferHandler } from './transfer/handle-transfer.ts'
+import { createDataCheck } from './use-cases/check-data.ts'
 import type { AttachmentsDeps } from './use-cases/deps.ts'
 
 /** The settings of the attachments service. */
@@ -34,6 +35,8 @@ export const ATTACHMENTS_CONFIG = {
 export const role: Role = {
   name: 'attachments',
   openCollections: openAttachmentsStore,
+  checkData: async (store, readDocuments) =>
+    createDataCheck(await openAttachmentsStore(store), readDocuments),
   settings: ATTACHMENTS_CONFIG,
   async start(context) {
     const { host, port, scanner } = readConfig(ATTACHMENTS_CONFIG, context.variables)

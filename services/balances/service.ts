@@ -10,6 +10,7 @@ import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { createVerificationRpc } from './rpc/verification-service.ts'
 import { withJournalMetrics } from './store/journal-metrics.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
+import { createDataCheck } from './verification/check-data.ts'
 import { createVerifier } from './verification/verifier.ts'
 
 /** The settings of the balances role. */
@@ -32,6 +33,7 @@ export const BALANCES_CONFIG = {
 export const role: Role = {
   name: 'balances',
   openCollections: openLedgerStore,
+  checkData: async (store, readDocuments) => createDataCheck(await openLedgerStore(store), readDocuments),
   settings: BALANCES_CONFIG,
   async start(context) {
     const { self_address, memory_max_bytes } = readConfig(BALANCES_CONFIG, context.variables)

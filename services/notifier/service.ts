@@ -22,6 +22,7 @@ import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
+import { createDataCheck } from './use-cases/check-data.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 import { startReplayWalk } from './use-cases/replay-walk.ts'
 import { wakeRestored } from './use-cases/wake-restored.ts'
@@ -48,6 +49,8 @@ const EVENTS_IN_PROGRESS_MAX = 256
 export const role: Role = {
   name: 'notifier',
   openCollections: openNotifierStore,
+  checkData: async (store, _readDocuments, variables) =>
+    createDataCheck(await openNotifierStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
   afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
   settings: NOTIFIER_CONFIG,
   async start(context) {

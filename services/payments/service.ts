@@ -54,6 +54,7 @@ import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+import { createDataCheck } from './use-cases/check-data.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
 import type { ExplainRouteDeps } from './use-cases/explain-route.ts'
 import {
@@ -86,6 +87,7 @@ export const PAYMENTS_CONFIG = {
 export const role: Role = {
   name: 'payments',
   openCollections: openPaymentsStore,
+  checkData: async (store, readDocuments) => createDataCheck(await openPaymentsStore(store), readDocuments),
   settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)

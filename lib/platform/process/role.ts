@@ -8,6 +8,7 @@ import type { StreamHandler } from '#lib/platform/http/stream-exchange.ts'
 import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
+import type { DataCheck, ReadDocuments } from './data-check.ts'
 
 /** The roles that a process can run, in the order in which they start: a role comes after the roles it needs. */
 export const ROLES = [
@@ -82,6 +83,12 @@ export interface Role {
    * of the other roles may not be restored yet.
    */
   afterRestore?(store: Store): Promise<void>
+  /** Opens the check of what the role has stored. `variables` are those of the process. */
+  checkData?(
+    store: Store,
+    readDocuments: ReadDocuments,
+    variables: Readonly<Record<string, string | undefined>>,
+  ): Promise<DataCheck>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keyring: Keyring): Promise<void>
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */

@@ -35,3 +35,8 @@ export function explainStartError(error: unknown): string {
   }
   return maskText(`cannot start: ${error.name}: ${error.message}`)
 }
+
+/** The last sentence of a command that has printed its findings. */
+export function problemsText(problems: number): string {
+  return problems === 1 ? '1 problem was found' : `${problems} problems were found`
+}

@@ -1,5 +1,5 @@
 import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 import { BATCH_FORMATS, type BatchFormats, NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import { CorruptJournal, hasOtherFormat } from '../domain/hash-chain.ts'
@@ -75,21 +75,21 @@ interface JournalDocument extends Batch {
   readonly statements: readonly string[]
 }
 
+/** The collection of batches. */
+export const JOURNAL: CollectionSpec = {
+  name: 'journal',
+  partition: ['shard'],
+  key: ['shard', 'seq'],
+  indexes: {
+    by_entry_id: { fields: ['shard', 'ids[]'], unique: true },
+    by_statement: { fields: ['shard', 'statements[]'] },
+    by_time: { fields: ['shard', 'time'] },
+  },
+}
+
 /** Opens the collection `journal`. `formats` are those of this release, except in tests of another one. */
 export async function openJournal(store: Store, formats = BATCH_FORMATS): Promise<Journal> {
-  return createJournal(
-    formats,
-    await store.collection<JournalDocument>({
-      name: 'journal',
-      partition: ['shard'],
-      key: ['shard', 'seq'],
-      indexes: {
-        by_entry_id: { fields: ['shard', 'ids[]'], unique: true },
-        by_statement: { fields: ['shard', 'statements[]'] },
-        by_time: { fields: ['shard', 'time'] },
-      },
-    }),
-  )
+  return createJournal(formats, await store.collection<JournalDocument>(JOURNAL))
 }
 
 function createJournal(

@@ -1,0 +1,28 @@
+import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { RoleName } from './role.ts'
+
+/** Something that another role must have stored, because a document of this role says so. */
+export interface Claim {
+  readonly role: RoleName
+  readonly merchant_id: string
+  readonly environment: string
+  /** The id under which the other role has it. */
+  readonly id: string
+  /** Since when it has it. */
+  readonly at: Date
+  /** What is missing if the other role does not have it, in a few words. */
+  readonly subject: string
+}
+
+/** Reads all documents of a collection, in the order of their keys. */
+export type ReadDocuments = <D extends object>(spec: CollectionSpec) => AsyncIterable<D>
+
+/** The check of what a role has stored. It only reads, and holds also while the system works. */
+export interface DataCheck {
+  /** What is wrong within the database of the role, one sentence per problem. */
+  findProblems?(): AsyncIterable<string>
+  /** What the documents of the role demand of other roles. */
+  listClaims?(): AsyncIterable<Claim>
+  /** Whether the role has what another one claims, or may have deleted it since. */
+  holds?(claim: Claim): Promise<boolean>
+}

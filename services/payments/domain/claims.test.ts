@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
+import { CREATED_AT as at, newDeposit, newReservation } from '../payment.fixture.ts'
+import { applyRefundUpdate } from './apply-refund-update.ts'
+import { decideChargeback, winChargeback } from './chargeback.ts'
+import { claimsOfPayment } from './claims.ts'
+import { applyHoldDecision, beginApproval, decideReservation } from './decide-refund.ts'
+import { admitWithdrawal } from './new-payment.ts'
+import type { Payment, StoredPayment } from './payment.ts'
+import { transition } from './transition.ts'
+
+const WEBHOOK = { url: 'https://shop.example.com/', sealed_secret: 'k1.x' }
+
+/** A payment without its effects, as after all of them have run, and the ids that those had. */
+interface Life {
+  payment: Payment
+  readonly entries: string[]
+  readonly events: string[]
+}
+
+/** Follows a payment through its changes. All effects of a change run after it. */
+function liveOf(begun: Payment, changes: readonly ((payment: Payment) => Payment)[]): Life {
+  const life: Life = { payment: begun, entries: [], events: [] }
+  const runEffects = (): void => {
+    for (const { id, kind, lane, data } of life.payment.effects) {
+      const hold_id = kind.endsWith('_refund') ? 'r-1:hold:1' : `${life.payment.payment_id}:hold`
+      const is_resolution = /^(capture|release)_/.test(kind)
+      if (lane === 'money') life.entries.push(is_resolution ? `${hold_id}:resolve` : id)
+      if (lane === 'event') life.events.push(String(data['event_key']))
+    }
+    life.payment = { ...life.payment, effects: [] }
+  }
+  runEffects()
+  for (const change of changes) {
+    life.payment = change(life.payment)
+    runEffects()
+  }
+  return life
+}
+
+const to = (status: PaymentStatus) => (payment: Payment) => transition(payment, status, { at })
+const claimed = (payment: StoredPayment, role: string) =>
+  claimsOfPayment(payment)
+    .filter((claim) => claim.role === role)
+    .map(({ id }) => id)
+
+const REFUND = { refund_id: 'r-1', amount: 1_000n, c_id: 'c', reason: '' }
+const refundUntil = (...kinds: ('success' | 'declined')[]) => [
+  to('success'),
+  (payment: Payment) => decideReservation(payment, REFUND, at).payment,
+  (payment: Payment) => beginApproval(payment, 'r-1', at).payment,
+  (payment: Payment) =>
+    applyHoldDecision(payment, { refund_id: 'r-1', hold_id: 'r-1:hold:1', refused_code: undefined }, at),
+  ...kinds.map((kind) => (payment: Payment) => {
+    const amount = { minor: 1_000n, currency: payment.currency }
+    const result =
+      kind === 'success'
+        ? ({ kind, provider_id: 'p', amount, completed_at: at } as const)
+        : ({ kind, code: 6044 } as const)
+    return applyRefundUpdate(payment, { refund_id: 'r-1', result, at, poll_at: at })
+  }),
+]
+const CHARGEBACK = { chargeback_id: 'b-1', amount: 500n, currency: 'INR', reason_code: '1' }
+
+describe('a payment claims what all of its effects have stored', () => {
+  const withdrawal = () => admitWithdrawal({ ...newReservation(), webhook: WEBHOOK }, at)
+  const lives: Readonly<Record<string, () => Life>> = {
+    'a new deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), []),
+    'a paid deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), [to('processing'), to('success')]),
+    'a failed deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), [to('error')]),
+    'an open withdrawal': () => liveOf(withdrawal(), [to('processing')]),
+    'a paid withdrawal': () => liveOf(withdrawal(), [to('success')]),
+    'a failed withdrawal': () => liveOf(withdrawal(), [to('processing'), to('canceled')]),
+    'an approved refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil()),
+    'a completed refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil('success')),
+    'a failed refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil('declined')),
+    'a chargeback that is won': () =>
+      liveOf(newDeposit({ webhook: WEBHOOK }), [
+        to('success'),
+        (payment) => decideChargeback(payment, CHARGEBACK, at).payment,
+        (payment) => winChargeback(payment, 'b-1', at),
+      ]),
+  }
+  for (const [name, live] of Object.entries(lives))
+    test(name, () => {
+      const { payment, entries, events } = live()
+      expect(claimed(payment, 'balances').sort()).toEqual(entries.sort())
+      // The fixture begins a deposit without the event of its creation.
+      const first = payment.direction === 'in' ? [`${payment.payment_id}:1`] : []
+      expect(claimed(payment, 'notifier').sort()).toEqual([...first, ...events].sort())
+    })
+})
+
+test('what an effect has not stored yet is not claimed', () => {
+  const paid = transition(newDeposit({ webhook: WEBHOOK }), 'success', { at })
+  expect(claimed(paid, 'balances')).toEqual([])
+  expect(claimed(paid, 'notifier')).toEqual([`${paid.payment_id}:1`])
+  expect(claimsOfPayment(newReservation())).toEqual([])
+})
+
+test('events are claimed only for a payment with its own callback address', () => {
+  expect(claimed({ ...newDeposit(), effects: [] }, 'notifier')).toEqual([])
+})

@@ -1,0 +1,33 @@
+import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/data-check.ts'
+import { claimsOfPayment } from '../domain/claims.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { findByAnyId, PAYMENTS } from '../store/payments.ts'
+import type { PaymentsStore } from '../store/payments-store.ts'
+
+/** Checks that the ledger and the notifier have what follows from the payments. */
+export function createDataCheck(
+  { payments }: Pick<PaymentsStore, 'payments'>,
+  readDocuments: ReadDocuments,
+): DataCheck {
+  return {
+    async *listClaims() {
+      for await (const payment of readDocuments<StoredPayment>(PAYMENTS)) yield* claimsOf(payment)
+    },
+    holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
+  }
+}
+
+function claimsOf(payment: StoredPayment): Claim[] {
+  const { merchant_id, environment, payment_id } = payment
+  return claimsOfPayment(payment).map(({ role, id, at }) => {
+    const kind = role === 'balances' ? 'ledger entry' : 'event'
+    return {
+      role,
+      merchant_id,
+      environment,
+      id,
+      at,
+      subject: `the ${kind} ${id} of the payment ${payment_id}`,
+    }
+  })
+}

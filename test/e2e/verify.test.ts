@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { explainStartError } from '#lib/platform/process/start-error.ts'
+import type { Body } from '#lib/platform/store/check.ts'
+import { readDeclarations } from '#lib/platform/store/declarations.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { openSnapshot } from '#lib/platform/store/snapshot.ts'
+import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import { loadRoles } from '../../roles.ts'
+import { verify } from '../../verify.ts'
+import { merchantClient } from '../support/merchant.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
+
+let system: TestSystem
+let variables: Readonly<Record<string, string>>
+beforeAll(async () => {
+  const receiver = await startReceiver()
+  system = await startOneProcess()
+  const alpha = merchantClient(system.demo)
+  const webhook_url = receiver.url
+  for (const { c_id } of [
+    await alpha.deposit(100_000, { webhook_url }),
+    await alpha.withdraw(50_000, { webhook_url }),
+  ]) {
+    await alpha.finalPayment(c_id)
+    await receiver.waitFor(c_id, 'payment.completed')
+  }
+  await system.stop('all')
+  const { master_key } = JSON.parse(await readFile(join(system.home, 'keys.json'), 'utf8'))
+  variables = { MULTIHUB_HOME: system.home, MULTIHUB_MASTER_KEYS: `local:${master_key}` }
+  await receiver.stop()
+})
+afterAll(() => system.end())
+
+/** Runs the command in this process. */
+async function run(more: Record<string, string> = {}) {
+  const lines: string[] = []
+  const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
+  const error = await verify([], { ...variables, ...more }, output).catch(explainStartError)
+  return { lines, error }
+}
+
+/** Deletes all documents of a collection, and returns the function that puts them back. */
+async function deleteAll(role: 'payments' | 'balances' | 'notifier', name: string) {
+  const [loaded] = await loadRoles([role])
+  const declared = await readDeclarations(async (store) => loaded?.openCollections(store))
+  const spec = declared.collections.find((one) => one.name === name) as CollectionSpec
+  const database = `multihub_${role}`
+  const directory = join(system.home, 'data')
+  const place = { databases: [database], mongodb_uri: undefined, directory, start_wait: { limit_ms: 0 } }
+  const snapshot = await openSnapshot(place)
+  const documents: Body[] = []
+  for await (const document of snapshot.database(database).readDocuments(spec)) documents.push(document)
+  await snapshot.close()
+  const store = await openStore({ database, directory })
+  const collection = await store.collection<object>(spec)
+  for (const document of documents) {
+    const key = Object.fromEntries(spec.key.map((field) => [field, document[field] as string]))
+    await collection.delete(key, Number(document['version']))
+  }
+  await store.close()
+  expect(documents.length).toBeGreaterThan(0)
+  return async (): Promise<void> => {
+    const again = await openStore({ database, directory })
+    const emptied = await again.collection<object>(spec)
+    for (const document of documents) await emptied.insert(document)
+    await again.close()
+  }
+}
+
+test('a whole system has no problem', async () => {
+  expect(await run()).toEqual({ lines: ['the databases are complete and agree'], error: undefined })
+})
+
+test('the keys of another system are a problem', async () => {
+  const { lines, error } = await run({ MULTIHUB_MASTER_KEYS: `other:${'0'.repeat(64)}` })
+  expect(lines).toEqual([
+    'PROBLEM  merchants: none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
+  ])
+  expect(error).toBe('1 problem was found: docs/operators/backup.md says what to do')
+})
+
+test('a payment without its ledger entries or events is a problem', async () => {
+  const restoreJournal = await deleteAll('balances', 'journal')
+  const { lines } = await run()
+  await restoreJournal()
+  const missing = lines.filter((line) => line.startsWith('PROBLEM  payments: the ledger entry '))
+  expect(missing.map((line) => /:(\w+) of the payment/.exec(line)?.[1]).sort()).toEqual([
+    'credit',
+    'hold',
+    'resolve',
+  ])
+  const restoreEvents = await deleteAll('notifier', 'events')
+  const events = await run()
+  await restoreEvents()
+  expect(events.lines.length).toBeGreaterThanOrEqual(4)
+  for (const line of events.lines) expect(line).toMatch(/^PROBLEM {2}payments: the event \S+ of the payment/)
+  expect((await run()).error).toBeUndefined()
+})
+
+test('a ledger entry without its payment is a problem', async () => {
+  const restorePayments = await deleteAll('payments', 'payments')
+  const { lines } = await run()
+  await restorePayments()
+  expect(lines).toHaveLength(3)
+  for (const line of lines)
+    expect(line).toMatch(/^PROBLEM {2}balances: the payment \S+ of the ledger entry \S+ is missing$/)
+})

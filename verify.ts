@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { readConfig } from '#lib/platform/config/config.ts'
+import type { DataCheck } from '#lib/platform/process/data-check.ts'
+import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
+import type { RoleName } from '#lib/platform/process/role.ts'
+import type { CommandOutput } from '#lib/platform/process/run.ts'
+import { problemsText, StartError } from '#lib/platform/process/start-error.ts'
+import { openStore } from '#lib/platform/store/open.ts'
+import { openSnapshot, type Snapshot } from '#lib/platform/store/snapshot.ts'
+import type { CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup.ts'
+import { databaseOf, loadRoles } from './roles.ts'
+
+/** The settings of `verify`. */
+export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, keyring: PROCESS_SETTINGS.keyring }
+/** How many claims are looked up at once. */
+const LOOKUPS_MAX = 64
+
+/**
+ * `node main.ts verify`: checks that the databases of all roles are complete and agree, and prints each problem. It changes
+ * nothing and may run while the system works. Throws `StartError` when there is a problem.
+ */
+export async function verify(
+  words: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+  { printLine, printProgress }: CommandOutput,
+): Promise<void> {
+  if (words.length > 0) throw new StartError(`${words[0]} is not a word of verify: leave it out`)
+  const { system_name, mongodb_uri, home, start_wait_ms, keyring } = readConfig(VERIFY_SETTINGS, variables)
+  const directory = join(home, 'data')
+  const start_wait = { limit_ms: start_wait_ms }
+  const databases = BACKUP_ORDER.map((name) => databaseOf(system_name, name))
+  // Before the stores, whose writers it locks out for a moment.
+  const snapshot = await openSnapshot({ databases, mongodb_uri, directory, start_wait })
+  const stores: Store[] = []
+  const checks = new Map<RoleName, DataCheck>()
+  let problems = 0
+  const report = (role: RoleName, problem: string): void => {
+    problems += 1
+    printLine(`PROBLEM  ${role}: ${problem}`)
+  }
+  try {
+    for (const role of await loadRoles(BACKUP_ORDER)) {
+      const database = databaseOf(system_name, role.name)
+      const store = await openStore({ database, mongodb_uri, directory, schema: 'verify', start_wait })
+      stores.push(store)
+      try {
+        await role.openCollections(store)
+        await role.checkKeys?.(store, keyring)
+      } catch (error) {
+        // An index is missing, or the keys are wrong.
+        if (!(error instanceof Unavailable || error instanceof StartError)) throw error
+        report(role.name, error.message)
+        continue
+      }
+      const check = await role.checkData?.(store, readerOf(snapshot, database), variables)
+      if (check) checks.set(role.name, check)
+    }
+    for (const [role, check] of checks) {
+      printProgress(`${role}: checking`)
+      for await (const problem of check.findProblems?.() ?? []) report(role, problem)
+      for await (const subject of missingClaims(check, checks)) report(role, `${subject} is missing`)
+    }
+  } finally {
+    for (const store of stores) await store.close()
+    await snapshot.close()
+  }
+  if (problems > 0)
+    throw new StartError(`${problemsText(problems)}: docs/operators/backup.md says what to do`)
+  printLine('the databases are complete and agree')
+}
+
+function readerOf(snapshot: Snapshot, database: string) {
+  // The documents are what the role has stored under this declaration.
+  return <D extends object>(spec: CollectionSpec) =>
+    snapshot.database(database).readDocuments(spec) as AsyncIterable<D>
+}
+
+/** The subjects of the claims that the claimed roles do not hold. Claims on roles that could not be opened are left out. */
+async function* missingClaims(
+  check: DataCheck,
+  checks: ReadonlyMap<RoleName, DataCheck>,
+): AsyncGenerator<string> {
+  let lookups: Promise<string | undefined>[] = []
+  const missing = async (): Promise<string[]> => {
+    const subjects = await Promise.all(lookups)
+    lookups = []
+    return subjects.filter((subject) => subject !== undefined)
+  }
+  for await (const claim of check.listClaims?.() ?? []) {
+    const holder = checks.get(claim.role)
+    if (holder?.holds === undefined) continue
+    lookups.push(holder.holds(claim).then((is_held) => (is_held ? undefined : claim.subject)))
+    if (lookups.length === LOOKUPS_MAX) yield* await missing()
+  }
+  yield* await missing()
+}
