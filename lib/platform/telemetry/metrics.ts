@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { createDistribution, type Distribution } from './distribution.ts'
 
 /** The values of a metric's labels: words of a small fixed set, never an id, an address or text of a caller. */
 export type Labels<Name extends string> = Readonly<Record<Name, string>>
@@ -11,6 +12,24 @@ export interface CounterMetric<Name extends string> {
 /** A number that goes up and down. */
 export interface GaugeMetric<Name extends string> {
   set(labels: Labels<Name>, value: number): void
+}
+
+/** A number of things that exist now, such as requests in progress. Its owners change `value`, which costs an addition. */
+export interface Level {
+  value: number
+}
+
+/** Levels by their labels. They are read when the metrics are. */
+export interface LevelMetric<Name extends string> {
+  /** The level with these labels: one for all parts of the process, so add what begins and subtract what ends. */
+  of(labels: Labels<Name>): Level
+}
+
+/** What a metric is, for the documentation. */
+export interface MetricDescription {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
 }
 
 /** A distribution of values, such as durations in seconds. */
@@ -55,6 +74,34 @@ export function gauge<const Name extends string = never>(
   return { set: (labels, value) => metric.set(bounded(labels), value) }
 }
 
+/** The levels of this process under a name that no other metric has. Define them once, in a constant of a module. */
+export function level<const Name extends string = never>(
+  name: string,
+  help: string,
+  labelNames: readonly Name[] = [],
+): LevelMetric<Name> {
+  const levels = new Map<string, { readonly labels: Labels<Name>; readonly level: Level }>()
+  const bounded = boundedLabels(labelNames)
+  const metric: Gauge<Name> = new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      for (const { labels, level } of levels.values()) metric.set(labels, level.value)
+    },
+  })
+  return {
+    of(wanted) {
+      const labels = bounded(wanted)
+      const key = keyOfLabels(labelNames, labels)
+      const found = levels.get(key) ?? { labels, level: { value: 0 } }
+      levels.set(key, found)
+      return found.level
+    },
+  }
+}
+
 /** The histogram of this process with that name; see `counter`. Its default buckets are durations in seconds. */
 export function histogram<const Name extends string = never>(
   name: string,
@@ -62,14 +109,34 @@ export function histogram<const Name extends string = never>(
   labelNames: readonly Name[] = [],
   buckets: readonly number[] = SECONDS,
 ): HistogramMetric<Name> {
-  const existing = registry.getSingleMetric(name)
-  const metric =
-    existing instanceof Histogram
-      ? existing
-      : new Histogram({ name, help, labelNames, buckets: [...buckets], registers: [registry] })
+  const distributions = histograms.get(name) ?? new Map<string, Distribution>()
+  if (!histograms.has(name)) {
+    histograms.set(name, distributions)
+    const read = async () => ({
+      ...{ name, help, type: 'histogram', aggregator: 'sum' },
+      values: [...distributions.values()].flatMap((distribution) =>
+        distribution.lines().map(({ suffix, ...line }) => ({ ...line, metricName: `${name}_${suffix}` })),
+      ),
+    })
+    const metric = new Histogram({ name, help, labelNames, registers: [registry] })
+    Object.assign(metric, { get: read, getForPromString: read })
+  }
   const bounded = boundedLabels(labelNames)
-  return { observe: (labels, value) => metric.observe(bounded(labels), value) }
+  return {
+    observe(labels, value) {
+      const known = distributions.get(keyOfLabels(labelNames, labels))
+      if (known !== undefined) return known.record(value)
+      const counted = bounded(labels)
+      const key = keyOfLabels(labelNames, counted)
+      const distribution = distributions.get(key) ?? createDistribution(counted, buckets)
+      distributions.set(key, distribution)
+      distribution.record(value)
+    },
+  }
 }
+
+/** The distributions of each histogram, by their labels. */
+const histograms = new Map<string, Map<string, Distribution>>()
 
 /** Caps the number of label combinations, because unbounded labels would use unbounded memory. */
 function boundedLabels<Name extends string>(names: readonly Name[]): (labels: Labels<Name>) => Labels<Name> {
@@ -77,12 +144,30 @@ function boundedLabels<Name extends string>(names: readonly Name[]): (labels: La
   const other = Object.fromEntries(names.map((name) => [name, 'other'])) as Labels<Name>
   return (labels) => {
     if (names.length === 0) return labels
-    const key = names.map((name) => labels[name]).join('\n')
+    const key = keyOfLabels(names, labels)
     if (seen.has(key)) return labels
     if (seen.size >= SERIES_MAX) return other
     seen.add(key)
     return labels
   }
+}
+
+function keyOfLabels<Name extends string>(names: readonly Name[], labels: Labels<Name>): string {
+  let key = ''
+  for (const name of names) key += `${labels[name]}\n`
+  return key
+}
+
+/** Every metric of the loaded code, by name, without those of Node.js. */
+export function describeMetrics(): readonly MetricDescription[] {
+  return registry
+    .getMetricsAsArray()
+    .map((metric) => ({
+      name: metric.name,
+      help: metric.help,
+      labels: 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [],
+    }))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 let collecting = false
