@@ -18,9 +18,11 @@ import { StartError } from '#lib/platform/process/start-error.ts'
 import type { StartWait } from '#lib/platform/process/wait-for-server.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/platform/rpc/rpc.ts'
 import type { RpcConfig } from '#lib/platform/rpc/settings.ts'
+import { withStoreMetrics } from '#lib/platform/store/measured-store.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { gauge } from '#lib/platform/telemetry/metrics.ts'
 import { openTracing } from '#lib/platform/telemetry/tracing.ts'
 import { every } from '#lib/platform/time.ts'
 
@@ -35,6 +37,12 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
   support: () => import('./services/support/service.ts'),
   gateway: () => import('./gateway/service.ts'),
 }
+
+const build_info = gauge(
+  'multihub_build_info',
+  'Always 1. The labels are the version, the commit if the image was built with it, and the version of Node.js.',
+  ['version', 'commit', 'node'],
+)
 
 /** A process whose roles accept calls. */
 export interface RunningProcess {
@@ -93,7 +101,9 @@ export async function startRoles(
   // First, so that probes are answered while the start waits for servers.
   const health = await serveHealth(readiness, { host, port: config.health_port, draining })
   lifecycle.onStop('health', () => health.close())
-  lifecycle.onStop('traces', await openTracing(config, serviceNameOf(names), readBuildInfo().version))
+  const { version, commit } = readBuildInfo()
+  build_info.set({ version, commit, node: process.versions.node }, 1)
+  lifecycle.onStop('traces', await openTracing(config, serviceNameOf(names), version))
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
   const bus = await openProcessBus(config, names.join('+'), start_wait)
   lifecycle.onStop('bus', () => bus.close())
@@ -120,7 +130,7 @@ export async function startRoles(
       draining,
       stopping,
       async openStore() {
-        const store = await openStore({
+        const opened = await openStore({
           database: databaseOf(config.system_name, name),
           mongodb_uri: config.mongodb_uri,
           connections_max: config.mongodb_connections,
@@ -128,6 +138,7 @@ export async function startRoles(
           schema,
           start_wait,
         })
+        const store = withStoreMetrics(opened, name)
         stores.set(name, store)
         lifecycle.onStop(`${name} store`, () => store.close())
         await clock_guard.start(() => store.readClock())

@@ -4,6 +4,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { supportResourceOf } from '#lib/contract/methods.ts'
 import { withRequest } from '#lib/platform/context.ts'
 import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
+import { inSpan } from '#lib/platform/telemetry/span.ts'
 import {
   type AuthenticationDeps,
   createRequestAuthenticator,
@@ -21,7 +22,7 @@ import { clientAddress } from './http/address.ts'
 import { RequestAborted, readBody } from './http/body.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
-import { inExchangeSpan } from './http/exchange-span.ts'
+import { beginObservation, REQUEST_SPAN } from './http/exchange-telemetry.ts'
 import { checkJsonRequestHead } from './http/request-head.ts'
 import { createResponder } from './http/responder.ts'
 import { createServer, type PublicPath } from './http/server.ts'
@@ -112,13 +113,16 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
     ...public_path,
     serve: (exchange) =>
       withRequest({ request_id: exchange.request_id }, () =>
-        inExchangeSpan(exchange, async () => {
+        inSpan(REQUEST_SPAN, async (span) => {
+          const endObservation = beginObservation(exchange, span)
           try {
             await serve(exchange)
           } catch (error) {
             if (!(error instanceof RequestAborted))
               return responder.sendFailure(exchange, errorToSend(exchange, error, deps))
             exchange_log.logAborted(exchange)
+          } finally {
+            endObservation()
           }
         }),
       ),

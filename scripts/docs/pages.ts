@@ -4,6 +4,7 @@ import { callbackUrlTable } from './callback-urls.ts'
 import { ENVELOPE_METHODS_PATH, envelopeMethodsText } from './envelope-methods.ts'
 import { errorTable } from './errors.ts'
 import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
+import { metricsTable } from './metrics.ts'
 import { openApiText } from './openapi.ts'
 import { settingsTable } from './settings.ts'
 
@@ -19,6 +20,7 @@ const ROOT = join(import.meta.dirname, '..', '..')
 /** The generated sections of pages. Two comments with the name of a section mark its place. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/operators/settings.md': { settings: settingsTable },
+  'docs/operators/telemetry.md': { metrics: metricsTable },
   'docs/merchants/errors.md': { errors: errorTable },
   'docs/merchants/callbacks.md': { 'callback URLs': callbackUrlTable },
   'docs/merchants/limits.md': {

@@ -46,6 +46,7 @@ export const role: Role = {
     if (scanner === NO_SCANNER)
       log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
     const runner = createEffectRunner<Attachment>({
+      name: 'attachments',
       collection: attachments,
       clock_guard: context.clock_guard,
       keyOf: keyOfAttachment,

@@ -123,6 +123,7 @@ export function startCrashingProcess(
   const payments = withSteps(store.payments, life)
   const stores = { payments, withdrawal_refusals: withSteps(store.withdrawal_refusals, life) }
   const runner = createEffectRunner<StoredPayment>({
+    name: 'payments',
     collection: payments,
     clock_guard: trustedClock,
     keyOf: keyOfPayment,

@@ -40,6 +40,7 @@ export async function openPayments(): Promise<PaymentsFixture> {
   const runners: EffectRunner<StoredPayment>[] = []
   const newRunner: PaymentsFixture['runner'] = (effects = [], options = {}) => {
     const runner = createEffectRunner<StoredPayment>({
+      name: 'payments',
       collection: store.payments,
       clock_guard: trustedClock,
       ...options,

@@ -56,7 +56,10 @@ test('an account that fails five times in a row is skipped, and a route without 
   expect([down.circuitChangeTime, down.lastFailureTime]).toEqual([expect.anything(), expect.anything()])
   expect(down.circuitState).not.toBe(CircuitState.CLOSED)
   expect(down.failures).toBeGreaterThanOrEqual(5)
-  expect(await metricsText()).toMatch(/multihub_provider_circuit_open\{provider_account="down-1"\} 1/)
+  const metrics = await metricsText()
+  expect(metrics).toMatch(/multihub_provider_circuit_open\{provider_account="down-1"\} 1/)
+  const creates = 'provider_account="down-1",operation="create",outcome="not_sent"'
+  expect(metrics).toMatch(new RegExp(`multihub_provider_call_seconds_count\\{${creates}\\} [5-9]`))
 
   // Nothing is stored under the references of refused payments, and nothing is held for them.
   const freed = [await refusedWhileDown('deposit'), await refusedWhileDown('withdraw')]

@@ -15,6 +15,8 @@ import {
 } from '#lib/platform/config/shared-settings.ts'
 import type { Listening } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { every, type Timer } from '#lib/platform/time.ts'
 import { createAccountSelection } from './circuit-breaker/account-selection.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
 import type { StoredPayment } from './domain/payment.ts'
@@ -52,6 +54,7 @@ import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-from-proto.ts'
+import { measureOpenAnomalies } from './store/anomalies.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import { createDataCheck } from './use-cases/check-data.ts'
@@ -82,6 +85,8 @@ export const PAYMENTS_CONFIG = {
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
 }
+
+const MEASURE_MS = 15_000
 
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
 export const role: Role = {
@@ -118,6 +123,7 @@ export const role: Role = {
       stopping: context.stopping,
     }
     const runner = createEffectRunner({
+      name: 'payments',
       collection: payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
@@ -141,6 +147,7 @@ export const role: Role = {
     }
     const refreshStale = createRefreshStalePayment(runner)
     await registry_cache.start()
+    const measuring = measureRegularly(store)
     return {
       services: [
         createPaymentRpc(store, refreshStale, create_deps, notification_deps, explain_deps),
@@ -157,6 +164,7 @@ export const role: Role = {
         return { provider_url: provider_callback_url }
       },
       async stop() {
+        measuring.cancel()
         await provider_callback_server?.close()
         await runner.stop()
         await publisher.close()
@@ -166,6 +174,11 @@ export const role: Role = {
       },
     }
   },
+}
+
+function measureRegularly({ anomalies }: PaymentsStore): Timer {
+  const onError = (error: unknown): void => log.debug({ error }, 'anomalies could not be measured')
+  return every(MEASURE_MS, () => measureOpenAnomalies(anomalies), onError)
 }
 
 /** Binds every kind of effect that a payment can have. */

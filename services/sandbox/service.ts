@@ -49,6 +49,7 @@ export const role: Role = {
     const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
     const stopping = new AbortController()
     const runner = createEffectRunner<Operation>({
+      name: 'operations',
       collection: operations,
       clock_guard,
       keyOf: operationKey,

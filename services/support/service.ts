@@ -42,15 +42,15 @@ export const role: Role = {
     const publisher = await createPublisher(context.bus)
     const { clock_guard } = context
     const ticket_runner = createEffectRunner<Ticket>({
-      ...{ collection: tickets, clock_guard, keyOf: keyOfTicket },
+      ...{ name: 'tickets', collection: tickets, clock_guard, keyOf: keyOfTicket },
       effects: [bindStoreComment(comments), ...summarizedEffects<Ticket>(ticket_counts, publisher)],
     })
     const refund_runner = createEffectRunner<Refund>({
-      ...{ collection: refunds, clock_guard, keyOf: keyOfRefund },
+      ...{ name: 'refunds', collection: refunds, clock_guard, keyOf: keyOfRefund },
       effects: summarizedEffects(refund_counts, publisher),
     })
     const chargeback_runner = createEffectRunner<Chargeback>({
-      ...{ collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
+      ...{ name: 'chargebacks', collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
       effects: [
         bindReturnAmount(payment_refunds),
         ...summarizedEffects<Chargeback>(chargeback_counts, publisher),

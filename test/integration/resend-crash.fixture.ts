@@ -43,6 +43,7 @@ export async function openResend(
   const deps = {
     payments: payments.payments,
     runner: createEffectRunner({
+      name: 'payments',
       collection: payments.payments,
       keyOf: keyOfPayment,
       effects: [],

@@ -115,6 +115,7 @@ export async function openEffectsSystem(
   )
   const replaced = new Set(effects.map(({ kind }) => kind))
   const runner = createEffectRunner<Order>({
+    name: 'orders',
     collection: orders,
     clock_guard: trustedClock,
     keyOf: ({ order_id }) => ({ order_id }),

@@ -43,7 +43,13 @@ export function addUnknownEffects(
 ): Promise<void> {
   return withPayments(system, async ({ payments }) => {
     const runner = createEffectRunner<StoredPayment>({
-      ...{ collection: payments, keyOf: keyOfPayment, clock_guard: trustedClock, effects: [] },
+      ...{
+        name: 'payments',
+        collection: payments,
+        keyOf: keyOfPayment,
+        clock_guard: trustedClock,
+        effects: [],
+      },
     })
     for (const c_id of c_ids) {
       const unknown = LANES.map((lane) => ({

@@ -72,6 +72,11 @@ const DUE_FIELDS = {
   event: 'event_due_at',
 } as const satisfies Readonly<Record<Lane, keyof EffectDocument>>
 
+/** When the first effect of a lane that may run is due; `undefined` when there is none. */
+export function dueAt(document: EffectDocument, lane: Lane): Date | undefined {
+  return document[DUE_FIELDS[lane]]
+}
+
 type DueField = (typeof DUE_FIELDS)[Lane]
 
 /** What `createEffect` needs. The effect is due at once unless `due_at` is given. */

@@ -81,7 +81,14 @@ async function openItems(): Promise<ItemsFixture> {
     items,
     runner(effects, collection = items, clock_guard = trustedClock) {
       const keyOf = ({ item_id }: Item) => ({ item_id })
-      return createEffectRunner<Item>({ collection, clock_guard, keyOf, effects, sweep_ms: 10 })
+      return createEffectRunner<Item>({
+        name: 'items',
+        collection,
+        clock_guard,
+        keyOf,
+        effects,
+        sweep_ms: 10,
+      })
     },
     async store(count, effect, due_since_ms) {
       const due = Array.from({ length: count }, (_, number) =>

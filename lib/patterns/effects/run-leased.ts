@@ -4,6 +4,7 @@ import { withoutDeadline } from '#lib/platform/context.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { type Level, level } from '#lib/platform/telemetry/metrics.ts'
 import { inSpan, type SpanDescription, type SpanKind } from '#lib/platform/telemetry/span.ts'
 import { now } from '#lib/platform/time.ts'
 import type { BackgroundWork } from './background-work.ts'
@@ -13,6 +14,14 @@ import { countedTries, type Effect, type EffectDocument, type Lane } from './eff
 import { createOutcomeBatcher, type OutcomeBatcher } from './outcome-batcher.ts'
 import { recordFailure } from './record-failure.ts'
 import type { EffectWrites } from './writes.ts'
+
+const in_flight = level('multihub_effects_in_flight', 'Effects that this process is running.', ['lane'])
+const IN_FLIGHT: Readonly<Record<Lane, Level>> = {
+  money: in_flight.of({ lane: 'money' }),
+  independent: in_flight.of({ lane: 'independent' }),
+  external: in_flight.of({ lane: 'external' }),
+  event: in_flight.of({ lane: 'event' }),
+}
 
 const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
 
@@ -109,6 +118,7 @@ function runHandler<D extends EffectDocument>(
   bound: BoundEffect<D>,
   release: Release,
 ): Promise<DocumentChange<D>> {
+  IN_FLIGHT[effect.lane].value += 1
   return withoutDeadline(() =>
     inSpan(spanOf(document, effect), async (span) => {
       try {
@@ -121,6 +131,7 @@ function runHandler<D extends EffectDocument>(
         const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
         return recordFailure(effect, bound.tries_max, wait_ms, error)
       } finally {
+        IN_FLIGHT[effect.lane].value -= 1
         release()
       }
     }),

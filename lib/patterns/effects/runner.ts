@@ -7,6 +7,7 @@ import { createAdmission } from './admission.ts'
 import { createBackgroundWork } from './background-work.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { type Effect, type EffectDocument, LANES } from './effect.ts'
+import { measureEffects } from './measure-effects.ts'
 import { resetStuckEffect } from './record-failure.ts'
 import { createRunLeased, logUnfinished } from './run-leased.ts'
 import { createSweep } from './sweeper.ts'
@@ -42,6 +43,8 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
 
 /** What a runner needs. `sweep_ms` is the pause between two sweeps (500 ms unless given). */
 export interface EffectRunnerOptions<D extends EffectDocument> {
+  /** The name of the documents in metrics, such as `payments`. */
+  readonly name: string
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
   readonly effects: readonly BoundEffect<D>[]
@@ -50,6 +53,7 @@ export interface EffectRunnerOptions<D extends EffectDocument> {
 }
 
 const SWEEP_MS = 500
+const MEASURE_MS = 15_000
 
 /**
  * Makes the runner of one collection. It never runs effects of unknown kinds, because a process of a newer release may
@@ -59,9 +63,9 @@ const SWEEP_MS = 500
 export function createEffectRunner<D extends EffectDocument>(
   options: EffectRunnerOptions<D>,
 ): EffectRunner<D> {
-  const { collection, keyOf, effects, clock_guard, sweep_ms = SWEEP_MS } = options
+  const { name, collection, keyOf, effects, clock_guard, sweep_ms = SWEEP_MS } = options
   const by_kind = new Map(effects.map((bound) => [bound.kind, bound]))
-  const sweepers: Timer[] = []
+  const timers: Timer[] = []
   let stopping = false
 
   const background = createBackgroundWork()
@@ -106,12 +110,16 @@ export function createEffectRunner<D extends EffectDocument>(
       for (const lane of LANES) {
         const sweep = createSweep<D>(lane, { collection, admission, writes, runEffects: runInBackground })
         const onError = (error: unknown): void => log.warn({ error }, 'sweep of due effects failed')
-        sweepers.push(every(sweep_ms, () => background.track(sweep(), onError), onError))
+        timers.push(every(sweep_ms, () => background.track(sweep(), onError), onError))
       }
+      const measure = (): Promise<void> => measureEffects(name, collection)
+      timers.push(
+        every(MEASURE_MS, measure, (error) => log.debug({ error }, 'effects could not be measured')),
+      )
     },
     async stop() {
       stopping = true
-      for (const sweeper of sweepers) sweeper.cancel()
+      for (const timer of timers) timer.cancel()
       await background.ended()
     },
   }

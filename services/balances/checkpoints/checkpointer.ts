@@ -1,4 +1,5 @@
 import { log } from '#lib/platform/telemetry/log.ts'
+import { level } from '#lib/platform/telemetry/metrics.ts'
 import { clock, type Timer } from '#lib/platform/time.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import {
@@ -10,6 +11,11 @@ import type { Checkpoints } from '../store/checkpoints.ts'
 import { type CheckpointHead, saveChanges, saveCheckpoint } from './checkpoint.ts'
 
 const RETRY_MS = 1_000
+
+const batches_to_replay = level(
+  'multihub_ledger_batches_to_replay',
+  'Batches of the loaded shards that are in no checkpoint: what the next loads of these shards replay.',
+).of({})
 
 /** Saves checkpoints of one shard in the background, so that the next load of the shard is quick. */
 export interface Checkpointer {
@@ -40,6 +46,13 @@ export function createCheckpointer(
   let saving: Promise<void> | undefined
   let retry: Timer | undefined
   let is_stopped = false
+  let counted_batches = 0
+
+  function countBatches(): void {
+    const batches = is_stopped ? 0 : Number(state.head().seq - saved_seq)
+    batches_to_replay.value += batches - counted_batches
+    counted_batches = batches
+  }
 
   const newEntries = (): number => state.appendedEntries() - saved_entries
 
@@ -63,6 +76,7 @@ export function createCheckpointer(
     is_first = false
     saved_entries = entries
     saved_seq = seq
+    countBatches()
   }
 
   async function saveWhileDue(): Promise<void> {
@@ -80,6 +94,7 @@ export function createCheckpointer(
   }
 
   function wake(): void {
+    countBatches()
     if (saving || retry || is_stopped || !isDue()) return
     saving = saveWhileDue()
   }
@@ -88,6 +103,7 @@ export function createCheckpointer(
     wake,
     async stop() {
       is_stopped = true
+      countBatches()
       await saving
       retry?.cancel()
       if (state.head().seq > saved_seq && isAffordable()) await save()

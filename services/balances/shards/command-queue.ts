@@ -1,8 +1,18 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { histogram, level } from '#lib/platform/telemetry/metrics.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'
+
+const commands_waiting = level(
+  'multihub_ledger_commands_waiting',
+  'Commands of the ledger that this process has accepted and not committed.',
+).of({})
+const wait_seconds = histogram(
+  'multihub_ledger_command_seconds',
+  'Time from the arrival of the first command of a batch until the batch was committed: the lag of the journal.',
+)
 
 interface Pending<T> {
   readonly resolve: (value: T) => void
@@ -56,7 +66,12 @@ export function createCommandQueue(): CommandQueue {
       const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
       const size_bytes = sizeBoundOf(command)
       commands.push({ command, size_bytes, queued_at_ms: clock.monotonic_ms(), resolve, reject })
-      return await promise
+      commands_waiting.value += 1
+      try {
+        return await promise
+      } finally {
+        commands_waiting.value -= 1
+      }
     },
     async addRead() {
       assertRoom()
@@ -87,6 +102,8 @@ function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pen
       return commands
     },
     resolve(results) {
+      const [first] = commands
+      if (first) wait_seconds.observe({}, (clock.monotonic_ms() - first.queued_at_ms) / 1_000)
       for (const [index, result] of results.entries()) commands[index]?.resolve(result)
       for (const { resolve } of reads) resolve()
     },

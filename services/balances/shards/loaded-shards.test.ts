@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { SHARDS, shardOf } from '../domain/shard.ts'
 import { credit, openFixture } from '../ledger.fixture.ts'
@@ -23,6 +24,19 @@ function countingLoads(store: LedgerStore): { store: LedgerStore; loads: () => n
   return { store: { ...store, checkpoints: { ...store.checkpoints, getHead } }, loads: () => loads }
 }
 
+/** The levels of the ledger, of all ledgers in this process. */
+async function levels() {
+  const text = await metricsText()
+  const readMetric = (name: string): number =>
+    Number(new RegExp(`^multihub_ledger_${name} (.+)$`, 'm').exec(text)?.[1])
+  return {
+    loaded_shards: readMetric('loaded_shards'),
+    memory_bytes: readMetric('memory_bytes'),
+    commands_waiting: readMetric('commands_waiting'),
+    batches_to_replay: readMetric('batches_to_replay'),
+  }
+}
+
 test('all shards stay loaded while their states fit into the memory limit', async () => {
   await using fixture = await openFixture()
   const { store, loads } = countingLoads(fixture.store)
@@ -36,7 +50,16 @@ test('all shards stay loaded while their states fit into the memory limit', asyn
     }
   }
   expect(loads()).toBe(SHARDS)
+  const seen = await levels()
+  expect(seen).toMatchObject({ loaded_shards: SHARDS, commands_waiting: 0, batches_to_replay: 3 * SHARDS })
+  expect(seen.memory_bytes).toBeGreaterThan(SHARDS)
   await ledger.stop()
+  expect(await levels()).toEqual({
+    loaded_shards: 0,
+    memory_bytes: 0,
+    commands_waiting: 0,
+    batches_to_replay: 0,
+  })
 })
 
 test('beyond the memory limit, recent entries go first, then the least recently used shards', async () => {

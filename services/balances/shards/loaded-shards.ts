@@ -2,6 +2,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { withoutDeadline } from '#lib/platform/context.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { level } from '#lib/platform/telemetry/metrics.ts'
 import { readCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { type Checkpointer, createCheckpointer } from '../checkpoints/checkpointer.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
@@ -22,6 +23,15 @@ export interface LoadedShards {
   /** Unloads every shard. */
   stop(): Promise<void>
 }
+
+const shards_loaded = level(
+  'multihub_ledger_loaded_shards',
+  'Ledger shards in the memory of this process.',
+).of({})
+const bytes_used = level(
+  'multihub_ledger_memory_bytes',
+  'Approximate memory of the loaded ledger shards; MULTIHUB_BALANCES_MEMORY bounds it.',
+).of({})
 
 interface ShardSlot {
   readonly loading: Promise<LoadedShard>
@@ -49,6 +59,7 @@ export function createLoadedShards(
 
   function load(shard: number): ShardSlot {
     const slot: ShardSlot = { loading: withoutDeadline(loadState), users: 0, size_bytes: 0 }
+    shards_loaded.value += 1
     return slot
 
     async function loadState(): Promise<LoadedShard> {
@@ -78,8 +89,13 @@ export function createLoadedShards(
 
   function measure(slot: ShardSlot): void {
     const size_bytes = slot.state?.sizeBytes() ?? 0
-    used_bytes += size_bytes - slot.size_bytes
+    countBytes(size_bytes - slot.size_bytes)
     slot.size_bytes = size_bytes
+  }
+
+  function countBytes(added: number): void {
+    used_bytes += added
+    bytes_used.value += added
   }
 
   function freeMemory(): void {
@@ -98,7 +114,8 @@ export function createLoadedShards(
 
   function unload(shard: number, slot: ShardSlot): void {
     slots.delete(shard)
-    used_bytes -= slot.size_bytes
+    shards_loaded.value -= 1
+    countBytes(-slot.size_bytes)
     // A failed load is not reported here: it was thrown to every user of the shard.
     const unloaded = slot.loading
       .then(

@@ -1,5 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { HttpClient } from '#lib/platform/http/client.ts'
+import { histogram } from '#lib/platform/telemetry/metrics.ts'
+import { clock } from '#lib/platform/time.ts'
 import { createAccountBreaker } from '../circuit-breaker/account-breaker.ts'
 import type { CircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
 import type { Connector } from './connector.ts'
@@ -17,6 +19,12 @@ export interface ConnectedAccount {
   readonly breaker: CircuitBreaker
   readonly schedule: PollSchedule
 }
+
+const call_seconds = histogram(
+  'multihub_provider_call_seconds',
+  'Duration of calls of providers, by account, operation (create or look_up) and outcome (fault if none).',
+  ['provider_account', 'operation', 'outcome'],
+)
 
 /** Finds an account by its id; `undefined` when the environment has no such account. */
 export type FindAccount = (account_id: string, environment: string) => ConnectedAccount | undefined
@@ -41,13 +49,34 @@ export function connectAccount(account: ProviderAccount, http: HttpClient): Conn
     account.environment === 'test' ? connect(definition, account, http) : connect(definition, account, http)
   const { capabilities, poll_schedule } = definition
   const breaker = createAccountBreaker(account)
+  const lookUp = gatherLookups(calls, capabilities.lookups_max)
+  const measured = createMeasuredCall(account.account_id)
   const connector: Connector = {
     ...capabilities,
-    create: (order, timeout_ms, signal) => breaker.observe(() => calls.create(order, timeout_ms, signal)),
-    lookUp: gatherLookups(calls, capabilities.lookups_max),
+    create: (...call) => measured('create', () => breaker.observe(() => calls.create(...call))),
+    lookUp: (...call) => measured('look_up', () => lookUp(...call)),
     parseCallback: (callback) => calls.parseCallback?.(callback),
   }
   return { account, connector, breaker, schedule: poll_schedule }
+}
+
+/** Makes the function that measures the calls of one account. */
+function createMeasuredCall(provider_account: string) {
+  return async <R extends { readonly kind: string }>(
+    operation: 'create' | 'look_up',
+    call: () => Promise<R>,
+  ): Promise<R> => {
+    const began_ms = clock.monotonic_ms()
+    let outcome = 'fault'
+    try {
+      const result = await call()
+      outcome = result.kind
+      return result
+    } finally {
+      const labels = { provider_account, operation, outcome }
+      call_seconds.observe(labels, (clock.monotonic_ms() - began_ms) / 1_000)
+    }
+  }
 }
 
 function connect<E extends Environment>(

@@ -1,6 +1,6 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
-import { counter } from '#lib/platform/telemetry/metrics.ts'
+import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
@@ -30,6 +30,17 @@ export async function findAnomaly(
 ): Promise<Stored<Anomaly> | undefined> {
   const [anomaly] = await anomalies.find('by_id', { equals: [anomaly_id] }, { limit: 1 })
   return anomaly
+}
+
+const open_anomalies = gauge(
+  'multihub_open_anomalies',
+  'Anomalies in the whole store that the operator has not resolved; 100 at most.',
+)
+const OPEN_MAX = 100
+
+/** Measures how many anomalies are open, with one read. */
+export async function measureOpenAnomalies(anomalies: Collection<Anomaly>): Promise<void> {
+  open_anomalies.set({}, (await anomalies.find('by_open', {}, { limit: OPEN_MAX })).length)
 }
 
 const recorded_anomalies = counter('multihub_anomalies_total', 'Anomalies that were recorded.', ['kind'])

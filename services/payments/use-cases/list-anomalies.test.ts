@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { metricsText } from '#lib/platform/telemetry/metrics.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { measureOpenAnomalies } from '../store/anomalies.ts'
 import { type AnomalyFilter, listAnomalies } from './list-anomalies.ts'
 
 const START = Date.UTC(2026, 10, 21)
@@ -32,6 +34,13 @@ async function storeAnomalies({ store: { anomalies } }: PaymentsFixture): Promis
     })
   }
 }
+
+test('the number of open anomalies is a metric', async () => {
+  await using fixture = await openPayments()
+  await storeAnomalies(fixture)
+  await measureOpenAnomalies(fixture.store.anomalies)
+  expect(await metricsText()).toContain('multihub_open_anomalies 6\n')
+})
 
 test.each<[string, AnomalyFilter, (number: number) => boolean]>([
   ['of all merchants', { is_open: false }, () => true],

@@ -72,7 +72,13 @@ export async function openTickets(): Promise<TicketsFixture> {
       const comments = mortal(store.comments)
       const ticket_counts = mortal(store.ticket_counts)
       const runner = createEffectRunner<Ticket>({
-        ...{ collection: tickets, clock_guard: trustedClock, keyOf: keyOfTicket, sweep_ms: 10 },
+        ...{
+          name: 'tickets',
+          collection: tickets,
+          clock_guard: trustedClock,
+          keyOf: keyOfTicket,
+          sweep_ms: 10,
+        },
         effects: [
           bindStoreComment(comments),
           bindCountStatus(ticket_counts),

@@ -15,6 +15,7 @@ import { RpcStatusError, toCallerError } from '#lib/platform/rpc/errors/rpc-stat
 import { CALLS_MAX, MESSAGE_MAX_BYTES } from '#lib/platform/rpc/limits.ts'
 import type { CallerName, RpcService } from '#lib/platform/rpc/service.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
+import { level } from '#lib/platform/telemetry/metrics.ts'
 import { inSpan, type SpanDescription } from '#lib/platform/telemetry/span.ts'
 import { clock } from '#lib/platform/time.ts'
 import { CallContext } from './handler-context.ts'
@@ -42,6 +43,8 @@ export interface RpcEndpoint {
 
 /** Creates the endpoints of a service. Throws when one of its RPCs cannot be served. */
 export type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
+
+const calls_in_flight = level('multihub_rpc_in_flight', 'RPCs that this process is serving.').of({})
 
 /**
  * Creates the dispatcher of a process. Calls over every transport (in memory, gRPC, Connect) go through it, so that
@@ -93,6 +96,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
       async call(incoming) {
         const started_ms = clock.monotonic_ms()
         in_progress += 1
+        calls_in_flight.value += 1
         try {
           return await admitted(incoming, started_ms, async ({ deadline_ms, caller }) => {
             if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
@@ -106,6 +110,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
           })
         } finally {
           in_progress -= 1
+          calls_in_flight.value -= 1
         }
       },
     }
