@@ -119,6 +119,21 @@ describeManifests('the manifests', () => {
     expect(workload?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
   })
 
+  test('a process sends traces to the collector that the ConfigMap names, and the network admits it', async () => {
+    const manifests = overlay('production')
+    for (const workload of workloadsOf(manifests).filter(({ kind }) => kind !== 'Job')) {
+      const { env } = containerOf(workload)
+      const endpoint = env.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')
+      expect(endpoint?.valueFrom).toEqual({
+        configMapKeyRef: { name: 'multihub-traces', key: 'endpoint', optional: true },
+      })
+    }
+    const policy = manifests.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'traces',
+    )
+    expect(policy?.spec).toMatchObject({ policyTypes: ['Egress'], egress: [{ ports: [{ port: 4318 }] }] })
+  })
+
   test('the network admits exactly the calls that the roles make', () => {
     const admitted = overlay('production')
       .filter(({ metadata }) => metadata.name.startsWith('calls-to-'))

@@ -109,14 +109,16 @@ function installNode(): void {
 
 /**
  * Writes a bill of materials (CycloneDX): every installed package and Node.js, with licence and hash. npm would miss the
- * packages for development, so the product forgets them.
+ * packages for development, so the product forgets them. The product remembers its commit, which `build-info.ts` reads.
  */
 function writeComponents(): void {
   const folder = join(root, 'nodejs/install')
   const { devDependencies, scripts, ...manifest } = JSON.parse(
     readFileSync(join(app, 'package.json'), 'utf8'),
   )
-  writeFileSync(join(app, 'package.json'), JSON.stringify(manifest, undefined, 2))
+  const commit = process.env['COMMIT']?.trim()
+  const built = { ...manifest, ...(commit ? { commit } : {}) }
+  writeFileSync(join(app, 'package.json'), JSON.stringify(built, undefined, 2))
   rmSync(join(app, 'package-lock.json'))
   const [product, runtime] = [app, folder].map((path): BillOfMaterials => {
     const words = ['sbom', '--sbom-format=cyclonedx']
