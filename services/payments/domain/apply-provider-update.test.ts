@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
-import { type AnomalyKind, recordAnomalyEffect } from './anomaly.ts'
+import {
+  type AnomalyKind,
+  newNotFoundAnomaly,
+  newOpenTooLongAnomaly,
+  recordAnomalyEffect,
+} from './anomaly.ts'
 import { applyProviderUpdate, type ProviderUpdate, reportNotFound } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
+import { endPayment } from './end-payment.ts'
 import type { Payment } from './payment.ts'
 import {
   createAtProviderEffect,
@@ -126,6 +133,32 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     expect(anomaliesOf(updated)).toEqual(is_paid ? ['success_of_earlier_attempt'] : [])
     if (!is_paid) expect(updated).toBe(payment)
     expect(String(updated.effects[0]?.data['description'] ?? 'first')).toContain('first')
+  })
+})
+
+describe('a success of an attempt after the operator has decided that the payment was paid', () => {
+  const attempt = { number: 2, account_id: 'second', created_at: at }
+  const open = newDeposit({ status: 'processing', attempt, effects: [] })
+  const decided = (anomaly: Effect) =>
+    endPayment(open, 'success', { decision: `${anomaly.data['anomaly_id']}:op-1`, at })
+  const success = { ...updateWith('success'), attempt_number: 2 }
+  const earlier = { ...updateWith('success'), attempt_number: 1 }
+
+  test('because of that attempt agrees with the decision', () => {
+    for (const anomaly of [
+      newNotFoundAnomaly(open, { attempt_number: 2, at }),
+      newOpenTooLongAnomaly(open, at),
+    ]) {
+      const payment = decided(anomaly)
+      expect(anomaliesOf(applyProviderUpdate(payment, success))).toEqual([])
+    }
+  })
+
+  test('because of another attempt is an anomaly: both accounts have paid', () => {
+    const [anomaly] = applyProviderUpdate(open, earlier).effects
+    if (anomaly === undefined) throw new Error('the success of the earlier attempt is not an anomaly')
+    const payment = decided(anomaly)
+    expect(anomaliesOf(applyProviderUpdate(payment, success))).toEqual(['contradicts_final_status'])
   })
 })
 

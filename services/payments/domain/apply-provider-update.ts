@@ -1,7 +1,14 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { type AnomalyKind, addAnomaly, addEffect, newAnomalyEffect, newNotFoundAnomaly } from './anomaly.ts'
+import {
+  type AnomalyKind,
+  addAnomaly,
+  addEffect,
+  newAnomalyEffect,
+  newNotFoundAnomaly,
+  newOpenTooLongAnomaly,
+} from './anomaly.ts'
 import type { CallResult, Instructions, ProviderSuccess } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
@@ -80,7 +87,8 @@ function contradiction(payment: Payment, result: CallResult): AnomalyKind | unde
   switch (result.kind) {
     case 'success':
       if (is_unpaid) return 'contradicts_final_status'
-      return isRequestedAmount(payment, result) ? undefined : 'amount_differs'
+      if (!isRequestedAmount(payment, result)) return 'amount_differs'
+      return isPaidByOtherReport(payment) ? 'contradicts_final_status' : undefined
     case 'declined':
       return status === 'error' || status === 'declined' ? undefined : 'contradicts_final_status'
     case 'canceled':
@@ -88,6 +96,17 @@ function contradiction(payment: Payment, result: CallResult): AnomalyKind | unde
     default:
       return undefined
   }
+}
+
+/** Whether the operator has decided that the payment was paid because of a report that is not about the current attempt. */
+function isPaidByOtherReport(payment: Payment): boolean {
+  const { operator_decision: decision, attempt, updated_at: at } = payment
+  if (decision === undefined) return false
+  const own = [
+    newNotFoundAnomaly(payment, { attempt_number: attempt.number, at }),
+    newOpenTooLongAnomaly(payment, at),
+  ]
+  return !own.some(({ data }) => decision.startsWith(`${data['anomaly_id']}:`))
 }
 
 function isRequestedAmount({ amount, currency }: Payment, paid: ProviderSuccess): boolean {
