@@ -9,6 +9,7 @@ import { creditLedgerEffect, pollProviderEffect } from '../domain/payment-effect
 import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfAnomaly } from '../store/anomalies.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { type ResolveAnomalyRequest, resolveAnomaly } from './resolve-anomaly.ts'
 
@@ -120,14 +121,54 @@ describe('a decision', () => {
     expect((await read())?.transition_number).toBe(2)
   })
 
-  test('of several operators at once is made once', async () => {
-    const { decide, read } = await openAnomaly()
+  test('to pay is kept when another operator dismisses the anomaly meanwhile', async () => {
+    const { decide, anomaly } = await openAnomaly()
+    const { anomalies } = fixture.store
+    const dismissals: Promise<unknown>[] = []
+    const slow: Collection<Anomaly> = {
+      ...anomalies,
+      async replace(...call) {
+        dismissals.push(decide('dismissed', { operation_id: 'op-2' }))
+        await Promise.allSettled(dismissals)
+        return anomalies.replace(...call)
+      },
+    }
+    await decide('paid', {}, slow)
+    for (const dismissal of dismissals) await expect(dismissal).rejects.toMatchObject({ code: 8801 })
+    expect(await anomalies.get(keyOfAnomaly(anomaly))).toMatchObject({
+      resolution: { kind: 'paid', operation_id: 'op-1' },
+    })
+  })
+
+  test('to pay replaces a dismissal that was made without having seen it', async () => {
+    const { decide, read, anomaly } = await openAnomaly()
+    const { anomalies } = fixture.store
+    const interrupted = {
+      ...anomalies,
+      replace: () => Promise.reject(new Unavailable('the process ends here')),
+    }
+    await expect(decide('paid', {}, interrupted)).rejects.toThrow(Unavailable)
+    const current = await anomalies.get(keyOfAnomaly(anomaly))
+    if (current === undefined) throw new Error('the anomaly is gone')
+    const resolution = { kind: 'dismissed', operation_id: 'op-2', note: '', at: CREATED_AT } as const
+    await anomalies.replace({ ...current, resolution }, current.version)
+    const resolved = { resolution: { kind: 'paid', operation_id: 'op-1' } }
+    expect(await decide('paid')).toMatchObject(resolved)
+    expect(await decide('paid')).toMatchObject(resolved)
+    expect(await read()).toMatchObject({ status: 'success' })
+  })
+
+  test('of several operators at once ends the payment once, and that one is on record', async () => {
+    const { decide, read, anomaly } = await openAnomaly()
     const kinds = ['paid', 'not_paid', 'paid', 'not_paid', 'dismissed'] as const
     const results = await Promise.allSettled(
       kinds.map((kind, number) => decide(kind, { operation_id: `op-${number}` })),
     )
-    const made = results.filter(({ status }) => status === 'fulfilled')
-    expect(made).toHaveLength(1)
-    expect((await read())?.transition_number).toBeLessThanOrEqual(2)
+    const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.resolution] : []))
+    const ends = made.filter((resolution) => resolution?.kind !== 'dismissed')
+    const stored = await fixture.store.anomalies.get(keyOfAnomaly(anomaly))
+    expect(stored?.resolution).toEqual(ends[0] ?? made[0])
+    expect((await read())?.transition_number).toBe(1 + ends.length)
+    expect(ends.length).toBeLessThanOrEqual(1)
   })
 })

@@ -8,7 +8,7 @@ import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
 import { endPayment, endRefund } from '../domain/end-payment.ts'
-import { requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
@@ -35,7 +35,7 @@ const resolved_anomalies = counter(
  * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and events as the
  * provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same. Throws 9000 for an
  * unknown anomaly, 1013 for the same operation with another decision, and 8801 when the anomaly is resolved or the
- * payment is final already.
+ * payment is final already. Of two decisions at the same moment, the one that moved money is on record in the end.
  */
 export async function resolveAnomaly(
   { anomalies, payments, runner }: ResolveAnomalyDeps,
@@ -43,14 +43,33 @@ export async function resolveAnomaly(
 ): Promise<Anomaly> {
   const found = await findAnomaly(anomalies, request.anomaly_id)
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
-  if (isRepetition(found, request)) return found
-  if (request.kind !== 'dismissed') {
-    const payment = await findByAnyId(payments, found.payment_id)
+  const payment = await findByAnyId(payments, found.payment_id)
+  const decision = payment && decisionOf(requireAdmitted(payment), found)
+  // Money has moved by this decision, whatever the anomaly says.
+  const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
+  if (!is_begun && isRepetition(found, request)) return found
+  if (request.kind === 'dismissed') {
+    if (decision?.startsWith(`${found.anomaly_id}:`)) throw new PublicError(8801)
+  } else {
     if (payment === undefined) throw new PublicError(6010)
     if (found.refund_id === undefined) await decidePayment(runner, payment, request)
     else await decideRefund(runner, payment, found.refund_id, request)
   }
   return recordResolution(anomalies, found, request)
+}
+
+/** The name under which a payment or refund keeps the decision that ended it. */
+function decisionId({
+  anomaly_id,
+  operation_id,
+}: Pick<ResolveAnomalyRequest, 'anomaly_id' | 'operation_id'>): string {
+  return `${anomaly_id}:${operation_id}`
+}
+
+/** The decision that ended the payment or refund of an anomaly; `undefined` when no operator ended it. */
+function decisionOf(payment: Payment, { refund_id }: Anomaly): string | undefined {
+  if (refund_id === undefined) return payment.operator_decision
+  return payment.refunds?.find((refund) => refund.refund_id === refund_id)?.operator_decision
 }
 
 /** Whether this very decision was stored before. Throws for any other one. */
@@ -65,9 +84,10 @@ function isRepetition({ resolution }: Anomaly, { kind, operation_id, note }: Res
 async function decidePayment(
   runner: ResolveAnomalyDeps['runner'],
   found: Stored<StoredPayment>,
-  { anomaly_id, kind, operation_id }: ResolveAnomalyRequest,
+  request: ResolveAnomalyRequest,
 ): Promise<void> {
-  const decision = `${anomaly_id}:${operation_id}`
+  const decision = decisionId(request)
+  const { kind } = request
   const status = kind === 'paid' ? 'success' : 'error'
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
@@ -85,9 +105,10 @@ async function decideRefund(
   runner: ResolveAnomalyDeps['runner'],
   found: Stored<StoredPayment>,
   refund_id: string,
-  { anomaly_id, kind, operation_id }: ResolveAnomalyRequest,
+  request: ResolveAnomalyRequest,
 ): Promise<void> {
-  const decision = `${anomaly_id}:${operation_id}`
+  const decision = decisionId(request)
+  const { kind } = request
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
     const refund = requireRefund(payment, refund_id)
@@ -109,7 +130,9 @@ async function recordResolution(
   const { kind, operation_id, note } = request
   let is_new = false
   const decide = (anomaly: Anomaly): Anomaly | undefined => {
-    is_new = !isRepetition(anomaly, request)
+    // A dismissal that did not see the end of the payment gives way: the decision that moved money is on record.
+    const is_overtaken = anomaly.resolution?.kind === 'dismissed' && kind !== 'dismissed'
+    is_new = is_overtaken || !isRepetition(anomaly, request)
     if (!is_new) return undefined
     const { open_since: _open, ...rest } = anomaly
     return { ...rest, resolution: { kind, operation_id, note, at: now() } }
