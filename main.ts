@@ -2,6 +2,7 @@ import { type CommandOutput, runCommand, runProcess } from '#lib/platform/proces
 import { backUp } from './backup.ts'
 import { diagnose } from './doctor.ts'
 import { migrate } from './migrate.ts'
+import { reseal } from './reseal.ts'
 import { restore } from './restore.ts'
 import { parseRoleNames, startRoles } from './roles.ts'
 import { verify } from './verify.ts'
@@ -12,13 +13,14 @@ const COMMANDS: Readonly<
     string,
     (words: readonly string[], variables: NodeJS.ProcessEnv, output: CommandOutput) => Promise<void>
   >
-> = { migrate, doctor: diagnose, backup: backUp, restore, verify }
+> = { migrate, doctor: diagnose, backup: backUp, restore, verify, reseal }
 
 /**
  * Runs the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. `node main.ts
  * migrate` completes their MongoDB databases instead, which comes before the first start and before every new version;
  * `doctor [ROLE...]` looks for what would keep roles from starting; `backup DIRECTORY` writes all databases to files,
- * `restore [--verify] DIRECTORY` fills empty ones from them, and `verify` checks that they agree.
+ * `restore [--verify] DIRECTORY` fills empty ones from them, and `verify` checks that they agree; `reseal` encrypts
+ * stored secrets again under the newest master key.
  */
 const [first = '', ...rest] = process.argv.slice(2)
 const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined

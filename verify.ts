@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { readConfig } from '#lib/platform/config/config.ts'
-import type { DataCheck } from '#lib/platform/process/data-check.ts'
 import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import type { RoleName } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { problemsText, StartError } from '#lib/platform/process/start-error.ts'
+import type { DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
+import { withProgress } from '#lib/platform/store/backup/frames.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { openSnapshot, type Snapshot } from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec, Store } from '#lib/platform/store/store.ts'
@@ -54,7 +55,7 @@ export async function verify(
         report(role.name, error.message)
         continue
       }
-      const check = await role.checkData?.(store, readerOf(snapshot, database), variables)
+      const check = await role.checkData?.(store, readerOf(snapshot, database, printProgress), variables)
       if (check) checks.set(role.name, check)
     }
     for (const [role, check] of checks) {
@@ -71,10 +72,17 @@ export async function verify(
   printLine('the databases are complete and agree')
 }
 
-function readerOf(snapshot: Snapshot, database: string) {
-  // The documents are what the role has stored under this declaration.
-  return <D extends object>(spec: CollectionSpec) =>
-    snapshot.database(database).readDocuments(spec) as AsyncIterable<D>
+/** Reads the collections of one database of a snapshot, and reports how far it is. */
+export function readerOf(
+  snapshot: Snapshot,
+  database: string,
+  printProgress: CommandOutput['printProgress'],
+): ReadDocuments {
+  return <D extends object>(spec: CollectionSpec) => {
+    // The documents are what the role has stored under this declaration.
+    const documents = snapshot.database(database).readDocuments(spec) as AsyncIterable<D>
+    return withProgress(documents, (count) => printProgress(`${database}: ${spec.name}: ${count} read`))
+  }
 }
 
 /** The subjects of the claims that the claimed roles do not hold. Claims on roles that could not be opened are left out. */

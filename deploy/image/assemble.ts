@@ -32,6 +32,7 @@ const PRODUCT = [
   'backup.ts',
   'restore.ts',
   'verify.ts',
+  'reseal.ts',
   'package.json',
   'package-lock.json',
   'LICENSE',

@@ -16,6 +16,7 @@ import { withTrustedWrites } from './store/trusted-writes.ts'
 import { createAnnounceChange } from './use-cases/announce-change.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
+import { resealSecrets } from './use-cases/reseal-secrets.ts'
 import { skipIssuedIds } from './use-cases/skip-issued-ids.ts'
 
 /** The settings of this role. */
@@ -33,6 +34,9 @@ export const role: Role = {
   openCollections: openMerchantsStore,
   afterRestore: async (store) => skipIssuedIds((await openMerchantsStore(store)).issued_ids),
   checkKeys: async (store, keyring) => checkMasterKeys({ store: await openMerchantsStore(store), keyring }),
+  async *reseal(store, readDocuments, keyring) {
+    yield* resealSecrets(await openMerchantsStore(store), { readDocuments, keyring })
+  },
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)

@@ -25,6 +25,7 @@ import { openNotifierStore } from './store/notifier-store.ts'
 import { createDataCheck } from './use-cases/check-data.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 import { startReplayWalk } from './use-cases/replay-walk.ts'
+import { resealSecrets } from './use-cases/reseal-secrets.ts'
 import { wakeRestored } from './use-cases/wake-restored.ts'
 
 const DAY_MS = 86_400_000
@@ -52,6 +53,9 @@ export const role: Role = {
   checkData: async (store, _readDocuments, variables) =>
     createDataCheck(await openNotifierStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
   afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
+  async *reseal(store, readDocuments, keyring) {
+    yield* resealSecrets(await openNotifierStore(store), { readDocuments, keyring })
+  },
   settings: NOTIFIER_CONFIG,
   async start(context) {
     const { bus, clock_guard, stopping } = context

@@ -65,6 +65,7 @@ import {
   providerCallbackPath,
 } from './use-cases/receive-provider-callback.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
+import { resealSecrets } from './use-cases/reseal-secrets.ts'
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
@@ -93,6 +94,9 @@ export const role: Role = {
   name: 'payments',
   openCollections: openPaymentsStore,
   checkData: async (store, readDocuments) => createDataCheck(await openPaymentsStore(store), readDocuments),
+  async *reseal(store, readDocuments, keyring) {
+    yield* resealSecrets(await openPaymentsStore(store), { readDocuments, keyring })
+  },
   settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)

@@ -138,7 +138,7 @@ describe('of resources', () => {
   test('code outside store files imports the types and the errors of the store at most', () => {
     const implementation = /^lib\/platform\/store\/(?!store\.ts|errors\.ts)/
     const owner =
-      /^(lib\/platform\/store\/|lib\/platform\/process\/process-settings\.ts$|(roles|migrate|doctor|backup|restore|verify)\.ts$)/
+      /^(lib\/platform\/store\/|lib\/platform\/process\/process-settings\.ts$|(roles|migrate|doctor|backup|restore|verify|reseal)\.ts$)/
     expect(usedOutside(owner, implementation)).toEqual([])
   })
 

@@ -14,6 +14,8 @@ export interface Keyring {
   seal(secret: Secret, owner: string): string
   /** Decrypts. Throws when the text was altered, belongs to another owner, or its master key is unknown. */
   unseal(sealed: string, owner: string): Secret
+  /** The text for the same secret under the newest master key: the same text if it is. Throws like `unseal`. */
+  reseal(sealed: string, owner: string): string
 }
 
 /**
@@ -30,13 +32,13 @@ export function createKeyring(master_keys: Secret): Keyring {
   }
   const [newest] = keys
   if (!newest) throw new TypeError('at least one master key is needed')
-  return {
+  const [newest_id, newest_key] = newest
+  const keyring: Keyring = {
     seal(secret, owner) {
-      const [id, key] = newest
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(owner))
+      const cipher = createCipheriv('aes-256-gcm', newest_key, nonce).setAAD(Buffer.from(owner))
       const text = Buffer.concat([cipher.update(secret.reveal(), 'utf8'), cipher.final()])
-      return `${id}.${Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url')}`
+      return `${newest_id}.${Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url')}`
     },
     unseal(sealed, owner) {
       const [, id = '', body = ''] = SEALED_TEXT.exec(sealed) ?? []
@@ -52,5 +54,9 @@ export function createKeyring(master_keys: Secret): Keyring {
       const text = decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8')
       return new Secret(text + decipher.final('utf8'))
     },
+    reseal(sealed, owner) {
+      return sealed.startsWith(`${newest_id}.`) ? sealed : keyring.seal(keyring.unseal(sealed, owner), owner)
+    },
   }
+  return keyring
 }

@@ -8,7 +8,7 @@ import type { StreamHandler } from '#lib/platform/http/stream-exchange.ts'
 import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
-import type { DataCheck, ReadDocuments } from './data-check.ts'
+import type { DataCheck, ReadDocuments, ResealCount } from './stored-data.ts'
 
 /** The roles that a process can run, in the order in which they start: a role comes after the roles it needs. */
 export const ROLES = [
@@ -89,6 +89,8 @@ export interface Role {
     readDocuments: ReadDocuments,
     variables: Readonly<Record<string, string | undefined>>,
   ): Promise<DataCheck>
+  /** Encrypts the stored secrets again that are not under the newest master key. The role may be running. */
+  reseal?(store: Store, readDocuments: ReadDocuments, keyring: Keyring): AsyncIterable<ResealCount>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keyring: Keyring): Promise<void>
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */

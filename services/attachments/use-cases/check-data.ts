@@ -1,4 +1,4 @@
-import type { DataCheck, ReadDocuments } from '#lib/platform/process/data-check.ts'
+import type { DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
 import { now } from '#lib/platform/time.ts'
 import { type Attachment, statusAt } from '../domain/attachment.ts'
 import { ATTACHMENTS } from '../store/attachments.ts'

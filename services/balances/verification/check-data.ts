@@ -1,4 +1,4 @@
-import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/data-check.ts'
+import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
 import { readCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch } from '../domain/entry.ts'

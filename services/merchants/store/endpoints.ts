@@ -1,11 +1,14 @@
 import type { Store } from '#lib/platform/store/store.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
-import { type OwnedCollection, openOwnedCollection } from './registry-collection.ts'
+import { type OwnedCollection, openOwnedCollection, ownedSpec } from './registry-collection.ts'
 
 /** The collection of callback endpoints. */
 export type EndpointCollection = OwnedCollection<Endpoint, string>
 
-/** Opens the collection of endpoints, keyed by `endpoint_id`. */
+/** The declaration of the endpoints, keyed by `endpoint_id`. */
+export const ENDPOINTS = ownedSpec('endpoints', 'endpoint_id')
+
+/** Opens the collection of endpoints. */
 export function openEndpoints(store: Store): Promise<EndpointCollection> {
-  return openOwnedCollection(store, 'endpoints', 'endpoint_id')
+  return openOwnedCollection(store, ENDPOINTS)
 }

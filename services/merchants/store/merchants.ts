@@ -1,7 +1,7 @@
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import type { Merchant } from '../domain/merchant.ts'
-import { openRegistryCollection, type RegistryCollection } from './registry-collection.ts'
+import { openRegistryCollection, type RegistryCollection, registrySpec } from './registry-collection.ts'
 
 /** The collection of merchants. */
 export interface MerchantCollection extends RegistryCollection<Merchant, string> {
@@ -13,9 +13,7 @@ export interface MerchantCollection extends RegistryCollection<Merchant, string>
 export async function openMerchants(store: Store): Promise<MerchantCollection> {
   const { collection, operations } = await openRegistryCollection<Merchant, string>(
     store,
-    'merchants',
-    'merchant_id',
-    ['number'],
+    registrySpec('merchants', 'merchant_id', ['number']),
   )
   const position = { number: 'integer', merchant_id: 'text' } as const
   const list = { collection, index: 'in_order', range: {}, token_scope: {}, position }

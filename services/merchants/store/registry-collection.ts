@@ -1,5 +1,5 @@
 import { update } from '#lib/patterns/update.ts'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 
 /** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
@@ -37,16 +37,11 @@ export interface OpenedCollection<D extends RegistryDocument, Id> {
 }
 
 /**
- * Opens one collection of the registry. It is partitioned by its own id, because most readers know only that; the few
+ * Declares one collection of the registry. It is partitioned by its own id, because most readers know only that; the few
  * lists ask every partition. `order` names the fields of the index `in_order`.
  */
-export async function openRegistryCollection<D extends RegistryDocument, Id extends string | number>(
-  store: Store,
-  name: string,
-  id_field: string,
-  order: readonly string[],
-): Promise<OpenedCollection<D, Id>> {
-  const collection = await store.collection<D>({
+export function registrySpec(name: string, id_field: string, order: readonly string[]): CollectionSpec {
+  return {
     name,
     partition: [id_field],
     key: [id_field],
@@ -54,7 +49,21 @@ export async function openRegistryCollection<D extends RegistryDocument, Id exte
       in_order: { fields: order, across_partitions: true },
       by_updated: { fields: ['updated_at'], across_partitions: true },
     },
-  })
+  }
+}
+
+/** Declares a collection whose documents belong to merchants. */
+export function ownedSpec(name: string, id_field: string): CollectionSpec {
+  return registrySpec(name, id_field, ['merchant_id', id_field])
+}
+
+/** Opens one collection of the registry. */
+export async function openRegistryCollection<D extends RegistryDocument, Id extends string | number>(
+  store: Store,
+  spec: CollectionSpec,
+): Promise<OpenedCollection<D, Id>> {
+  const collection = await store.collection<D>(spec)
+  const [id_field = ''] = spec.key
   const operations: RegistryCollection<D, Id> = {
     insert: (document) => collection.insert(document),
     get: (id) => collection.get({ [id_field]: id }),
@@ -72,11 +81,9 @@ export async function openRegistryCollection<D extends RegistryDocument, Id exte
 /** Opens a collection whose documents belong to merchants. */
 export async function openOwnedCollection<D extends RegistryDocument, Id extends string | number>(
   store: Store,
-  name: string,
-  id_field: string,
+  spec: CollectionSpec,
 ): Promise<OwnedCollection<D, Id>> {
-  const order = ['merchant_id', id_field]
-  const { collection, operations } = await openRegistryCollection<D, Id>(store, name, id_field, order)
+  const { collection, operations } = await openRegistryCollection<D, Id>(store, spec)
   return {
     ...operations,
     listByMerchant: (merchant_id) =>

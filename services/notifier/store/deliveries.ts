@@ -1,35 +1,38 @@
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 import type { Delivery, DeliveryStatus, Lane } from '../domain/delivery.ts'
 
 /** The collection of deliveries. */
 export type Deliveries = Collection<Delivery>
 
 /**
- * Opens the collection of deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
+ * The declaration of the deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
  * `by_held` what waits for a secret or for a breaker. The store deletes a delivery together with its event.
  */
-export function openDeliveries(store: Store): Promise<Deliveries> {
-  return store.collection<Delivery>({
-    name: 'deliveries',
-    partition: ['merchant_id', 'delivery_id'],
-    key: ['merchant_id', 'delivery_id'],
-    indexes: {
-      by_created: { fields: ['merchant_id', 'created_at'] },
-      by_environment: { fields: ['merchant_id', 'environment', 'created_at'] },
-      by_event: { fields: ['merchant_id', 'event', 'created_at'] },
-      by_status: { fields: ['merchant_id', 'status', 'created_at'] },
-      by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
-      by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
-      by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
-      by_due: { fields: ['destination_key', 'lane', 'due_at'], where: 'due_at', across_partitions: true },
-      by_held: {
-        fields: ['destination_key', 'status', 'held_at'],
-        where: 'held_at',
-        across_partitions: true,
-      },
+export const DELIVERIES: CollectionSpec = {
+  name: 'deliveries',
+  partition: ['merchant_id', 'delivery_id'],
+  key: ['merchant_id', 'delivery_id'],
+  indexes: {
+    by_created: { fields: ['merchant_id', 'created_at'] },
+    by_environment: { fields: ['merchant_id', 'environment', 'created_at'] },
+    by_event: { fields: ['merchant_id', 'event', 'created_at'] },
+    by_status: { fields: ['merchant_id', 'status', 'created_at'] },
+    by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
+    by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
+    by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
+    by_due: { fields: ['destination_key', 'lane', 'due_at'], where: 'due_at', across_partitions: true },
+    by_held: {
+      fields: ['destination_key', 'status', 'held_at'],
+      where: 'held_at',
+      across_partitions: true,
     },
-    expires: 'kept_until',
-  })
+  },
+  expires: 'kept_until',
+}
+
+/** Opens the collection of deliveries. */
+export function openDeliveries(store: Store): Promise<Deliveries> {
+  return store.collection<Delivery>(DELIVERIES)
 }
 
 /** Finds a delivery of any merchant by its id. */

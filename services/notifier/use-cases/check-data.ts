@@ -1,4 +1,4 @@
-import type { DataCheck } from '#lib/platform/process/data-check.ts'
+import type { DataCheck } from '#lib/platform/process/stored-data.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'

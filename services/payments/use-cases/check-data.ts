@@ -1,4 +1,4 @@
-import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/data-check.ts'
+import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
 import { claimsOfPayment } from '../domain/claims.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { findByAnyId, PAYMENTS } from '../store/payments.ts'

@@ -26,3 +26,15 @@ export interface DataCheck {
   /** Whether the role has what another one claims, or may have deleted it since. */
   holds?(claim: Claim): Promise<boolean>
 }
+
+/** What resealing the documents of a collection came to. */
+export interface ResealCount {
+  readonly collection: string
+  readonly read: number
+  /** Documents whose secrets were encrypted again. */
+  readonly changed: number
+  /** The number of documents with a secret that cannot be decrypted. */
+  readonly left: number
+  /** Some of those documents, each with the reason. */
+  readonly failures: readonly string[]
+}

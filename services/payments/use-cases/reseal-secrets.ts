@@ -1,0 +1,23 @@
+import { resealDocuments } from '#lib/patterns/reseal.ts'
+import { update } from '#lib/patterns/update.ts'
+import type { Keyring } from '#lib/platform/crypto/keyring.ts'
+import type { ReadDocuments, ResealCount } from '#lib/platform/process/stored-data.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { resealPayment } from '../domain/reseal-payment.ts'
+import { keyOfPayment, PAYMENTS } from '../store/payments.ts'
+import type { PaymentsStore } from '../store/payments-store.ts'
+
+/**
+ * Encrypts the secrets of callback addresses again under the newest master key. It changes neither the number nor the times
+ * of effects, so it needs no runner.
+ */
+export async function* resealSecrets(
+  { payments }: Pick<PaymentsStore, 'payments'>,
+  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
+): AsyncGenerator<ResealCount> {
+  yield await resealDocuments<StoredPayment>(deps, {
+    spec: PAYMENTS,
+    change: resealPayment,
+    update: (payment, decide) => update(payments, keyOfPayment(payment), decide),
+  })
+}

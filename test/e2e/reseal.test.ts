@@ -1,0 +1,97 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { launch, runToEnd, runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { freePorts } from '../support/free-port.ts'
+import { merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+
+const LONG_MS = 600_000
+const OLD = `old:${randomHex(32)}`
+const NEW = `new:${randomHex(32)}`
+
+let home: string
+let ports: Readonly<Record<string, string>>
+let running: SystemProcess | undefined
+let receiver: Receiver
+let is_receiver_up = false
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multihub-reseal-'))
+  ports = await freePorts()
+  receiver = await startReceiver(() => ({ status: is_receiver_up ? 200 : 500 }))
+})
+afterEach(async () => {
+  await running?.kill()
+  await receiver.stop()
+  await rm(home, { recursive: true, force: true })
+})
+
+/** Starts the system again, with these master keys. Returns the first merchant. */
+async function start(keys: string) {
+  await running?.stop()
+  const variables = { MULTIHUB_HOME: home, ...ports, MULTIHUB_MASTER_KEYS: keys }
+  running = await startProcess('scripts/start.ts', [], variables)
+  const demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
+  return { alpha: merchantClient(() => demo), operator: operatorOf(demo) }
+}
+
+const variables = (keys: string) => ({ MULTIHUB_HOME: home, MULTIHUB_MASTER_KEYS: keys })
+
+// A6
+test(
+  'after reseal, also after one that was killed, the system works with the new key alone',
+  async () => {
+    const { alpha, operator } = await start(OLD)
+    const { c_id } = await alpha.deposit(100_000, { webhook_url: receiver.url })
+    await alpha.finalPayment(c_id)
+    const deliveries = 'multihub.notifier.v1.DeliveryService'
+    const listDead = async (): Promise<readonly { readonly deliveryId: string }[]> => {
+      const merchantId = alpha.merchant.merchant_id
+      const status = 'DELIVERY_STATUS_DEAD'
+      return (await operator(`${deliveries}/ListDeliveries`, { merchantId, status })).deliveries ?? []
+    }
+    const dead = await eventually(listDead, (found = []) => found.length === 2)
+
+    const refused = await runUntilEnd('main.ts', ['reseal'], variables(NEW))
+    expect({ ...refused, log: '' }).toMatchObject({ code: 1 })
+    expect(refused.output).toContain(
+      'PROBLEM  merchants: credentials 20001: master key old is not configured',
+    )
+
+    await start(`${NEW},${OLD}`)
+    const killed = launch('main.ts', ['reseal'], variables(`${NEW},${OLD}`))
+    await eventually(
+      async () => killed.log(),
+      (log) => log?.includes('encrypted again') ?? false,
+    )
+    await killed.kill()
+    await runToEnd('main.ts', ['reseal'], variables(`${NEW},${OLD}`))
+    expect(await runToEnd('main.ts', ['reseal'], variables(`${NEW},${OLD}`))).toEqual([
+      '0 documents were encrypted again under the newest master key, 0 are left',
+    ])
+
+    is_receiver_up = true
+    const restarted = await start(NEW)
+    const before = receiver.callbacks.length
+    // The breaker of the destination may have queued one of them again, which is delivered then.
+    for (const { deliveryId } of dead)
+      await restarted.operator(`${deliveries}/ReplayDelivery`, { deliveryId }).catch(() => {})
+    const { c_id: second } = await restarted.alpha.deposit(200_000, { webhook_url: receiver.url })
+    await receiver.waitFor(second, 'payment.completed')
+    const received = await eventually(
+      async () => receiver.of(c_id).filter((callback) => receiver.callbacks.indexOf(callback) >= before),
+      (found = []) => found.length >= 2,
+    )
+    const secret = new Secret(callbackSecret(restarted.alpha.credential.secret))
+    const isSigned = ({ raw, headers }: ReceivedCallback): boolean =>
+      headers['x-data-hash'] === sha512WithSecret(raw, secret)
+    expect(received.every(isSigned)).toBe(true)
+  },
+  LONG_MS,
+)
