@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ATTACHMENT_TYPES, type AttachmentType } from '#lib/contract/attachments.ts'
@@ -7,6 +8,7 @@ import {
   jpeg,
   jpegSegment,
   objectStream,
+  objectStreamOf,
   pdf,
   png,
   pngChunk,
@@ -15,14 +17,20 @@ import {
   zipEnd,
 } from './samples.fixture.ts'
 
+/** The dictionary of an object stream, as far as its decoding needs it. */
+const FLATE = '/Type/ObjStm/Filter/FlateDecode'
+
 const TYPES = Object.keys(ATTACHMENT_TYPES) as readonly AttachmentType[]
 
 const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
   'application/pdf': [
     pdf('<</Type/Page>>'),
     pdf(objectStream('1 0 <</Type/Page/OpenAction [3 0 R /Fit]>>')),
-    // A name that only begins like an active one.
-    pdf('<</Launcher 1/XFATHER 2>>'),
+    // A name that only begins like an active one, and names without a value.
+    pdf('<</Launcher 1/XFATHER 2/EF/JS>>'),
+    // An outline, and compressed objects without a type or without a filter.
+    pdf('<</First 12 0 R/Last 14 0 R>>', objectStream('1 0 <<>>', '/First 4/Filter [ /FlateDecode ]')),
+    pdf('<</Type/ObjStm/N 1/First 4>>\nstream\n1 0 <<>>\nendstream'),
     bytesOf(pdf().subarray(0, -1), '\r\n'),
   ],
   'image/png': [png(), png(pngChunk('tEXt', Buffer.from('PK\x03\x04')))],
@@ -134,9 +142,13 @@ describe('a PDF', () => {
     ['a form with scripts', '<</XFA [1 0 R]>>'],
     ['JavaScript in compressed objects', objectStream('1 0 <</S/JavaScript>>')],
     [
-      'JavaScript in compressed objects with an escaped name',
-      objectStream('1 0 <</S/JavaScript>>', '/Type/Obj#53tm/N 1'),
+      'JavaScript in compressed objects without a type',
+      objectStream('1 0 <</S/JavaScript>>', '/N 1/First 4/Filter/FlateDecode'),
     ],
+    ['JavaScript that belongs to a rendition', '<</S/Rendition/JS (app.alert(1))>>'],
+    ['a file in an annotation', '<</Subtype/FileAttachment/FS 3 0 R>>'],
+    ['a file without a type', '<</F(a.exe)/EF <</F 2 0 R>>>>'],
+    ['a reference to a file without a type', '<</F(a.exe)/EF 2 0 R>>'],
   ])('is refused with %s', (_what, object) => {
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')
   })
@@ -148,13 +160,45 @@ describe('a PDF', () => {
       '<</Type/ObjStm/Filter/LZWDecode>>\nstream\nnot compressed\nendstream',
     ],
     ['has compressed objects without a stream', '<</Type/ObjStm>>'],
+    ['has rearranged compressed objects', objectStream('1 0 <<>>', `${FLATE}/DecodeParms<</Predictor 12>>`)],
     [
-      'has rearranged compressed objects',
-      objectStream('1 0 <<>>', '/Type/ObjStm/DecodeParms<</Predictor 12>>'),
+      'has compressed objects with parameters elsewhere',
+      objectStream('1 0 <<>>', `${FLATE}/DecodeParms 5 0 R`),
     ],
+    [
+      'has compressed objects with an escaped name',
+      objectStream('1 0 <<>>', '/Type/Obj#53tm/Filter/FlateDecode'),
+    ],
+    [
+      'compresses its objects twice',
+      objectStream('1 0 <<>>', '/Type/ObjStm/Filter[/FlateDecode /FlateDecode]'),
+    ],
+    [
+      'encodes its objects again',
+      objectStream('1 0 <<>>', '/Type/ObjStm/Filter[/FlateDecode/ASCIIHexDecode]'),
+    ],
+    ['names the filter of its objects elsewhere', objectStream('1 0 <<>>', '/Type/ObjStm/Filter 5 0 R')],
+    ['names two filters of its objects', objectStream('1 0 <<>>', `${FLATE}/F/ASCIIHexDecode`)],
+    [
+      'has other compressed objects in a text of the dictionary',
+      objectStream('1 0 <</S/JavaScript>>', `${FLATE}/X(>>stream\n${deflateSync('').toString('latin1')})`),
+    ],
+    ['has compressed objects in others', objectStreamOf(deflateSync(objectStream('1 0 <<>>'), { level: 0 }))],
     ['has more compressed objects than are read', objectStream('x'.repeat(17 * 1024 * 1024))],
   ])('is refused when it %s', (_what, object) => {
     expect(checkContent(pdf(object), 'application/pdf')).toBe('malformed')
+  })
+
+  test('is inflated once, however often a stream is named', () => {
+    const types = '/Type/ObjStm'.repeat(5)
+    const object = objectStream('x'.repeat(4 * 1024 * 1024), `${types}/First 4/Filter/FlateDecode`)
+    expect(checkContent(pdf(object), 'application/pdf')).toBeUndefined()
+  })
+
+  test('may have 1,000 object streams', () => {
+    const objects = Array.from({ length: 1_000 }, () => objectStream('1 0 <<>>'))
+    expect(checkContent(pdf(...objects), 'application/pdf')).toBeUndefined()
+    expect(checkContent(pdf(...objects, objectStream('1 0 <<>>')), 'application/pdf')).toBe('malformed')
   })
 })
 

@@ -71,12 +71,15 @@ export function pdf(...objects: readonly (string | Buffer)[]): Buffer {
   )
 }
 
+const OBJECT_STREAM = '/Type /ObjStm /N 1 /First 4 /Filter /FlateDecode'
+
 /** A compressed stream of objects, as the content of one object of a PDF. */
-export function objectStream(
-  objects: string,
-  dictionary = '/Type /ObjStm /N 1 /First 4 /Filter /FlateDecode',
-): Buffer {
-  const content = deflateSync(Buffer.from(objects))
+export function objectStream(objects: string, dictionary: string = OBJECT_STREAM): Buffer {
+  return objectStreamOf(deflateSync(Buffer.from(objects)), dictionary)
+}
+
+/** The same of bytes that are compressed already. */
+export function objectStreamOf(content: Buffer, dictionary: string = OBJECT_STREAM): Buffer {
   return bytesOf(`<<${dictionary} /Length ${content.length}>>\nstream\n`, content, '\nendstream')
 }
 
