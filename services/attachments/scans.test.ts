@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ATTACHMENT_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -26,9 +27,12 @@ afterEach(async () => {
   restoreClock()
 })
 
-async function scanning(): Promise<string> {
-  const { id, path } = await fixture.prepare()
-  await fixture.put(path, TEXT)
+/** More bytes than a connection takes before its other end has answered. */
+const LARGE = Buffer.alloc(ATTACHMENT_MAX_BYTES, 'text ')
+
+async function scanning(content = TEXT): Promise<string> {
+  const { id, path } = await fixture.prepare({ content })
+  await fixture.put(path, content)
   await fixture.finalize(id)
   speedUp()
   return id
@@ -80,6 +84,13 @@ describe('a file', () => {
     expect((await statusOf(id)).attachment?.status).toBe(AttachmentStatus.SCANNING)
     clamd.behave((socket) => void socket.end(CLEAN))
     await fixture.untilStatus(id, AttachmentStatus.READY)
+  })
+
+  test('stays scanning while the scanner answers before it has the bytes', async () => {
+    clamd.behave((socket) => void socket.write(CLEAN), 'early')
+    const id = await scanning(LARGE)
+    await triedOften(id)
+    expect((await statusOf(id)).attachment?.status).toBe(AttachmentStatus.SCANNING)
   })
 
   test('stays scanning while the scanner hangs', async () => {

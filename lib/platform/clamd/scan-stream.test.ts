@@ -9,9 +9,13 @@ beforeEach(async () => {
 afterEach(() => clamd.close())
 
 const LONG_MS = 60_000
+const OK = { text: 'stream: OK', is_early: false }
 
 async function* parts(...chunks: readonly Buffer[]): AsyncGenerator<Uint8Array> {
   yield* chunks
+}
+async function* endless(): AsyncGenerator<Uint8Array> {
+  for (;;) yield Buffer.alloc(65_536)
 }
 const scan = (bytes: AsyncIterable<Uint8Array> = parts(Buffer.from('some bytes')), timeout_ms = LONG_MS) =>
   scanStream({ host: '127.0.0.1', port: clamd.port }, bytes, timeout_ms)
@@ -20,7 +24,7 @@ const scan = (bytes: AsyncIterable<Uint8Array> = parts(Buffer.from('some bytes')
 describe('a scan', () => {
   test('sends all bytes, empty chunks left out, and returns the response', async () => {
     const large = Buffer.alloc(3_000_000, 'large ')
-    expect(await scan(parts(Buffer.from('a'), Buffer.alloc(0), large))).toBe('stream: OK')
+    expect(await scan(parts(Buffer.from('a'), Buffer.alloc(0), large))).toEqual(OK)
     expect(clamd.received[0]?.equals(Buffer.concat([Buffer.from('a'), large]))).toBe(true)
   })
 
@@ -29,15 +33,29 @@ describe('a scan', () => {
       socket.write('stream: E')
       setImmediate(() => socket.write('icar FOUND\0'))
     })
-    expect(await scan()).toBe('stream: Eicar FOUND')
+    expect(await scan()).toEqual({ text: 'stream: Eicar FOUND', is_early: false })
   })
 
   test('returns a response that comes before the bytes were read, when clamd then closes', async () => {
     clamd.behave((socket) => void socket.end('INSTREAM size limit exceeded. ERROR\0'), 'early')
-    async function* endless(): AsyncGenerator<Uint8Array> {
-      for (;;) yield Buffer.alloc(65_536)
+    expect(await scan(endless())).toEqual({
+      text: 'INSTREAM size limit exceeded. ERROR',
+      is_early: true,
+    })
+  })
+
+  test('says that a response came before all bytes were sent, also when clamd keeps reading', async () => {
+    clamd.behave((socket) => void socket.resume().write(CLEAN), 'early')
+    expect(await scan(endless())).toEqual({ text: 'stream: OK', is_early: true })
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('a')
+      await answered
+      throw new RangeError('the disk broke')
     }
-    expect(await scan(endless())).toBe('INSTREAM size limit exceeded. ERROR')
+    const { promise: answered, resolve } = Promise.withResolvers<void>()
+    const response = scan(broken())
+    expect(await response).toEqual({ text: 'stream: OK', is_early: true })
+    resolve()
   })
 
   test.each([
@@ -52,7 +70,7 @@ describe('a scan', () => {
     clamd.behave(act as never)
     await expect(scan()).rejects.toMatchObject({ name: 'Unavailable' })
     clamd.behave((socket) => void socket.end(CLEAN))
-    expect(await scan()).toBe('stream: OK')
+    expect(await scan()).toEqual(OK)
   })
 
   test('is unavailable when clamd hangs, and when it is not there', async () => {

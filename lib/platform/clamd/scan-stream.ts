@@ -9,27 +9,40 @@ const COMMAND = 'zINSTREAM\0'
 /** Longer responses are not of the protocol. */
 const RESPONSE_MAX_BYTES = 4_096
 
+/** What clamd answered. */
+export interface ScanResponse {
+  /** Such as `stream: OK`. */
+  readonly text: string
+  /** Whether it came before all bytes were sent: then it says nothing of the rest of them. */
+  readonly is_early: boolean
+}
+
 /**
- * Sends bytes to clamd by its command INSTREAM and returns its response, such as `stream: OK`. clamd may answer before it
- * has read everything, and then closes the connection. `timeout_ms` limits the whole exchange. Throws `Unavailable` when
- * there is no response: clamd is down, hangs, closes, or answers without end, or `bytes` throws.
+ * Sends bytes to clamd by its command INSTREAM and returns its response. clamd may answer before it has read everything,
+ * and then closes the connection. `timeout_ms` limits the whole exchange. Throws `Unavailable` when there is no response:
+ * clamd is down, hangs, closes, or answers without end, or `bytes` throws.
  */
 export async function scanStream(
   address: ClamdAddress,
   bytes: AsyncIterable<Uint8Array>,
   timeout_ms: number,
-): Promise<string> {
+): Promise<ScanResponse> {
   const options: NetConnectOpts = { ...address }
   const socket = connect(options)
   const timer = clock.after(timeout_ms, () =>
     socket.destroy(new Error(`no response within ${timeout_ms} ms`)),
   )
-  const response = readResponse(socket)
+  let is_sent = false
   // The response decides, also when sending failed because clamd had answered already.
-  const sent = send(socket, bytes)
-  sent.catch((error: unknown) => socket.destroy(error instanceof Error ? error : new Error(String(error))))
+  send(socket, bytes).then(
+    () => {
+      is_sent = true
+    },
+    (error: unknown) => socket.destroy(error instanceof Error ? error : new Error(String(error))),
+  )
   try {
-    return await response
+    const text = await readResponse(socket)
+    return { text, is_early: !is_sent }
   } catch (cause) {
     throw new Unavailable('the virus scanner gave no response; check that clamd is running', { cause })
   } finally {

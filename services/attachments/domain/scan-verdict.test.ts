@@ -16,4 +16,10 @@ test.each([
   ['OK', 'none'],
   ['HTTP/1.1 200 OK', 'none'],
   ['', 'none'],
-])('%j is the verdict %s', (response, verdict) => expect(toScanVerdict(response)).toBe(verdict))
+])('%j is the verdict %s', (response, verdict) => expect(toScanVerdict(response, false)).toBe(verdict))
+
+// F5
+test('a response before all bytes were sent can only refuse the file', () => {
+  expect(toScanVerdict('stream: OK', true)).toBe('none')
+  expect(toScanVerdict('stream: Eicar FOUND', true)).toBe('infected')
+})

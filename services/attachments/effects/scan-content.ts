@@ -48,11 +48,10 @@ async function scan(
     log.warn({ attachment_id }, 'MULTIHUB_SCANNER=none: a file is accepted without a virus scan')
     return 'skipped'
   }
-  const response = await scanStream(scanner, await readBytes(files, blob_id), SCAN_TIMEOUT_MS)
-  const verdict = toScanVerdict(response)
+  const { text, is_early } = await scanStream(scanner, await readBytes(files, blob_id), SCAN_TIMEOUT_MS)
+  const verdict = toScanVerdict(text, is_early)
   if (verdict === 'none')
-    throw new Unavailable('the virus scanner gave no verdict', { cause: new Error(response) })
-  if (verdict === 'infected')
-    log.warn({ attachment_id, reason: response }, 'the virus scanner rejected a file')
+    throw new Unavailable('the virus scanner gave no verdict', { cause: new Error(text) })
+  if (verdict === 'infected') log.warn({ attachment_id, reason: text }, 'the virus scanner rejected a file')
   return verdict
 }

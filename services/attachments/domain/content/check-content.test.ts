@@ -45,6 +45,8 @@ const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
     Buffer.from('\ufeffwith a mark'),
     Buffer.from('🧾 < 3, as written'),
     Buffer.from('MZ is a country'),
+    // Only the beginning decides whether a text is markup (F3).
+    Buffer.from('the page has <script> and <html> in it'),
   ],
   'text/csv': [Buffer.from('first;second\n1;2\n')],
 }
