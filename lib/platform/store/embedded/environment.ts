@@ -42,6 +42,15 @@ const READERS_MAX = 512
 const opened = new Map<string, EnvironmentUse>()
 const closing = new Map<string, Promise<void>>()
 
+/**
+ * Node.js joins its threads when it exits. During a write, LMDB's thread waits for this one to run the group, so both would
+ * wait permanently. `kill -9` is safe for LMDB, so it ends such a process.
+ */
+const writers = new Set<Writer>()
+process.on('exit', () => {
+  if ([...writers].some((writer) => writer.isWriting())) process.kill(process.pid, 'SIGKILL')
+})
+
 /** Opens the environment in `directory`, creating it for its owner only. Throws `Unavailable` when it cannot. */
 export async function openEnvironment(directory: string, timeout_ms: number): Promise<LmdbEnvironment> {
   const path = await prepareDirectory(directory)
@@ -67,6 +76,7 @@ export async function openEnvironment(directory: string, timeout_ms: number): Pr
 
 async function close({ root, writer }: LmdbHandles): Promise<void> {
   await writer.close()
+  writers.delete(writer)
   await root.close()
 }
 
@@ -127,7 +137,9 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
       await root.close()
       throw error
     })
-    return { root, writer: createWriter(root, timeout_ms) }
+    const writer = createWriter(root, timeout_ms)
+    writers.add(writer)
+    return { root, writer }
   } catch (error) {
     throw cannotOpen(path, error)
   }

@@ -21,6 +21,8 @@ export interface Writer {
    * failed, `decide` does not run: see `InsertOptions`.
    */
   write<T>(decide: () => PlannedWrite<T>, after?: Promise<unknown>): Promise<T>
+  /** Whether a group of writes is in progress. */
+  isWriting(): boolean
   /** Accepts no more writes. Resolves when all accepted writes have ended. */
   close(): Promise<void>
 }
@@ -126,6 +128,7 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
         (error: unknown) => Promise.reject(new PrecedingWriteFailed(error)),
       )
     },
+    isWriting: () => running !== undefined,
     close() {
       return new Promise((resolve) => {
         resolveClosed = resolve
