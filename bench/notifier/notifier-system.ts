@@ -3,6 +3,7 @@ import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
@@ -73,7 +74,7 @@ export async function startNotifierSystem(
       const resource = { case: 'payment', value } as const
       const eventKey = `${paymentId}:3`
       const data = eventBytes({ eventKey, merchantId, event: EVENT, resource })
-      return () => publisher.publish(eventSubject(EVENT), eventKey, data)
+      return () => publishUntilStored(() => publisher.publish(eventSubject(EVENT), eventKey, data))
     },
     isIdle,
     async allRecorded() {
@@ -83,5 +84,16 @@ export async function startNotifierSystem(
       await publisher.close()
       await roles[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Publishes an event again while it gets no receipt in time, as its service does. */
+async function publishUntilStored(publish: PublishEvent): Promise<void> {
+  for (;;) {
+    try {
+      return await publish()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+    }
   }
 }

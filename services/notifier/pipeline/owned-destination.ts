@@ -94,7 +94,13 @@ export function isIdle(owned: OwnedDestination): boolean {
 /** A pending delivery as the queue keeps it; `undefined` for one that is not due at any time. */
 export function toDue({ merchant_id, delivery_id, lane, due_at, url }: Delivery): DueDelivery | undefined {
   if (lane === undefined || due_at === undefined) return undefined
-  return { merchant_id, delivery_id, lane, host: hostOf(url), due_ms: due_at.getTime() }
+  const key = { merchant_id: copyText(merchant_id), delivery_id: copyText(delivery_id) }
+  return { ...key, lane, host: hostOf(url), due_ms: due_at.getTime() }
+}
+
+/** A copy: a text of a decoded document can be a slice, which keeps all texts of the document in memory. */
+function copyText(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 /** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */

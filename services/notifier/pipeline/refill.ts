@@ -15,6 +15,9 @@ export interface RefillDeps {
   onRead(owned: OwnedDestination): void
 }
 
+/** Below this number of queued deliveries of a lane the next ones are read. */
+export const REFILL_BELOW = QUEUED_MAX / 4
+
 /** How far ahead deliveries are kept in memory: longer than the pause between two looks at the store. */
 export const NEAR_FUTURE_MS = 4_000
 
@@ -23,7 +26,8 @@ const READ_MAX = 1_000
 
 /**
  * Makes the function that reads the due deliveries of a destination, up to the room of its queue. It resolves when they
- * are queued and never rejects. A call during a read makes that read again.
+ * are queued and never rejects. A call during a read makes that read again. A lane is not read while it has enough of a
+ * longer backlog in its queue: what else is stored comes behind that.
  */
 export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Promise<void> {
   return async (owned) => {
@@ -52,6 +56,7 @@ async function refillLane(
   owned: OwnedDestination,
   lane: Lane,
 ): Promise<void> {
+  if (owned.has_more[lane] && owned.queue.size(lane) >= REFILL_BELOW) return
   // A delivery that is stored during the read and finds no room sets this again.
   owned.has_more[lane] = false
   const to = new Date(store_now_ms() + NEAR_FUTURE_MS)

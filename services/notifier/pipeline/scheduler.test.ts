@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { Stored } from '#lib/platform/store/store.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
+import type { Delivery } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
+import { QUEUED_MAX } from './due-queue.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
@@ -11,14 +14,24 @@ let scheduler: Scheduler
 /** The destinations of the attempts that began, in their order, and their slots. */
 let began: string[]
 let slots_taken: Slot[]
+/** The due deliveries in the store, and the lanes that were read. */
+let stored: Stored<Delivery>[]
+let read_lanes: unknown[]
 
 beforeEach(() => {
   clock = installManualClock()
   began = []
   slots_taken = []
+  stored = []
+  read_lanes = []
   const few = { max: 8, sick_max: 8, retry_max: 8 }
   scheduler = createScheduler({
-    deliveries: { find: async () => [] },
+    deliveries: {
+      async find(_index, { equals: [, lane] = [] }, { limit }) {
+        read_lanes.push(lane)
+        return stored.filter((delivery) => delivery.lane === lane).slice(0, limit)
+      },
+    },
     slots: createSlots({ process: few, merchant: few, host: few, destination: few }),
     store_now_ms: clock.now_ms,
     isHeld: ({ is_open }) => is_open,
@@ -74,6 +87,25 @@ test('a delivery of the near future begins when it is due, and a later one is le
   await clock.advance(1)
   expect(began).toEqual(['endpoint:soon'])
   expect(later.queue.size('first')).toBe(0)
+})
+
+test('a look at the store reads nothing while enough of a longer backlog is queued', async () => {
+  stored = Array.from({ length: 300 }, (_, number) => ({ ...newDelivery(number, 'busy'), version: 1 }))
+  const busy = destinationWith(0, 'busy')
+  await scheduler.refill(busy)
+  await settled()
+  expect(read_lanes.splice(0)).toEqual(['first', 'retry'])
+  expect(busy.queue.size('first')).toBe(QUEUED_MAX - 8)
+  await scheduler.refill(busy)
+  expect(read_lanes.splice(0)).toEqual(['retry'])
+  stored.splice(0, QUEUED_MAX)
+  while (began.length < QUEUED_MAX) {
+    for (const slot of slots_taken.splice(0)) slot.release()
+    scheduler.wake()
+    await settled()
+  }
+  expect(read_lanes).toContain('first')
+  expect(busy.queue.size('first')).toBeGreaterThan(0)
 })
 
 test('a destination that is handed over begins nothing', async () => {

@@ -1,10 +1,10 @@
 import { nextTurn } from '#lib/platform/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import { type DueDelivery, QUEUED_MAX } from './due-queue.ts'
+import type { DueDelivery } from './due-queue.ts'
 import { createDueTimers } from './due-timers.ts'
 import { isSick, type OwnedDestination, toDue } from './owned-destination.ts'
-import { createRefill, NEAR_FUTURE_MS } from './refill.ts'
+import { createRefill, NEAR_FUTURE_MS, REFILL_BELOW } from './refill.ts'
 import type { Slot, Slots } from './slots.ts'
 
 /** What the scheduler needs. */
@@ -34,9 +34,6 @@ export interface Scheduler {
 
 /** The attempts that a destination begins per turn. */
 const TURN_MAX = 4
-
-/** Below this number of queued deliveries the next ones are read. */
-const REFILL_BELOW = QUEUED_MAX / 4
 
 /**
  * Creates the scheduler of a process. The destinations with due deliveries take turns, so that a backlog of one does not
