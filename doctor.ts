@@ -28,8 +28,8 @@ const FREE_BYTES_MIN = 1e9
 
 /**
  * `node main.ts doctor [ROLE...]`: looks at everything that these roles (by default all) need in this environment, and
- * prints one line for each: settings, versions, databases with their indexes, clocks and keys, the bus, and other
- * processes. It changes nothing. Throws `StartError` when something is wrong.
+ * prints one line for each: settings, versions, databases with their indexes, clocks and keys, the bus, other processes,
+ * and the collector of traces. It changes nothing. Throws `StartError` when something is wrong.
  */
 export async function diagnose(
   words: readonly string[],
@@ -143,17 +143,41 @@ function otherChecks(config: ProcessConfig): readonly Check[] {
     return {
       subject: `${role} at ${address}`,
       async run() {
-        await reach(host, Number(address.slice(at + 1)), REACH_LIMIT_MS).catch((error: unknown) => {
-          const reason = error instanceof Error ? error.message : error
-          throw new StartError(
-            `${reason}: start that role, or correct MULTIHUB_${role.toUpperCase()}_ADDRESS`,
-          )
-        })
-        return 'something listens'
+        const advice = `start that role, or correct MULTIHUB_${role.toUpperCase()}_ADDRESS`
+        return await findListener(host, Number(address.slice(at + 1)), advice)
       },
     }
   })
-  return config.nats_url === undefined ? addresses : [busCheck(config), ...addresses]
+  return [
+    ...(config.nats_url === undefined ? [] : [busCheck(config)]),
+    ...addresses,
+    ...(config.otlp_endpoint === undefined ? [] : [collectorCheck(config.otlp_endpoint)]),
+  ]
+}
+
+/** Throws `StartError` with the advice when nothing listens. */
+async function findListener(host: string, port: number, advice: string): Promise<string> {
+  try {
+    await reach(host, port, REACH_LIMIT_MS)
+  } catch (error) {
+    throw new StartError(`${error instanceof Error ? error.message : error}: ${advice}`)
+  }
+  return 'something listens'
+}
+
+/** The collector of traces. A process works without it, but the operator who has set it wants traces. */
+function collectorCheck(endpoint: string): Check {
+  const { hostname, port, protocol } = new URL(endpoint)
+  const own_port = protocol === 'https:' ? 443 : 80
+  return {
+    subject: `collector ${endpoint}`,
+    run: () =>
+      findListener(
+        hostname.replace(/^\[|\]$/g, ''),
+        port === '' ? own_port : Number(port),
+        'start the collector of traces, or correct OTEL_EXPORTER_OTLP_ENDPOINT',
+      ),
+  }
 }
 
 function busCheck(config: ProcessConfig): Check {

@@ -55,6 +55,18 @@ describe('doctor, next to a running system on embedded files', () => {
     expect(code).toBe(0)
   })
 
+  test('finds that no collector of traces listens', async () => {
+    const collector = `http://127.0.0.1:${await freePort()}`
+    const { code, lines } = await diagnose(['sandbox'], {
+      ...variables(`local:${keys.master_key}`),
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+    })
+    expect(lines).toContainEqual(
+      expect.stringMatching(`^PROBLEM {2}collector ${collector}: .*correct OTEL_EXPORTER_OTLP_ENDPOINT`),
+    )
+    expect(code).toBe(1)
+  })
+
   test('says when the keys are those of another system', async () => {
     const { code, lines, log } = await diagnose([], variables(KEYS.MULTIHUB_MASTER_KEYS))
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
