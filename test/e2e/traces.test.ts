@@ -21,6 +21,7 @@ const nats_url = 'skip' in nats ? '' : nats.url
     system = await startProcessPerRole(nats_url, undefined, {
       variables: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        MULTIHUB_TRACE_RATIO: '1',
         OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20of-the-collector',
       },
     })

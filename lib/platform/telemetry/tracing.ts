@@ -22,7 +22,7 @@ export const TRACING_SETTINGS = {
         .string()
         .regex(/^(0|1|0?\.\d{1,9}|1\.0+)$/)
         .transform(Number),
-      { value: 1, text: '1' },
+      { value: 0.1, text: '0.1' },
     ),
   ),
 } as const
