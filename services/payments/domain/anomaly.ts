@@ -39,6 +39,12 @@ export interface AnomalyResolution {
   readonly at: Date
 }
 
+/**
+ * How long an attempt that its provider does not know is only polled: its request may be slow, or the provider's own
+ * search behind. Then the operator must look.
+ */
+export const NOT_FOUND_GRACE_MS = 300_000
+
 /** No payment has more anomalies, however many amounts its provider reports. */
 const ANOMALIES_MAX = 20
 

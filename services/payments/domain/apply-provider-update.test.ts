@@ -240,8 +240,9 @@ describe('an anomaly', () => {
 })
 
 describe('an attempt that the provider does not know', () => {
-  const notFound = (payment: Payment, may_repeat: boolean): Payment =>
-    reportNotFound(payment, { attempt_number: 1, may_repeat, at })
+  const late = new Date(CREATED_AT.getTime() + 5 * 60_000)
+  const notFound = (payment: Payment, may_repeat: boolean, looked_at = late): Payment =>
+    reportNotFound(payment, { attempt_number: 1, may_repeat, at: looked_at })
 
   test('is sent again once at a time where that is safe', () => {
     const repeated = notFound(paymentIn('processing'), true)
@@ -254,6 +255,11 @@ describe('an attempt that the provider does not know', () => {
     expect(anomaliesOf(reported)).toEqual(['not_found_at_provider'])
     const recorded = { ...reported, effects: [] }
     expect(notFound(recorded, false)).toBe(recorded)
+  })
+
+  test('is polled for five minutes before it is an anomaly: its request may be slow', () => {
+    const payment = paymentIn('processing')
+    expect(notFound(payment, false, new Date(late.getTime() - 1))).toBe(payment)
   })
 
   test('changes nothing when the payment is final or at another attempt', () => {

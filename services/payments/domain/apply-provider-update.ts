@@ -5,6 +5,7 @@ import {
   type AnomalyKind,
   addAnomaly,
   addEffect,
+  NOT_FOUND_GRACE_MS,
   newAnomalyEffect,
   newNotFoundAnomaly,
   newOpenTooLongAnomaly,
@@ -68,7 +69,7 @@ export interface NotFoundUpdate {
 
 /**
  * Sends the create of an attempt again that the provider does not know, or, when that is not safe, leaves it to the
- * operator as an anomaly (P4). The payment is polled further in both cases, because the first request may arrive late.
+ * operator as an anomaly after five minutes (P4). The payment is polled further in both cases, because the first request may arrive late.
  * Pure. Returns the same payment when nothing changes.
  */
 export function reportNotFound(
@@ -76,8 +77,9 @@ export function reportNotFound(
   { attempt_number, may_repeat, at }: NotFoundUpdate,
 ): Payment {
   if (isFinal(payment.status) || attempt_number !== payment.attempt.number) return payment
-  if (!may_repeat) return addAnomaly(payment, newNotFoundAnomaly(payment, { attempt_number, at }))
-  return addEffect(payment, repeatCreateEffect.newEffect(payment, {}, { at }))
+  if (may_repeat) return addEffect(payment, repeatCreateEffect.newEffect(payment, {}, { at }))
+  if (at.getTime() - payment.attempt.created_at.getTime() < NOT_FOUND_GRACE_MS) return payment
+  return addAnomaly(payment, newNotFoundAnomaly(payment, { attempt_number, at }))
 }
 
 /** Why a result cannot be true together with the final status of the payment (P7). */

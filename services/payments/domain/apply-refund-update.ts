@@ -1,5 +1,5 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { type AnomalyKind, addAnomaly, addEffect, newRefundAnomaly } from './anomaly.ts'
+import { type AnomalyKind, addAnomaly, addEffect, NOT_FOUND_GRACE_MS, newRefundAnomaly } from './anomaly.ts'
 import type { CallResult } from './call-result.ts'
 import { reportChange } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
@@ -81,13 +81,15 @@ export interface RefundNotFound {
   readonly at: Date
 }
 
-/** Sends a refund again that the provider does not know or, when that is not safe, leaves it to the operator (P4). Pure. */
+/** Sends a refund again that the provider does not know or, when that is not safe, leaves it to the operator after five minutes (P4). Pure. */
 export function reportRefundNotFound(
   payment: Payment,
   { refund_id, may_repeat, at }: RefundNotFound,
 ): Payment {
-  if (findRefund(payment, refund_id)?.state !== 'approved') return payment
+  const refund = findRefund(payment, refund_id)
+  if (refund?.state !== 'approved') return payment
   if (may_repeat) return addEffect(payment, repeatRefundEffect.newEffect(payment, { refund_id }, { at }))
+  if (at.getTime() - (refund.approved_at ?? refund.created_at).getTime() < NOT_FOUND_GRACE_MS) return payment
   const reported = 'does not know the refund'
   return addAnomaly(payment, newRefundAnomaly(payment, 'not_found_at_provider', { refund_id, reported, at }))
 }

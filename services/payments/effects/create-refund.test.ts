@@ -126,11 +126,13 @@ describe('a poll of a refund', () => {
     ['a window of 0', 0],
     ['a window that has ended', MINUTE_MS],
   ])('with %s leaves it to the operator, who can end it', async (_window, window_ms) => {
-    const { creates, payment } = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 2 * MINUTE_MS)
+    const { creates, payment } = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 6 * MINUTE_MS)
     expect(creates).toEqual([])
     expect(payment.effects.filter(recordRefundAnomalyEffect.matches)).toMatchObject([
       { data: { kind: 'not_found_at_provider' } },
     ])
+    const early = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 4 * MINUTE_MS)
+    expect(early.payment.effects.filter(recordRefundAnomalyEffect.matches)).toEqual([])
     const refund = requireRefund(payment, REFUND_ID)
     const decision = { decision: 'a:1', at: now() }
     expect(endRefund(payment, refund, 'completed', decision).status).toBe('partially_refunded')

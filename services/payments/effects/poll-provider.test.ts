@@ -64,7 +64,7 @@ describe('a poll of a payment that the provider does not know', () => {
   })
 
   test('leaves the decision to the operator after the window, and polls again', async () => {
-    const { payment } = await pollUnknownDeposit(PENDING, undefined)
+    const { payment } = await pollUnknownDeposit(PENDING, undefined, 6 * MINUTE_MS)
     expect(payment).toMatchObject({
       status: 'processing',
       effects: [
