@@ -18,9 +18,9 @@ function cells(result: BenchResult): string[] {
   return [
     name,
     formatNumber(ours),
-    formatNumber(baseline),
+    baseline === undefined ? '' : formatNumber(baseline),
     unit,
-    ratio.toFixed(2),
+    ratio === undefined ? '' : ratio.toFixed(2),
     goal ? formatGoal(goal) : '',
     verdict,
   ]

@@ -20,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   'notifier-fairness': () => import('./notifier-fairness.ts'),
   tickets: () => import('./tickets.ts'),
   start: () => import('./start.ts'),
+  roles: () => import('./roles.ts'),
 }
 
 /** `npm run bench`: runs the named benchmarks, or all of them, one after the other, and prints their results. */
