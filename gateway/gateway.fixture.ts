@@ -82,6 +82,8 @@ export interface FixtureOptions {
   readonly merchant_requests?: MerchantRequests
   /** The document at /openapi.json. */
   readonly openapi_document?: JsonSchema
+  /** Takes the place of the attachments service for transfers. */
+  readonly sendToAttachments?: StreamHandler
   readonly stopping?: AbortSignal
   readonly log?: Log
 }
@@ -136,7 +138,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     isServing: () => !stopping?.aborted,
     log,
     keyring,
-    sendToAttachments: NO_ATTACHMENTS,
+    sendToAttachments: options.sendToAttachments ?? NO_ATTACHMENTS,
   })
 }
 

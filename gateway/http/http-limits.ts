@@ -54,6 +54,10 @@ export const HTTP_LIMITS = {
   upload_timeout_ms: 300_000,
   /** Uploads and downloads in progress. Each takes about 1 MiB of memory while its two ends are not equally fast. */
   transfers_max: 256,
+  /** Those of one merchant in one environment (E10): more than its open sessions, so that uploads leave room for downloads. */
+  merchant_transfers_max: 32,
+  /** Those of one link. Anyone who holds it can use it, so its holder must not take the merchant's share. */
+  link_transfers_max: 4,
   /**
    * The time for the first `short_body_bytes` of a body to arrive, or for the whole of a shorter body. They are one or two
    * packets; a caller that sends less in this time only occupies a connection.

@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/caller.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { createKeyedCount } from './keyed-count.ts'
 import { CONCURRENCY_BUCKET, createLimitRefusal } from './refusal.ts'
 
 /**
@@ -22,20 +23,14 @@ export function createMerchantRequests(
   requests_max: number = HTTP_LIMITS.merchant_requests_max,
   kept_for_reads: number = HTTP_LIMITS.merchant_requests_for_reads,
 ): MerchantRequests {
-  const counts = new Map<string, number>()
+  const counts = createKeyedCount()
   return {
     begin({ merchant_id, environment }, is_read) {
-      const key = `${merchant_id} ${environment}`
-      const count = (counts.get(key) ?? 0) + 1
       const limit = is_read ? requests_max : requests_max - kept_for_reads
-      if (count > limit)
+      const end = counts.begin(`${merchant_id} ${environment}`, limit)
+      if (end === undefined)
         throw createLimitRefusal({ bucket: CONCURRENCY_BUCKET, limit, retry_after_ms: RETRY_AFTER_MS })
-      counts.set(key, count)
-      return () => {
-        const remaining = (counts.get(key) ?? 0) - 1
-        if (remaining > 0) counts.set(key, remaining)
-        else counts.delete(key)
-      }
+      return end
     },
   }
 }

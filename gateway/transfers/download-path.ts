@@ -28,6 +28,8 @@ const SAFETY_HEADERS = {
   'Cache-Control': 'private, no-store',
 } as const
 
+const LISTENERS_MAX = 20
+
 /** The path from which the holder of a link downloads an attachment (F6). The bytes pass through without being kept. */
 export function downloadPath(deps: TransferDeps, openTransfer: OpenTransfer): PublicPath {
   return {
@@ -38,6 +40,8 @@ export function downloadPath(deps: TransferDeps, openTransfer: OpenTransfer): Pu
       const { request, response, request_id } = exchange
       const transfer = openTransfer(exchange, 'download', DOWNLOAD_TARGET)
       const { link, sealed, signal } = transfer
+      // A pipeline alone listens to the close eight times, so Node's limit of ten would warn of a leak.
+      response.setMaxListeners(LISTENERS_MAX)
       response.once('close', () => transfer.end())
       try {
         const path = INTERNAL_DOWNLOAD_PATH + sealed

@@ -13,7 +13,7 @@ import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { checkRequestHead } from '../http/request-head.ts'
 import type { Responder } from '../http/responder.ts'
 import type { FloodLimiter } from '../limits/flood-limiter.ts'
-import type { MerchantRequests } from '../limits/merchant-requests.ts'
+import { createTransferShares } from './transfer-shares.ts'
 
 /** What the paths of transfers need. */
 export interface TransferDeps {
@@ -23,7 +23,6 @@ export interface TransferDeps {
   readonly sendToAttachments: StreamHandler
   readonly connections: ConnectionLimit
   readonly flood: FloodLimiter
-  readonly merchant_requests: MerchantRequests
   readonly trusted_proxies: IpRanges | undefined
   readonly responder: Responder
   readonly exchange_log: ExchangeLog
@@ -46,10 +45,10 @@ export type OpenTransfer = (exchange: Exchange, kind: LinkKind, target: RegExp) 
 /**
  * Makes the function that begins a transfer: it proves the link and counts the transfer. It throws 13001 for a link that
  * is not one of ours or has expired (an expired session is the service's to refuse), 1000 with HTTP 429 when the merchant
- * has too many requests in progress or the network too many false links, and 2002 when the gateway has too many transfers.
+ * or the link has too many transfers in progress or the network too many false links, and 2002 when the gateway has.
  */
 export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
-  let in_progress = 0
+  const shares = createTransferShares()
   return (exchange, kind, target) => {
     const { request, context } = exchange
     context.method = `attachment.${kind}`
@@ -63,9 +62,7 @@ export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
     context.merchant_id = link.merchant_id
     context.environment = link.environment
     if (kind === 'download' && link.expires_at <= now()) throw new PublicError(13001)
-    if (in_progress >= HTTP_LIMITS.transfers_max) throw new PublicError(2002)
-    const endRequest = deps.merchant_requests.begin(link, kind === 'download')
-    in_progress += 1
+    const endShares = shares.begin(link, kind)
     const ending = new AbortController()
     const timeout = clock.after(HTTP_LIMITS.upload_timeout_ms, () => ending.abort())
     let has_ended = false
@@ -76,8 +73,7 @@ export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
       end() {
         if (has_ended) return
         has_ended = true
-        in_progress -= 1
-        endRequest()
+        endShares()
         timeout.cancel()
         ending.abort()
       },

@@ -98,6 +98,8 @@ test('a file goes from its announcement to a download that is saved and never sh
       'attachment; filename="Beleg _M_rz_.html.pdf"; filename*=UTF-8\'\'Beleg%20%22M%C3%A4rz%22.html.pdf',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
     'cache-control': 'private, no-store',
   })
 })

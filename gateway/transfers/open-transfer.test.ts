@@ -1,0 +1,121 @@
+import { expect, test } from '@jest/globals'
+import { DOWNLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { sealLink } from '#lib/patterns/attachment-link.ts'
+import type { StreamRequest } from '#lib/platform/http/stream-exchange.ts'
+import { now } from '#lib/platform/time.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createTestGateway, keyring } from '../gateway.fixture.ts'
+
+const MINUTE_MS = 60_000
+const CONTENT = Buffer.from('a receipt\n')
+
+/** The path of a download; each number is another attachment. */
+function linkOf(
+  merchant_id: string,
+  number: number,
+  valid_ms = MINUTE_MS,
+  environment: Environment = 'test',
+): string {
+  const link = { merchant_id, environment, attachment_id: `attachment-${number}` }
+  const expires_at = new Date(now().getTime() + valid_ms)
+  const file = { mime_type: 'text/plain', size_bytes: CONTENT.length } as const
+  return DOWNLOAD_PATH + sealLink(keyring, 'download', { ...link, ...file, expires_at })
+}
+
+/** A gateway whose attachments service keeps each download waiting until `finish` is called. */
+async function startTransfers() {
+  const { promise, resolve: finish } = Promise.withResolvers<void>()
+  const requests: StreamRequest[] = []
+  const app = await createTestGateway({
+    async sendToAttachments(request) {
+      requests.push(request)
+      await promise
+      return { status: 200, headers: {}, body: only(CONTENT) }
+    },
+  })
+  const get = async (path: string): Promise<Response> => {
+    const { statusCode: status, headers, payload } = await app.inject({ method: 'GET', url: path })
+    return { status, headers, refusal: status === 200 ? undefined : JSON.parse(payload).error }
+  }
+  return {
+    requests,
+    finish,
+    get,
+    /** Begins downloads, and waits until each has reached the attachments service. */
+    async begin(paths: readonly string[]): Promise<readonly Promise<Response>[]> {
+      const expected = requests.length + paths.length
+      const begun = paths.map(get)
+      await eventually(
+        async () => requests.length,
+        (length) => length === expected,
+      )
+      return begun
+    },
+  }
+}
+
+interface Response {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly refusal: unknown
+}
+
+async function* only(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield content
+}
+
+const times = <T>(count: number, make: (number: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, number) => make(number))
+const tooMany = (limit: number) => ({
+  status: 429,
+  headers: { 'retry-after': '1' },
+  refusal: { code: 1000, details: { bucket: 'concurrency', limit, retry_after_seconds: 1 } },
+})
+
+// E10
+test('the holder of one link has 4 transfers at once, and leaves the others to the merchant', async () => {
+  const transfers = await startTransfers()
+  const path = linkOf('a', 0)
+  const begun = [...(await transfers.begin(times(4, () => path)))]
+  expect(await transfers.get(path)).toMatchObject(tooMany(4))
+  begun.push(...(await transfers.begin([linkOf('a', 1)])))
+  transfers.finish()
+  expect((await Promise.all(begun)).map(({ status }) => status)).toEqual(times(5, () => 200))
+  // What has ended makes room.
+  expect((await Promise.all(times(4, () => transfers.get(path)))).map(({ status }) => status)).toEqual(
+    times(4, () => 200),
+  )
+})
+
+// E10
+test('a merchant has 32 transfers at once, and leaves the others to other merchants and environments', async () => {
+  const transfers = await startTransfers()
+  const begun = await transfers.begin(times(32, (number) => linkOf('a', number)))
+  expect(await transfers.get(linkOf('a', 32))).toMatchObject(tooMany(32))
+  const others = await transfers.begin([linkOf('b', 0), linkOf('a', 32, MINUTE_MS, 'production')])
+  transfers.finish()
+  for (const { status } of await Promise.all([...begun, ...others])) expect(status).toBe(200)
+  expect((await transfers.get(linkOf('a', 32))).status).toBe(200)
+})
+
+test('a gateway has 256 transfers at once, and refuses one more with 2002', async () => {
+  const transfers = await startTransfers()
+  const begun = await transfers.begin(times(256, (number) => linkOf(`m-${number % 8}`, number)))
+  const refused = { status: 503, refusal: { code: 2002 } }
+  expect(await transfers.get(linkOf('other', 0))).toMatchObject(refused)
+  // A refused transfer takes no place.
+  expect(await transfers.get(linkOf('other', 0))).toMatchObject(refused)
+  transfers.finish()
+  await Promise.all(begun)
+  for (const { status } of await Promise.all(times(5, (number) => transfers.get(linkOf('other', number)))))
+    expect(status).toBe(200)
+})
+
+// F6
+test('the gateway itself refuses a download link that has expired', async () => {
+  const transfers = await startTransfers()
+  transfers.finish()
+  expect(await transfers.get(linkOf('a', 0, 0))).toMatchObject({ status: 404, refusal: { code: 13001 } })
+  expect(transfers.requests).toEqual([])
+})
