@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import {
@@ -38,6 +38,24 @@ const CRASHES: readonly (readonly [CrashPoint, ...string[]])[] = [
   ['never', 'order'],
 ]
 
+/** A child that was killed: the location of its store, and the signal or exit code of its end. */
+interface KilledChild {
+  readonly store_location: StoreLocation
+  readonly end: NodeJS.Signals | number | null
+}
+
+/** Starts a child that kills itself at this point, and resolves when it has ended. */
+async function runChild(
+  store_location: StoreLocation,
+  point: CrashPoint,
+  effect_suffix: string,
+): Promise<KilledChild> {
+  const job = JSON.stringify({ store_location, point, effect_suffix, orders: ORDERS })
+  const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code, signal] = await once(child, 'exit')
+  return { store_location, end: signal ?? code }
+}
+
 /** The suite for effects, which must pass on every store. `newStoreLocation` returns the location of an empty store. */
 export function effectsSuite(name: string, newStoreLocation: () => Promise<StoreLocation>): void {
   describe(`effects on ${name}`, () => {
@@ -72,29 +90,35 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       expect(ended).not.toHaveProperty('effects_due_at')
     })
 
-    for (const [point, ...suffixes] of CRASHES) {
-      for (const effect_suffix of suffixes) {
-        test(`after a crash at "${point}" of ${effect_suffix} each effect happens exactly once`, async () => {
-          const job = JSON.stringify({ store_location, point, effect_suffix, orders: ORDERS })
-          const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
-          const [code, signal] = await once(child, 'exit')
-          expect(signal ?? code).toBe(point === 'never' ? 0 : 'SIGKILL')
-          const { runner, orders, acts } = await openSystem()
-          runner.start()
-          for (let number = 0; number < ORDERS; number += 1) {
-            const order_id = `order-${number}`
-            const stored = await orders.get({ order_id })
-            if (!stored) continue
-            const ended = await untilDone(order_id)
-            expect(ended?.done).toEqual(['charge', 'ship', 'report'])
-            for (const kind of ended?.done ?? []) {
-              expect(await acts.get({ act_id: `${order_id}:${kind}` })).toMatchObject({ times: 1 })
-            }
+    describe.each(CRASHES)('after a crash at "%s"', (point, ...suffixes) => {
+      // The children of all effects run at once, and their leases expire at once.
+      let children: readonly KilledChild[]
+      beforeAll(async () => {
+        children = await Promise.all(
+          suffixes.map(async (suffix) => runChild(await newStoreLocation(), point, suffix)),
+        )
+      })
+
+      test.each(suffixes)('of %s each effect happens exactly once', async (suffix) => {
+        const child = children[suffixes.indexOf(suffix)]
+        if (!child) throw new Error('no child was started')
+        expect(child.end).toBe(point === 'never' ? 0 : 'SIGKILL')
+        store_location = child.store_location
+        const { runner, orders, acts } = await openSystem()
+        runner.start()
+        for (let number = 0; number < ORDERS; number += 1) {
+          const order_id = `order-${number}`
+          const stored = await orders.get({ order_id })
+          if (!stored) continue
+          const ended = await untilDone(order_id)
+          expect(ended?.done).toEqual(['charge', 'ship', 'report'])
+          for (const kind of ended?.done ?? []) {
+            expect(await acts.get({ act_id: `${order_id}:${kind}` })).toMatchObject({ times: 1 })
           }
-          expect(await orders.get({ order_id: 'order-0' })).toBeDefined()
-        })
-      }
-    }
+        }
+        expect(await orders.get({ order_id: 'order-0' })).toBeDefined()
+      })
+    })
 
     test('two runners on the same documents run each effect once', async () => {
       const runs = new Map<string, number>()
