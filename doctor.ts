@@ -9,9 +9,12 @@ import { ROLES, type Role } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { explainStartError, problemsText, StartError } from '#lib/platform/process/start-error.ts'
 import { addressesOf } from '#lib/platform/rpc/settings.ts'
+import { readDeclarations } from '#lib/platform/store/declarations.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { findRetiredIndexes } from '#lib/platform/store/retired-indexes.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
+import { retiredText } from './migrate.ts'
 import { databaseOf, loadRoles, openProcessBus, parseRoleNames } from './roles.ts'
 
 /** One thing to look at: what it says when it is right. Throws a sentence with what to do. */
@@ -100,12 +103,23 @@ function databaseCheck(role: Role, config: ProcessConfig): Check {
       try {
         await role.openCollections(store)
         await role.checkKeys?.(store, keyring)
-        return `complete, ${role.checkKeys === undefined ? '' : 'the keys fit, '}${await compareClocks(store)}`
+        const keys = role.checkKeys === undefined ? '' : 'the keys fit, '
+        return `complete, ${keys}${await compareClocks(store)}${await findRetired(role, config)}`
       } finally {
         await store.close()
       }
     },
   }
+}
+
+/** Names the indexes that no declaration has any more. They cost space and writes, but are not a problem. */
+async function findRetired(role: Role, { mongodb_uri, system_name }: ProcessConfig): Promise<string> {
+  if (mongodb_uri === undefined) return ''
+  const database = databaseOf(system_name, role.name)
+  const declarations = await readDeclarations(role.openCollections)
+  const place = { mongodb_uri, database, declarations, start_wait: { limit_ms: 0 } }
+  const retired = await findRetiredIndexes(place, { drops: false })
+  return retired.length === 0 ? '' : `, ${retiredText(retired, false)}`
 }
 
 async function compareClocks(store: Store): Promise<string> {

@@ -3,14 +3,18 @@ import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { StartError } from '#lib/platform/process/start-error.ts'
+import { readDeclarations } from '#lib/platform/store/declarations.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import { findRetiredIndexes } from '#lib/platform/store/retired-indexes.ts'
 import { databaseOf, loadRoles } from './roles.ts'
 
 const { mongodb_uri, system_name, start_wait_ms } = PROCESS_SETTINGS
+const DROP_RETIRED = '--drop-retired'
 
 /**
  * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. What
- * exists already stays as it is, so a migration can be repeated. Serving processes only verify the result. Throws
+ * exists already stays as it is, so a migration can be repeated. Indexes that this release does not declare are only named,
+ * or dropped with `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result. Throws
  * `StartError` without a MONGODB_URI, because embedded files need no migration.
  */
 export async function migrate(
@@ -18,7 +22,9 @@ export async function migrate(
   variables: Readonly<Record<string, string | undefined>>,
   { printLine }: CommandOutput,
 ): Promise<void> {
-  if (words.length > 0) throw new StartError(`${words[0]} is not a word of migrate: leave it out`)
+  const drops = words.includes(DROP_RETIRED)
+  const unknown = words.find((word) => word !== DROP_RETIRED)
+  if (unknown !== undefined) throw new StartError(`${unknown} is not a word of migrate: leave it out`)
   const config = readConfig({ mongodb_uri, system_name, start_wait_ms }, variables)
   if (config.mongodb_uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
@@ -36,6 +42,18 @@ export async function migrate(
     } finally {
       await store.close()
     }
+    const declarations = await readDeclarations(role.openCollections)
+    const place = { mongodb_uri: config.mongodb_uri, database, declarations }
+    const start_wait = { limit_ms: config.start_wait_ms }
+    const retired = await findRetiredIndexes({ ...place, start_wait }, { drops })
+    if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
   }
   printLine('the databases are complete')
+}
+
+/** The line about indexes that no declaration has any more. */
+export function retiredText(retired: readonly string[], drops: boolean): string {
+  const names = retired.join(', ')
+  if (drops) return `dropped the retired indexes ${names}`
+  return `retired indexes: ${names}; when all processes run this release, "migrate ${DROP_RETIRED}" drops them`
 }

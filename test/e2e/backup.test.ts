@@ -82,7 +82,7 @@ describe('a backup of embedded files', () => {
     backup = join(system.home, 'backup')
     await runToEnd('main.ts', ['backup', backup], variables)
     await system.kill()
-  })
+  }, LONG_MS)
   afterAll(() => system.end())
 
   /** Restores a changed copy of the backup, and returns why that is refused. */
@@ -103,79 +103,99 @@ describe('a backup of embedded files', () => {
     await writeFile(path, (await readFile(path, 'utf8')).replace(from, to))
   }
 
-  test('is refused when it is partial, damaged, newer, of another product or of another system', async () => {
-    expect(await refusalOf((copy) => rm(join(copy, 'manifest.json')))).toBe(
-      'cannot start: COPY has no manifest.json: the backup was not completed; use another one',
-    )
-    expect(await refusalOf((copy) => rm(join(copy, 'payments.payments.documents')))).toMatch(
-      /^cannot start: no such file or directory: COPY.payments.payments.documents$/,
-    )
-    expect(await refusalOf((copy) => appendFile(join(copy, 'balances.journal.documents'), 'x'))).toBe(
-      'cannot start: COPY/balances.journal.documents is damaged: use another backup',
-    )
-    expect(await refusalOf(editManifest('"frames": 0', '"frames": 1'))).toBe(
-      'cannot start: COPY/manifest.json is damaged: use another backup',
-    )
-    expect(await refusalOf(editManifest('"format": 1', '"format": 2'))).toBe(
-      'cannot start: COPY was made by the newer release 0.1.0: restore it with that release',
-    )
-    expect(await refusalOf(editManifest('"product": "multihub"', '"product": "other"'))).toBe(
-      'cannot start: COPY is not a backup of Multihub: name another directory',
-    )
-    expect(await refusalOf(async () => {}, { MULTIHUB_SYSTEM_NAME: 'other' })).toBe(
-      'the backup is of the system multihub: set MULTIHUB_SYSTEM_NAME to it, or name another backup',
-    )
-  })
+  test(
+    'is refused when it is partial, damaged, newer, of another product or of another system',
+    async () => {
+      expect(await refusalOf((copy) => rm(join(copy, 'manifest.json')))).toBe(
+        'cannot start: COPY has no manifest.json: the backup was not completed; use another one',
+      )
+      expect(await refusalOf((copy) => rm(join(copy, 'payments.payments.documents')))).toMatch(
+        /^cannot start: no such file or directory: COPY.payments.payments.documents$/,
+      )
+      expect(await refusalOf((copy) => appendFile(join(copy, 'balances.journal.documents'), 'x'))).toBe(
+        'cannot start: COPY/balances.journal.documents is damaged: use another backup',
+      )
+      expect(await refusalOf(editManifest('"frames": 0', '"frames": 1'))).toBe(
+        'cannot start: COPY/manifest.json is damaged: use another backup',
+      )
+      expect(await refusalOf(editManifest('"format": 1', '"format": 2'))).toBe(
+        'cannot start: COPY was made by the newer release 0.1.0: restore it with that release',
+      )
+      expect(await refusalOf(editManifest('"product": "multihub"', '"product": "other"'))).toBe(
+        'cannot start: COPY is not a backup of Multihub: name another directory',
+      )
+      expect(await refusalOf(async () => {}, { MULTIHUB_SYSTEM_NAME: 'other' })).toBe(
+        'the backup is of the system multihub: set MULTIHUB_SYSTEM_NAME to it, or name another backup',
+      )
+    },
+    LONG_MS,
+  )
 
-  test('is refused by a directory that is not empty', async () => {
-    const { code, log } = await runUntilEnd('main.ts', ['restore', backup], variables)
-    expect(code).toBe(1)
-    expect(log).toContain(
-      `${system.home}/data is not empty: stop all processes and move it away, or set another MULTIHUB_HOME`,
-    )
-  })
+  test(
+    'is refused by a directory that is not empty',
+    async () => {
+      const { code, log } = await runUntilEnd('main.ts', ['restore', backup], variables)
+      expect(code).toBe(1)
+      expect(log).toContain(
+        `${system.home}/data is not empty: stop all processes and move it away, or set another MULTIHUB_HOME`,
+      )
+    },
+    LONG_MS,
+  )
 
-  test('is not made of nothing, nor over another one', async () => {
-    const nothing = { MULTIHUB_HOME: join(system.home, 'nothing') }
-    const missing = await runUntilEnd('main.ts', ['backup', join(system.home, 'none')], nothing)
-    expect(missing.code).toBe(1)
-    expect(missing.log).toContain('does not exist: set MULTIHUB_HOME to the directory of the system')
-    const repeated = await runUntilEnd('main.ts', ['backup', backup], variables)
-    expect(repeated.code).toBe(1)
-    expect(repeated.log).toContain('is not empty: name a new directory')
-  })
+  test(
+    'is not made of nothing, nor over another one',
+    async () => {
+      const nothing = { MULTIHUB_HOME: join(system.home, 'nothing') }
+      const missing = await runUntilEnd('main.ts', ['backup', join(system.home, 'none')], nothing)
+      expect(missing.code).toBe(1)
+      expect(missing.log).toContain('does not exist: set MULTIHUB_HOME to the directory of the system')
+      const repeated = await runUntilEnd('main.ts', ['backup', backup], variables)
+      expect(repeated.code).toBe(1)
+      expect(repeated.log).toContain('is not empty: name a new directory')
+    },
+    LONG_MS,
+  )
 
-  test('that was killed is refused, and the next one works', async () => {
-    const killed = join(system.home, 'killed')
-    const { child, kill } = launch('main.ts', ['backup', killed], variables)
-    await eventually(
-      () => readdir(killed).catch(() => []),
-      (files = []) => files.length > 3,
-    )
-    await kill()
-    expect(child.signalCode).toBe('SIGKILL')
-    const elsewhere = { MULTIHUB_HOME: join(system.home, 'after-killed') }
-    const { code, log } = await runUntilEnd('main.ts', ['restore', killed], elsewhere)
-    expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
-    await runToEnd('main.ts', ['backup', join(system.home, 'second')], variables)
-  })
+  test(
+    'that was killed is refused, and the next one works',
+    async () => {
+      const killed = join(system.home, 'killed')
+      const { child, kill } = launch('main.ts', ['backup', killed], variables)
+      await eventually(
+        () => readdir(killed).catch(() => []),
+        (files = []) => files.length > 3,
+      )
+      await kill()
+      expect(child.signalCode).toBe('SIGKILL')
+      const elsewhere = { MULTIHUB_HOME: join(system.home, 'after-killed') }
+      const { code, log } = await runUntilEnd('main.ts', ['restore', killed], elsewhere)
+      expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
+      await runToEnd('main.ts', ['backup', join(system.home, 'second')], variables)
+    },
+    LONG_MS,
+  )
 
-  test('whose restore was killed leaves a system without data, and can be restored after that', async () => {
-    const home = join(system.home, 'restored')
-    await mkdir(home)
-    const elsewhere = { MULTIHUB_HOME: home }
-    const { kill } = launch('main.ts', ['restore', backup], elsewhere)
-    await eventually(
-      () => readdir(join(home, 'data.restoring')).catch(() => []),
-      (databases = []) => databases.length > 2,
-    )
-    await kill()
-    expect(await readdir(home)).toEqual(['data.restoring'])
-    const { code, log } = await runUntilEnd('main.ts', ['restore', backup], elsewhere)
-    expect(code).toBe(1)
-    expect(log).toContain('data.restoring is left of a restore that was not finished: delete it')
-    await rm(join(home, 'data.restoring'), { recursive: true })
-    await runToEnd('main.ts', ['restore', backup], elsewhere)
-    expect(await readdir(home)).toEqual(['data'])
-  })
+  test(
+    'whose restore was killed leaves a system without data, and can be restored after that',
+    async () => {
+      const home = join(system.home, 'restored')
+      await mkdir(home)
+      const elsewhere = { MULTIHUB_HOME: home }
+      const { kill } = launch('main.ts', ['restore', backup], elsewhere)
+      await eventually(
+        () => readdir(join(home, 'data.restoring')).catch(() => []),
+        (databases = []) => databases.length > 2,
+      )
+      await kill()
+      expect(await readdir(home)).toEqual(['data.restoring'])
+      const { code, log } = await runUntilEnd('main.ts', ['restore', backup], elsewhere)
+      expect(code).toBe(1)
+      expect(log).toContain('data.restoring is left of a restore that was not finished: delete it')
+      await rm(join(home, 'data.restoring'), { recursive: true })
+      await runToEnd('main.ts', ['restore', backup], elsewhere)
+      expect(await readdir(home)).toEqual(['data'])
+    },
+    LONG_MS,
+  )
 })

@@ -13,6 +13,12 @@ const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
 const ABANDONED_MAX = 100
 const REMOVE_MAX = 100
 
+/** The index of each collection of blobs that has one. */
+export const BUCKET_INDEXES = {
+  files: { name: 'by_filename', key: { filename: 1 }, unique: true },
+  chunks: { name: 'by_file', key: { files_id: 1, n: 1 }, unique: true },
+} as const satisfies Readonly<Record<string, NamedIndex>>
+
 /** A piece of a file. */
 export interface BucketChunk {
   readonly _id: ObjectId
@@ -67,8 +73,8 @@ export async function openGridFs(
 ): Promise<Blobs> {
   checkBlobName(name)
   const bucket: Bucket = { name, ...bucketOf(db, name), calls }
-  await prepareIndexes(bucket.files, [{ name: 'by_filename', key: { filename: 1 }, unique: true }])
-  await prepareIndexes(bucket.chunks, [{ name: 'by_file', key: { files_id: 1, n: 1 }, unique: true }])
+  await prepareIndexes(bucket.files, [BUCKET_INDEXES.files])
+  await prepareIndexes(bucket.chunks, [BUCKET_INDEXES.chunks])
   await removeAbandoned(bucket)
   return {
     put: async (id, bytes) => put(bucket, checkBlobId(id), bytes),

@@ -8,7 +8,8 @@ import { sleep } from '#lib/platform/time.ts'
 import { DUPLICATE, readFailure } from './failures.ts'
 
 const EXPIRES = 'expires'
-const NAMESPACE_NOT_FOUND = 26
+/** The code of a command on a collection that does not exist. */
+export const NAMESPACE_NOT_FOUND = 26
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
 const ANOTHER_DEFINITION = [85, 86]
 /** PostgreSQL's message, under code 1, for documents that violate the index. */
