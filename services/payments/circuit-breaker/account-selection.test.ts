@@ -21,7 +21,7 @@ const findAccount: FindAccount = (id, environment) => {
   return breaker && environment === 'test' ? ({ breaker } as ConnectedAccount) : undefined
 }
 const selection = createAccountSelection(findAccount)
-const admit = (...ids: readonly string[]) => selection.admitAccounts(ids, 'test')
+const admit = (...ids: readonly string[]) => selection.admitAccounts(ids, 'test').account_ids
 const isDown = (...ids: readonly string[]) => selection.areAllDown(ids, 'test')
 
 async function takeDown(id: string): Promise<void> {
@@ -64,8 +64,19 @@ test('a question about a route uses up no probe', async () => {
   expect(admit('a')).toEqual(['a'])
 })
 
+test('a payment that is not created gives the probe back, and a later account is not touched', async () => {
+  await takeDown('a')
+  await takeDown('b')
+  await clock.advance(5_000)
+  const { account_ids, giveBack } = selection.admitAccounts(['a', 'b'], 'test')
+  expect(account_ids).toEqual(['a', 'b'])
+  expect(admit('b')).toEqual(['b'])
+  giveBack()
+  expect([admit('a'), admit('b')]).toEqual([['a'], []])
+})
+
 test('accounts of the other environment are not there', () => {
-  expect(selection.admitAccounts(['a'], 'production')).toEqual([])
+  expect(selection.admitAccounts(['a'], 'production').account_ids).toEqual([])
 })
 
 describe('an account is there for a route', () => {

@@ -2,6 +2,15 @@ import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import { operationKindOf } from '../domain/payment.ts'
+import type { Admission } from './circuit-breaker.ts'
+
+/** The accounts that a new payment may try. */
+export interface AdmittedAccounts {
+  /** In the order of the route. */
+  readonly account_ids: readonly string[]
+  /** To call when the payment is not created: a payment that never reaches an account is not its probe. */
+  giveBack(): void
+}
 
 /** Chooses the provider accounts of new payments. */
 export interface AccountSelection {
@@ -10,9 +19,10 @@ export interface AccountSelection {
   /**
    * The accounts that a new payment may try, in the order of its route: from the first one whose breaker admits the payment
    * on, without those whose breaker is open. Empty when there is none: the payment is refused with 7002 (E9). Call it once
-   * per payment, because it may make the payment the probe of a half-open breaker.
+   * per payment, because it may make the payment the probe of a half-open breaker, and `giveBack` when the payment is
+   * refused.
    */
-  admitAccounts(account_ids: readonly string[], environment: Environment): readonly string[]
+  admitAccounts(account_ids: readonly string[], environment: Environment): AdmittedAccounts
   /**
    * Whether `admitAccounts` would admit none now. It changes nothing, unlike `admitAccounts`: for questions about a route.
    */
@@ -31,14 +41,16 @@ export function createAccountSelection(findAccount: FindAccount): AccountSelecti
     },
     admitAccounts(account_ids, environment) {
       const admitted: string[] = []
+      let first: Admission | undefined
       for (const account_id of account_ids) {
         const breaker = findAccount(account_id, environment)?.breaker
         if (breaker === undefined) continue
         // A later account is used only after a failure, and then a half-open one is better than none.
-        const is_admitted = admitted.length === 0 ? breaker.admit() : breaker.status().state !== 'open'
-        if (is_admitted) admitted.push(account_id)
+        if (first === undefined) first = breaker.admit()
+        else if (breaker.status().state === 'open') continue
+        if (first) admitted.push(account_id)
       }
-      return admitted
+      return { account_ids: admitted, giveBack: () => first?.giveBack() }
     },
     areAllDown: (account_ids, environment) =>
       !account_ids.some((account_id) => findAccount(account_id, environment)?.breaker.canAdmit()),

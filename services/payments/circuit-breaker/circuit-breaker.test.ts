@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { type CircuitBreaker, type CircuitChange, createCircuitBreaker } from './circuit-breaker.ts'
@@ -26,11 +26,12 @@ async function observe(...results: readonly CallResult[]): Promise<void> {
 }
 
 const state = () => breaker.status().state
+const isAdmitted = () => breaker.admit() !== undefined
 
 test('opens after five failures in a row, and says why and since when', async () => {
   await observe(NOT_SENT, UNKNOWN, NOT_SENT, UNKNOWN)
   expect(breaker.status()).toMatchObject({ state: 'closed', failures: 4 })
-  expect(breaker.admit()).toBe(true)
+  expect(isAdmitted()).toBe(true)
   await clock.advance(1_000)
   await observe(NOT_SENT)
   const at = new Date(clock.now_ms())
@@ -40,7 +41,7 @@ test('opens after five failures in a row, and says why and since when', async ()
     failures: 5,
     last_failure: { reason: 'refused', at },
   })
-  expect(breaker.admit()).toBe(false)
+  expect(isAdmitted()).toBe(false)
   expect(changes).toEqual([{ state: 'open', failures: 5, reason: 'refused', probe_after_ms: 5_000 }])
 })
 
@@ -67,10 +68,10 @@ test('failures of this system neither count nor end a run', async () => {
 test('is half-open after its interval, and admits one probe, which closes it', async () => {
   await observe(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
   await clock.advance(4_999)
-  expect([state(), breaker.admit()]).toEqual(['open', false])
+  expect([state(), isAdmitted()]).toEqual(['open', false])
   await clock.advance(1)
   expect(state()).toBe('half_open')
-  expect([breaker.admit(), breaker.admit(), state()]).toEqual([true, false, 'half_open'])
+  expect([isAdmitted(), isAdmitted(), state()]).toEqual([true, false, 'half_open'])
   await observe(DECLINED)
   expect(breaker.status()).toMatchObject({ state: 'closed', failures: 0 })
   expect(changes.map((change) => change.state)).toEqual(['open', 'closed'])
@@ -81,9 +82,9 @@ test('a probe that fails opens it for twice the time, up to a minute', async () 
   const { since } = breaker.status()
   for (const interval_ms of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
     await clock.advance(interval_ms - 1)
-    expect([interval_ms, breaker.admit()]).toEqual([interval_ms, false])
+    expect([interval_ms, isAdmitted()]).toEqual([interval_ms, false])
     await clock.advance(1)
-    expect([interval_ms, breaker.admit()]).toEqual([interval_ms, true])
+    expect([interval_ms, isAdmitted()]).toEqual([interval_ms, true])
     await observe(NOT_SENT)
   }
   expect(breaker.status()).toMatchObject({ state: 'open', since, failures: 11 })
@@ -92,11 +93,43 @@ test('a probe that fails opens it for twice the time, up to a minute', async () 
 test('a probe that never reached the provider is followed by another one', async () => {
   await observe(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
   await clock.advance(5_000)
-  expect(breaker.admit()).toBe(true)
+  expect(isAdmitted()).toBe(true)
   await clock.advance(4_999)
-  expect(breaker.admit()).toBe(false)
+  expect(isAdmitted()).toBe(false)
   await clock.advance(1)
-  expect(breaker.admit()).toBe(true)
+  expect(isAdmitted()).toBe(true)
+})
+
+describe('an admission that is given back', () => {
+  beforeEach(async () => {
+    await observe(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+    await clock.advance(5_000)
+  })
+
+  test('leaves the probe to the next payment', () => {
+    breaker.admit()?.giveBack()
+    expect([isAdmitted(), isAdmitted()]).toEqual([true, false])
+  })
+
+  test('too late takes the probe of no other payment', async () => {
+    const late = breaker.admit()
+    await clock.advance(5_000)
+    expect(isAdmitted()).toBe(true)
+    late?.giveBack()
+    expect(isAdmitted()).toBe(false)
+  })
+
+  test('after its breaker opened again or closed changes nothing', async () => {
+    const late = breaker.admit()
+    await observe(NOT_SENT)
+    late?.giveBack()
+    expect([isAdmitted(), state()]).toEqual([false, 'open'])
+    await clock.advance(10_000)
+    const later = breaker.admit()
+    await observe(SUCCESS)
+    later?.giveBack()
+    expect([isAdmitted(), state()]).toEqual([true, 'closed'])
+  })
 })
 
 test('calls that began before a change count for nothing', async () => {
@@ -104,7 +137,7 @@ test('calls that began before a change count for nothing', async () => {
   const old_calls = Array.from({ length: 20 }, () => breaker.observe(() => late))
   await observe(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
   await clock.advance(5_000)
-  breaker.admit()
+  isAdmitted()
   await observe(SUCCESS)
   resolve(UNKNOWN)
   await Promise.all(old_calls)

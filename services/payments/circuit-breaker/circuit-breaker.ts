@@ -26,13 +26,22 @@ export interface CircuitChange {
   readonly probe_after_ms: number
 }
 
+/** The admission of a new payment to an account. */
+export interface Admission {
+  /** For a payment that does not use the account after all: if it is the probe still, the next payment can be the probe. */
+  giveBack(): void
+}
+
 /** Keeps new payments away from a provider account that keeps failing, until a probe finds it working. */
 export interface CircuitBreaker {
   status(): CircuitStatus
   /** Whether `admit` would return true now. Changes nothing. */
   canAdmit(): boolean
-  /** Whether a new payment may use the account. A half-open breaker admits one payment per interval: the probe. */
-  admit(): boolean
+  /**
+   * Admits a new payment to the account; `undefined` when it may not use it. A half-open breaker admits one payment per
+   * interval: the probe.
+   */
+  admit(): Admission | undefined
   /** Performs a create and counts its result. A refusal by the provider is a proper response. Never refuses a call. */
   observe(call: () => Promise<CallResult>): Promise<CallResult>
 }
@@ -50,6 +59,8 @@ interface OpenCircuit {
   /** When the next probe may begin. A probe that never reaches the provider is followed by another one. */
   readonly probe_at_ms: number
 }
+
+const ADMISSION_WITHOUT_PROBE: Admission = { giveBack: () => {} }
 
 /** Makes the closed breaker of one account, for this process. `onChange` is called when it opens, stays open and closes. */
 export function createCircuitBreaker(onChange: (change: CircuitChange) => void): CircuitBreaker {
@@ -93,9 +104,16 @@ export function createCircuitBreaker(onChange: (change: CircuitChange) => void):
     },
     canAdmit,
     admit() {
-      if (!canAdmit()) return false
-      if (opened) opened = { ...opened, probe_at_ms: clock.monotonic_ms() + opened.interval_ms }
-      return true
+      if (!canAdmit()) return undefined
+      if (!opened) return ADMISSION_WITHOUT_PROBE
+      const before = opened
+      const admitted = { ...before, probe_at_ms: clock.monotonic_ms() + before.interval_ms }
+      opened = admitted
+      return {
+        giveBack() {
+          if (opened === admitted) opened = before
+        },
+      }
     },
     async observe(call) {
       const began = period

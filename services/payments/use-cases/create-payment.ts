@@ -67,10 +67,24 @@ export async function createPayment(
   request: CreatePaymentRequest,
 ): Promise<Payment> {
   const route = await findPermittedRoute(deps, request)
-  const provider_accounts = deps.admitAccounts(route.provider_accounts, request.environment)
-  const [account_id] = provider_accounts
+  const { account_ids, giveBack } = deps.admitAccounts(route.provider_accounts, request.environment)
+  try {
+    return await createOnRoute(deps, request, { ...route, provider_accounts: account_ids })
+  } catch (error) {
+    giveBack()
+    throw error
+  }
+}
+
+/** Creates the payment on its route, which has only the accounts that may be tried. */
+async function createOnRoute(
+  deps: CreatePaymentDeps,
+  request: CreatePaymentRequest,
+  route: PaymentRoute,
+): Promise<Payment> {
+  const [account_id] = route.provider_accounts
   if (account_id === undefined) throw await providerDownError(deps, request)
-  const new_payment = newPayment(deps, request, { ...route, provider_accounts }, account_id)
+  const new_payment = newPayment(deps, request, route, account_id)
   const inserted = await insertPayment(deps, request, new_payment)
   const created = await runEffects(deps, inserted)
   const payment = isAdmitted(created) ? created : await awaitAdmission(deps, created)

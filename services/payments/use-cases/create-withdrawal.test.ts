@@ -4,6 +4,10 @@ import { withRequest } from '#lib/platform/context.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { clock, now } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { createAccountSelection } from '../circuit-breaker/account-selection.ts'
+import { type CircuitBreaker, createCircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
+import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import { refuseWithdrawal } from '../domain/new-payment.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { bindDiscardRefused } from '../effects/discard-refused.ts'
@@ -34,7 +38,10 @@ function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): 
     withdrawal_refusals: fixture.store.withdrawal_refusals,
     findRoute,
     hasAccount: () => true,
-    admitAccounts: (account_ids) => account_ids.filter((account_id) => account_id !== 'down'),
+    admitAccounts: (account_ids) => ({
+      account_ids: account_ids.filter((account_id) => account_id !== 'down'),
+      giveBack: () => {},
+    }),
     nextNumericId: () => '118432100000420001',
   }
 }
@@ -95,6 +102,32 @@ test('a c_id that the ledger refused can be used again, under a new hold', async
   await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6006 })
   expect(await createPayment(deps, input)).toMatchObject({ status: 'created' })
   expect(new Set(ledger.holds.map(({ holdId }) => holdId)).size).toBe(3)
+})
+
+/** The breaker of an account that failed until its breaker opened. */
+async function openedBreaker(): Promise<CircuitBreaker> {
+  const breaker = createCircuitBreaker(() => {})
+  for (let count = 0; count < 5; count += 1)
+    await breaker.observe(async () => ({ kind: 'not_sent', reason: 'refused', is_provider_failure: true }))
+  return breaker
+}
+
+// E9
+test('a refused withdrawal is not the probe of a half-open account', async () => {
+  using manual_clock = installManualClock()
+  const breaker = await openedBreaker()
+  const { admitAccounts } = createAccountSelection(() => ({ breaker }) as ConnectedAccount)
+  const codes = [0, 6004]
+  const used = request()
+  const deps = { ...depsOver(scriptedLedger(() => codes.shift() ?? 0)), admitAccounts }
+  await manual_clock.advance(5_000)
+  expect(await createPayment(deps, used)).toMatchObject({ status: 'created' })
+  await expect(createPayment(deps, request())).rejects.toMatchObject({ code: 7002 })
+  await manual_clock.advance(5_000)
+  await expect(createPayment(deps, used)).rejects.toMatchObject({ code: 6009 })
+  await expect(createPayment(deps, request())).rejects.toMatchObject({ code: 6004 })
+  expect(await createPayment(deps, request())).toMatchObject({ status: 'created' })
+  await expect(createPayment(deps, request())).rejects.toMatchObject({ code: 7002 })
 })
 
 // P3, E13
