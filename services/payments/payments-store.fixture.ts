@@ -5,7 +5,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { StoredPayment } from './domain/payment.ts'
@@ -30,6 +30,22 @@ export interface PaymentsFixture extends AsyncDisposable {
   ): EffectRunner<StoredPayment>
   /** What use cases need that meet payments. Their runner runs these effects. */
   deps(effects?: readonly BoundEffect<StoredPayment>[]): AdmissionDeps
+}
+
+/**
+ * The payments as a process sees them that still reads from a former primary during a fail-over: all its reads return the
+ * outdated payment, or none, except linearizable ones.
+ */
+export function behindFormerPrimary(
+  payments: Collection<StoredPayment>,
+  outdated?: Stored<StoredPayment>,
+): Collection<StoredPayment> {
+  return {
+    ...payments,
+    get: async (key, options) => (options?.linearizable ? payments.get(key, options) : outdated),
+    find: async (index, range, options) =>
+      options.linearizable ? payments.find(index, range, options) : outdated ? [outdated] : [],
+  }
 }
 
 /** Opens the collections in a new directory, which is deleted on disposal. */

@@ -11,7 +11,7 @@ import { bindDiscardRefused } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/hold-funds.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
-import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { awaitAdmission } from './await-admission.ts'
 
@@ -59,6 +59,13 @@ test('places the hold of an abandoned withdrawal, and returns the payment', asyn
     status: 'created',
   })
   expect(meeting.ledger.holds).toHaveLength(1)
+})
+
+// P2, P3
+test('returns the withdrawal that it admitted also while a former primary does not know it', async () => {
+  const withdrawal = await fixture.store.payments.insert(abandoned())
+  const behind = { ...deps(), payments: behindFormerPrimary(fixture.store.payments) }
+  expect(await awaitAdmission(behind, withdrawal)).toMatchObject({ status: 'created' })
 })
 
 // P3

@@ -27,7 +27,8 @@ export async function awaitAdmission(
   if (isAdmitted(met)) return met
   const completeAndRead = async (current: Stored<StoredPayment> | undefined) => {
     if (current) await completeIfLeft(runner, current)
-    const found = await payments.get(keyOfPayment(met))
+    // A former primary may not know it, and would make an admitted withdrawal a refused one (P2).
+    const found = await payments.get(keyOfPayment(met), { linearizable: true })
     return found?.payment_id === met.payment_id ? found : undefined
   }
   const decided = await awaitChange(await completeAndRead(met), {

@@ -13,8 +13,10 @@ const WAIT_MS = 3_000
 export async function awaitLedgerEntry(payments: Collection<StoredPayment>, payment: Payment): Promise<void> {
   const posting = payment.effects.filter(({ lane }) => lane === 'money').map(({ id }) => id)
   await awaitChange<StoredPayment | undefined>(payment, {
-    hasHappened: (current) => !current?.effects.some(({ id }) => posting.includes(id)),
-    read: () => payments.get(keyOfPayment(payment)),
+    hasHappened: (current) =>
+      current !== undefined && !current.effects.some(({ id }) => posting.includes(id)),
+    // An earlier document has no entry yet, which would look as if it were posted.
+    read: () => payments.get(keyOfPayment(payment), { linearizable: true }),
     wait_ms: WAIT_MS,
     late: 'the ledger entry of the payment is not posted yet',
   })

@@ -6,7 +6,7 @@ import { Ambiguous } from '#lib/platform/store/errors.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
-import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
 
 const ROUTE: PaymentRoute = {
@@ -129,6 +129,8 @@ test('reports a duplicate before accounts that are known to be down', async () =
   await createPayment(depsWith(), input)
   const down = depsWith({ provider_accounts: ['sandbox-down'] })
   await expect(createPayment(down, input)).rejects.toMatchObject({ code: 6009 })
+  const behind = { ...down, payments: behindFormerPrimary(fixture.store.payments) }
+  await expect(createPayment(behind, input)).rejects.toMatchObject({ code: 6009 })
 })
 
 // P4

@@ -107,9 +107,9 @@ async function insertPayment(
   throw new Unavailable('other requests use the c_id and free it again; try later')
 }
 
-/** The 7002 for a route whose accounts are all known to be down, unless the `c_id` is in use: that is 6009 (E9). */
+/** The 7002 for a route whose accounts are all known to be down, unless the `c_id` is in use: that is 6009 (E9, P2). */
 async function providerDownError(deps: CreatePaymentDeps, request: CreatePaymentRequest): Promise<Error> {
-  const found = await deps.payments.get(keyOfPayment(request))
+  const found = await deps.payments.get(keyOfPayment(request), { linearizable: true })
   const duplicate = found && (await awaitAdmission(deps, found))
   return duplicate ? duplicateError(request.policy, duplicate) : new PublicError(7002)
 }

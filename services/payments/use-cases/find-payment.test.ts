@@ -3,7 +3,7 @@ import { isUuid, uuidv7 } from '#lib/platform/ids.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { findPayment } from './find-payment.ts'
 import { getPayment } from './get-payment.ts'
 
@@ -68,12 +68,7 @@ describe('a lookup by a merchant', () => {
     async (name, _what, outdated_status) => {
       const { payments } = fixture.store
       const outdated = outdated_status && { ...plain, status: outdated_status }
-      const behind: typeof payments = {
-        ...payments,
-        get: async (key, options) => (options?.linearizable ? payments.get(key) : outdated),
-        find: async (index, range, options) =>
-          options.linearizable ? payments.find(index, range, options) : outdated ? [outdated] : [],
-      }
+      const behind = behindFormerPrimary(payments, outdated)
       const named = { [name]: name === 'c_id' ? plain.c_id : plain.h_id }
       expect(await findPayment({ ...fixture.deps(), payments: behind }, { ...OWNER, ...named })).toEqual(
         plain,

@@ -8,7 +8,7 @@ import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { transition } from '../domain/transition.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type NotificationRequest, notifyPayment } from './notify-payment.ts'
 
 const DAY_MS = 86_400_000
@@ -38,9 +38,15 @@ afterAll(async () => {
 const queued: unknown[] = []
 
 /** Requests a notification, while the notifier is unavailable or not. */
-function notify(operation_id?: string, is_unavailable = false, named = request) {
+function notify(
+  operation_id?: string,
+  is_unavailable = false,
+  named = request,
+  payments = fixture.store.payments,
+) {
   const deps = {
     ...fixture.deps(),
+    payments,
     idempotency: createIdempotency(fixture.store.idempotency_records),
     notifier: {
       queueEvent: async ({ event }: { readonly event?: unknown }) => {
@@ -86,22 +92,30 @@ describe('the idempotency record of a notification', () => {
 })
 
 // P9
-test('is refused for now while the ledger entry of the status is not posted', async () => {
-  const { payments } = fixture.store
-  const succeeded = transition(newDeposit({ c_id: 'just-paid' }), 'success', { at: CREDITED_AT })
-  const { version } = await payments.insert(succeeded)
-  const named = { ...request, c_id: 'just-paid' }
-  const before = queued.length
-  const running = createAdjustableClock()
-  running.setRate(100)
-  const restoreClock = useClock(running)
-  await expect(notify('early', false, named)).rejects.toThrow(Unavailable)
-  restoreClock()
-  expect(queued).toHaveLength(before)
-  await payments.replace({ ...succeeded, effects: [] }, version)
-  await notify('early', false, named)
-  expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
-})
+test.each([
+  ['', 'just-paid', false],
+  [', also while a former primary does not know that it must be', 'just-paid-behind', true],
+])(
+  'is refused for now while the ledger entry of the status is not posted%s',
+  async (_when, c_id, is_behind) => {
+    const { payments } = fixture.store
+    const unpaid = await payments.insert(newDeposit({ c_id }))
+    const succeeded = transition(newDeposit({ c_id }), 'success', { at: CREDITED_AT })
+    const { version } = await payments.replace(succeeded, unpaid.version)
+    const seen = is_behind ? behindFormerPrimary(payments, unpaid) : payments
+    const named = { ...request, c_id }
+    const before = queued.length
+    const running = createAdjustableClock()
+    running.setRate(100)
+    const restoreClock = useClock(running)
+    await expect(notify(c_id, false, named, seen)).rejects.toThrow(Unavailable)
+    restoreClock()
+    expect(queued).toHaveLength(before)
+    await payments.replace({ ...succeeded, effects: [] }, version)
+    await notify(c_id, false, named)
+    expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
+  },
+)
 
 // P9
 test('waits for the ledger entry of the status, which is posted soon', async () => {
