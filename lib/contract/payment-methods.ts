@@ -23,6 +23,11 @@ export const PAYMENT_METHODS: { readonly [D in Direction]: Pairs } = {
   },
 }
 
+/** The names of all payment methods of both directions. */
+export const ALL_METHODS: readonly string[] = [
+  ...new Set(Object.values(PAYMENT_METHODS).flatMap((pairs) => Object.keys(pairs))),
+]
+
 /** The currencies of a payment method in one direction; empty when the method does not exist in it. */
 export function currenciesOf(direction: Direction, method: string): readonly RouteCurrency[] {
   const pairs = PAYMENT_METHODS[direction]

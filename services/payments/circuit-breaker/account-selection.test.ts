@@ -82,19 +82,21 @@ test('accounts of the other environment are not there', () => {
 describe('an account is there for a route', () => {
   const found = {
     account: { connector: 'form' },
-    connector: { operations: ['deposit'] },
+    connector: { operations: ['deposit'], methods: ['upi'] },
   } as unknown as ConnectedAccount
   const { hasAccount } = createAccountSelection((id, environment) =>
     id === 'a' && environment === 'test' ? found : undefined,
   )
 
   test.each([
-    ['of its environment, connector and direction', 'a', 'test', 'form', 'in', true],
-    ['whose id is configured', 'b', 'test', 'form', 'in', false],
-    ['of its environment', 'a', 'production', 'form', 'in', false],
-    ['of its connector', 'a', 'test', 'http', 'in', false],
-    ['whose operation the provider performs', 'a', 'test', 'form', 'out', false],
-  ] as const)('%s', (_what, id, environment, connector, direction, expected) => {
-    expect(hasAccount(id, environment, connector, direction)).toBe(expected)
+    ['of its environment, connector, direction and method', 'a', {}, true],
+    ['whose id is configured', 'b', {}, false],
+    ['of its environment', 'a', { environment: 'production' }, false],
+    ['of its connector', 'a', { connector: 'http' }, false],
+    ['whose operation the provider performs', 'a', { direction: 'out' }, false],
+    ['whose payment method the provider has', 'a', { method: 'papara' }, false],
+  ] as const)('%s', (_what, id, changes, expected) => {
+    const route = { environment: 'test', connector: 'form', direction: 'in', method: 'upi' } as const
+    expect(hasAccount(id, { ...route, ...changes })).toBe(expected)
   })
 })

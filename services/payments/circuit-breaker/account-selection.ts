@@ -1,7 +1,7 @@
-import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import { operationKindOf } from '../domain/payment.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
 import type { Admission } from './circuit-breaker.ts'
 
 /** The accounts that a new payment may try. */
@@ -12,10 +12,13 @@ export interface AdmittedAccounts {
   giveBack(): void
 }
 
+/** What an account must fit to be used by a route. */
+type RouteOfAccount = Pick<PaymentRoute, 'environment' | 'connector' | 'direction' | 'method'>
+
 /** Chooses the provider accounts of new payments. */
 export interface AccountSelection {
-  /** Whether the account is configured for this environment and connector, and performs payments of this direction. */
-  hasAccount(account_id: string, environment: Environment, connector: string, direction: Direction): boolean
+  /** Whether the account is configured for a route, and performs payments of its direction and method. */
+  hasAccount(account_id: string, route: RouteOfAccount): boolean
   /**
    * The accounts that a new payment may try, in the order of its route: from the first one whose breaker admits the payment
    * on, without those whose breaker is open. Empty when there is none: the payment is refused with 7002 (E9). Call it once
@@ -32,11 +35,12 @@ export interface AccountSelection {
 /** Makes the selection from all accounts. */
 export function createAccountSelection(findAccount: FindAccount): AccountSelection {
   return {
-    hasAccount(account_id, environment, connector, direction) {
-      const found = findAccount(account_id, environment)
+    hasAccount(account_id, route) {
+      const found = findAccount(account_id, route.environment)
       return (
-        found?.account.connector === connector &&
-        found.connector.operations.includes(operationKindOf({ direction }))
+        found?.account.connector === route.connector &&
+        found.connector.operations.includes(operationKindOf(route)) &&
+        found.connector.methods.includes(route.method)
       )
     },
     admitAccounts(account_ids, environment) {

@@ -71,6 +71,8 @@ export type OperationName = Pick<ProviderReport, 'kind' | 'idempotency_key'>
 export interface Capabilities {
   /** The operations that the provider performs. A payment that needs another one is refused with 1002. */
   readonly operations: readonly OperationKind[]
+  /** The payment methods that the provider has. A payment with another one is refused with 1002. */
+  readonly methods: readonly string[]
   /** The most operations of one account that one lookup request can name; 1 when each needs its own. */
   readonly lookups_max: number
   /** Whether the provider sends callbacks. Without them, the status of an operation comes from polls only. */
@@ -90,7 +92,7 @@ export interface Capabilities {
 export interface Connector extends Capabilities {
   /**
    * Creates an operation; a refund is an operation too. `signal` ends the wait; the result is then `unknown` if anything
-   * was sent. Throws `TypeError`, before anything is sent, for an order that the protocol cannot express.
+   * was sent. An order that the protocol cannot express is `not_sent`.
    */
   create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CallResult>
   /** Reads the status of an operation. */

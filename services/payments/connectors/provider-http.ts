@@ -97,6 +97,12 @@ export function protocolViolation(reason: string): Unknown {
   return { kind: 'unknown', reason, is_provider_failure: true }
 }
 
+/** The result of an order that the protocol of the provider cannot express. It says nothing about the provider. */
+export const INEXPRESSIBLE_ORDER: NotSent = {
+  kind: 'not_sent',
+  reason: 'the protocol cannot express the order',
+}
+
 function failureResult({ kind, reason }: HttpFailure): NotSent | Unknown {
   return NOT_OF_PROVIDER.has(reason) ? { kind, reason } : { kind, reason, is_provider_failure: true }
 }

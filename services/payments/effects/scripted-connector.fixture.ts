@@ -1,3 +1,4 @@
+import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { createCircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
@@ -34,6 +35,7 @@ export function scriptedConnector(
   const creates: ReceivedCreate[] = []
   const connect = (account_id: string): Connector => ({
     operations: ['deposit', 'withdrawal', 'refund'],
+    methods: ALL_METHODS,
     lookups_max: 1,
     sends_callbacks: true,
     idempotency_window_ms: 0,

@@ -82,11 +82,11 @@ function checkHold(
 
 function accountsOf(
   { hasAccount, findAccount }: ExplainRouteDeps,
-  { provider_accounts, environment, connector, direction }: PaymentRoute,
+  route: PaymentRoute,
 ): RouteExplanation['accounts'] {
-  return provider_accounts.map((account_id) => {
-    const is_configured = hasAccount(account_id, environment, connector, direction)
-    const connected = is_configured ? findAccount(account_id, environment) : undefined
+  return route.provider_accounts.map((account_id) => {
+    const is_configured = hasAccount(account_id, route)
+    const connected = is_configured ? findAccount(account_id, route.environment) : undefined
     return { account_id, ...(connected && { connected }) }
   })
 }

@@ -34,12 +34,10 @@ export async function findPermittedRoute(
 /** Whether a route has provider accounts, and this process knows them all. */
 export function areAccountsConfigured(
   { hasAccount }: Pick<PermittedRouteDeps, 'hasAccount'>,
-  { provider_accounts, environment, connector, direction }: PaymentRoute,
+  route: PaymentRoute,
 ): boolean {
-  return (
-    provider_accounts.length > 0 &&
-    provider_accounts.every((account) => hasAccount(account, environment, connector, direction))
-  )
+  const { provider_accounts } = route
+  return provider_accounts.length > 0 && provider_accounts.every((account) => hasAccount(account, route))
 }
 
 /** Whether a payment may have this amount (E6), whatever its route. */

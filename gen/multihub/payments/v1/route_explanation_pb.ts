@@ -133,8 +133,8 @@ export type RouteAccount = Message<"multihub.payments.v1.RouteAccount"> & {
   accountId: string;
 
   /**
-   * configured is whether the account exists in the environment, with the connector and for the direction of the route.
-   * Otherwise payments are refused with 1002.
+   * configured is whether the account exists in the environment, with the connector and for the direction and the
+   * method of the route. Otherwise payments are refused with 1002.
    *
    * @generated from field: bool configured = 2;
    */

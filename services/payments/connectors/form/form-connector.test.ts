@@ -106,7 +106,8 @@ describe('the protocol', () => {
       },
     })
     const of_unknown_method = { ...order, method: 'toString' }
-    await expect(connector.create(of_unknown_method, HANG_LIMIT_MS)).rejects.toThrow(TypeError)
+    const created = await connector.create(of_unknown_method, HANG_LIMIT_MS)
+    expect(created).toEqual({ kind: 'not_sent', reason: 'the protocol cannot express the order' })
   })
 
   test('asks for up to 50 transfers with one request', async () => {

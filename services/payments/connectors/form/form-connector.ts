@@ -5,9 +5,15 @@ import type { CallResult, LookupResult } from '../../domain/call-result.ts'
 import type { OperationName, ProviderOrder } from '../connector.ts'
 import { defineConnector, type ProviderCalls } from '../define-connector.ts'
 import type { AccountOf } from '../provider-account.ts'
-import { type ProviderHttp, type ProviderResponse, protocolViolation } from '../provider-http.ts'
+import {
+  INEXPRESSIBLE_ORDER,
+  type ProviderHttp,
+  type ProviderResponse,
+  protocolViolation,
+} from '../provider-http.ts'
 import {
   CREATE_PATHS,
+  FORM_METHODS,
   isAbout,
   type LookupReports,
   orderForm,
@@ -29,6 +35,7 @@ interface FormSettings {
 export const formConnector = defineConnector<'token', FormSettings>({
   capabilities: {
     operations: ['deposit', 'withdrawal', 'refund'],
+    methods: FORM_METHODS,
     lookups_max: LOOKUPS_MAX,
     sends_callbacks: false,
     idempotency_window_ms: 0,
@@ -51,9 +58,10 @@ function connectForm<E extends Environment>(
   }
   return {
     async create(order, timeout_ms, signal) {
-      const body = orderForm(order, settings.merchant_code)
       if (order.earlier_result_unknown)
         return { kind: 'unknown', reason: 'not sent: a second create would be a second operation' }
+      const body = orderForm(order, settings.merchant_code)
+      if (body === undefined) return INEXPRESSIBLE_ORDER
       const path = CREATE_PATHS[order.kind]
       const result = await http.request({ ...common, method: 'POST', path, body, timeout_ms, signal })
       return result.kind === 'response' ? createResult(order, result) : result

@@ -75,15 +75,14 @@ export type CreateResponse =
   | { readonly kind: 'report'; readonly report: ProviderReport }
   | { readonly kind: 'refusal'; readonly code: ErrorCode }
 
-/**
- * The form of a create. Throws `TypeError` for an amount or a method that the protocol cannot express, before anything is
- * sent.
- */
-export function orderForm(order: ProviderOrder, merchant_code: string): string {
+/** The payment methods that the provider has a name for. */
+export const FORM_METHODS: readonly string[] = Object.keys(CHANNELS)
+
+/** The form of a create; `undefined` for an amount or a method that the protocol cannot express. */
+export function orderForm(order: ProviderOrder, merchant_code: string): string | undefined {
   const { amount } = order
   const channel = Object.hasOwn(CHANNELS, order.method) ? CHANNELS[order.method] : undefined
-  if (channel === undefined || amount.minor < 1n || amount.minor > AMOUNT_MAX)
-    throw new TypeError('the method or the amount does not fit the protocol')
+  if (channel === undefined || amount.minor < 1n || amount.minor > AMOUNT_MAX) return undefined
   return new URLSearchParams({
     merchant_code,
     reference: order.idempotency_key,

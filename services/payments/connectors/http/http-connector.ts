@@ -1,12 +1,18 @@
 import { z } from 'zod'
 import type { Environment } from '#lib/contract/environment.ts'
+import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { signRequest, verifySignedRequest } from '#lib/platform/crypto/signed-request.ts'
 import type { CallResult, LookupResult, NotSent, Unknown } from '../../domain/call-result.ts'
 import type { OperationName, ProviderOrder } from '../connector.ts'
 import { type ConnectorDefinition, defineConnector, type ProviderCalls } from '../define-connector.ts'
 import type { AccountOf } from '../provider-account.ts'
-import { type ProviderHttp, protocolViolation, type SignedContent } from '../provider-http.ts'
+import {
+  INEXPRESSIBLE_ORDER,
+  type ProviderHttp,
+  protocolViolation,
+  type SignedContent,
+} from '../provider-http.ts'
 import {
   isIdempotencyKey,
   OPERATIONS_PATH,
@@ -29,6 +35,7 @@ const KEY_REUSED_CODE = 1013
 export const httpConnector = defineConnector({
   capabilities: {
     operations: ['deposit', 'withdrawal', 'refund'],
+    methods: ALL_METHODS,
     lookups_max: 1,
     sends_callbacks: true,
     idempotency_window_ms: Number.POSITIVE_INFINITY,
@@ -79,9 +86,11 @@ function connectHttp<E extends Environment>(
   }
   return {
     async create(order, timeout_ms, signal) {
-      requireKey(order.idempotency_key)
-      const request = { method: 'POST', path: OPERATIONS_PATH, body: orderBody(order) } as const
-      const result = await exchange(request, timeout_ms, signal)
+      const body = orderBody(order)
+      const result =
+        body === undefined
+          ? INEXPRESSIBLE_ORDER
+          : await exchange({ method: 'POST', path: OPERATIONS_PATH, body }, timeout_ms, signal)
       if (result.kind === 'response') return createResult(order, result.http_status, result.response)
       // This request was not sent, but an earlier one under the same key may have arrived.
       return order.earlier_result_unknown ? { ...result, kind: 'unknown' } : result

@@ -41,11 +41,11 @@ export function isIdempotencyKey(text: string): boolean {
   return KEY.test(text)
 }
 
-/** The body of a create. Throws `TypeError` for an amount that the protocol cannot express. */
-export function orderBody(order: ProviderOrder): string {
+/** The body of a create; `undefined` for an amount or a key that the protocol cannot express. */
+export function orderBody(order: ProviderOrder): string | undefined {
   const { amount, earlier_result_unknown: _, ...rest } = order
   const value = Number(amount.minor)
-  if (!Number.isSafeInteger(value) || value < 1) throw new TypeError('the amount does not fit the protocol')
+  if (!Number.isSafeInteger(value) || value < 1 || !isIdempotencyKey(order.idempotency_key)) return undefined
   return JSON.stringify({ ...rest, amount: value, currency: amount.currency })
 }
 
