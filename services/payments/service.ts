@@ -111,7 +111,7 @@ export const role: Role = {
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
     const publisher = await createPublisher(context.bus)
-    const connectors = await openConnectors(config, context.variables)
+    const connectors = openConnectors(config, context.variables)
     const { findAccount } = connectors
     const callback_base_url = providerCallbackBaseUrl(config, connectors.base_urls)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)

@@ -34,12 +34,12 @@ export interface OpenedConnectors {
 const PROVIDER_CONNECTIONS = 5_000
 
 /** Reads the provider accounts and connects them. Throws `ConfigError` when an account is wrong. */
-export async function openConnectors(
+export function openConnectors(
   { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
   variables: Variables,
-): Promise<OpenedConnectors> {
+): OpenedConnectors {
   const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
-  const configured = await readProviderAccounts({ sandbox, providers_file }, variables)
+  const configured = readProviderAccounts({ sandbox, providers_file }, variables)
   // The operator configures the providers, so their addresses may be private, and their names are those of the system.
   const http = createHttpClient({
     allow: allowAnyAddress,

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { isNativeError } from 'node:util/types'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { readSecretVariable, type Variables } from '#lib/platform/config/variables.ts'
@@ -27,13 +27,13 @@ const FILE_MAX_BYTES = 1024 * 1024
  * Reads all accounts once, at start: the built-in sandbox accounts (`sandbox`, and `sandbox-down`, where nothing
  * listens) and those of the file. Throws one `ConfigError` with all problems, none of which contains a value.
  */
-export async function readProviderAccounts(
+export function readProviderAccounts(
   { sandbox, providers_file }: ProviderAccountSources,
   variables: Variables,
-): Promise<readonly ProviderAccount[]> {
+): readonly ProviderAccount[] {
   const problems: string[] = []
   const accounts = sandbox === undefined ? [] : [...sandboxAccounts(sandbox)]
-  const given = providers_file === undefined ? [] : await readAccountsFile(providers_file, problems)
+  const given = providers_file === undefined ? [] : readAccountsFile(providers_file, problems)
   for (const [index, account] of given.entries()) {
     const refuse = (field: string, message: string): void =>
       void problems.push(problem(['accounts', index, field], message))
@@ -84,9 +84,9 @@ function readCredential(
   return undefined
 }
 
-async function readAccountsFile(path: string, problems: string[]): Promise<readonly FileAccount[]> {
+function readAccountsFile(path: string, problems: string[]): readonly FileAccount[] {
   try {
-    const bytes = await readFile(path)
+    const bytes = readFileSync(path)
     if (bytes.length > FILE_MAX_BYTES) throw new RangeError(`over ${FILE_MAX_BYTES} bytes`)
     const parsed = accountsFileSchema.safeParse(JSON.parse(bytes.toString()))
     if (parsed.success) return parsed.data.accounts
