@@ -28,8 +28,8 @@ export async function runLoad(deps: LoadDeps, merchants: readonly SimulatedMerch
       runCustomer({ ...deps, choices: choicesOf(`customer ${index} ${number}`) }, merchant, number),
     ),
   )
-  const treasurers = merchants.map(({ merchant_id }, index) =>
-    runTreasurer({ ...deps, choices: choicesOf(`treasurer ${index}`) }, merchant_id),
+  const treasurers = merchants.map((merchant, index) =>
+    runTreasurer({ ...deps, choices: choicesOf(`treasurer ${index}`) }, merchant),
   )
   await Promise.all([...customers, ...treasurers])
 }

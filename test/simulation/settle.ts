@@ -2,7 +2,6 @@ import { toJsonString } from '@bufbuild/protobuf'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1/verification_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
-import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { documentsOf, paymentsOf } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
@@ -12,6 +11,7 @@ import { supportReadsAgree } from './invariants/support-reads.ts'
 import type { History } from './workload/history.ts'
 import type { SimulatedMerchant } from './workload/merchants.ts'
 import { isFinalStatus } from './workload/observe.ts'
+import { endMissingRefunds } from './workload/operator.ts'
 import type { PublicApi } from './workload/public-api.ts'
 import type { World } from './world/world.ts'
 
@@ -32,6 +32,7 @@ export async function settle(world: World): Promise<void> {
   const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS
   while (world.scheduler.now_ms() < end_ms) {
     await sleep(1_000)
+    if (hasMissingRefunds(world)) await endMissingRefunds(world.operator, world.provider.operations())
     const deliveries = documentsOf<{ status: string; held_at?: Date }>(
       world.databases,
       'notifier',
@@ -47,6 +48,21 @@ export async function settle(world: World): Promise<void> {
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
   }
+}
+
+/** Whether a refund waits for the operator because its provider does not have it. */
+function hasMissingRefunds({ databases }: World): boolean {
+  return documentsOf<StoredAnomaly>(databases, 'payments', 'anomalies').some(
+    ({ kind, refund_id, resolution }) =>
+      kind === 'not_found_at_provider' && refund_id !== undefined && resolution === undefined,
+  )
+}
+
+/** The fields of a stored anomaly that tell whether the operator must act. */
+interface StoredAnomaly {
+  readonly kind: string
+  readonly refund_id?: string
+  readonly resolution?: object
 }
 
 /** Compares what the public door and the operator's RPCs show in the end with what is stored. */
@@ -80,7 +96,7 @@ export async function* finalReads(
     }
     const { balances: shown } = await balances.getBalances({
       merchantId: merchant_id,
-      environment: Environment.TEST,
+      environment: merchant.environment,
     })
     const expected = balancesOf(entriesOf(world), merchant_id)
     for (const [currency, { available, held }] of expected) {

@@ -1,5 +1,4 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
-import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { injectFaults } from './faults/inject.ts'
 import { type Plan, planOf } from './faults/plan.ts'
@@ -31,6 +30,7 @@ import { createWatch } from './invariants/watch.ts'
 import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
+import { depositInCalm } from './workload/calm.ts'
 import { runCustomer } from './workload/customer.ts'
 import { createHistory, type History } from './workload/history.ts'
 import {
@@ -94,6 +94,9 @@ const FUNDS = 2_000_000n
 
 /** How many customers there are for each recipient of withdrawals. */
 const CUSTOMERS_PER_RECIPIENT = 3
+
+/** The share of seeds with faults in which deposits are made when circuit breakers must have closed. */
+const CALM = 0.2
 
 /** How a seed is simulated. */
 export interface SeedOptions {
@@ -183,6 +186,8 @@ async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerc
   for (let number = 0; number < plan.merchants; number += 1) {
     const merchant = await createMerchant(world.operator, choices, number, drawMerchant(choices, number))
     await fund(world, merchant)
+    for (const route of [...merchant.routes, ...merchant.withdrawal_routes])
+      route.may_be_down = route.connector !== 'sandbox' && plan.faults.size > 0
     merchants.push(merchant)
   }
   return merchants
@@ -191,12 +196,12 @@ async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerc
 /** Gives a merchant funds for its first withdrawals. */
 async function fund(
   { operator }: World,
-  { merchant_id, withdrawal_routes }: SimulatedMerchant,
+  { merchant_id, environment, withdrawal_routes }: SimulatedMerchant,
 ): Promise<void> {
   for (const { currency } of withdrawal_routes) {
     await operator(BalanceService).adjust({
       merchantId: merchant_id,
-      environment: Environment.TEST,
+      environment,
       currency,
       amount: { minor: FUNDS, currency },
       reason: 'the first funds',
@@ -229,13 +234,10 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
       return runWithdrawals({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
     }),
   )
-  const treasurers = merchants.map(({ merchant_id }, index) => {
+  const treasurers = merchants.map((merchant, index) => {
     const choices = world.choicesOf(`treasurer ${index}`)
     const { operator, rpc } = world
-    return runTreasurer(
-      { history, choices, isOpen, operator, payments: rpc.outside('payments') },
-      merchant_id,
-    )
+    return runTreasurer({ history, choices, isOpen, operator, payments: rpc.outside('payments') }, merchant)
   })
   const desks = merchants.flatMap((merchant, index) => {
     const deps = { api, history, isOpen, operator: world.operator }
@@ -259,6 +261,10 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
   for (const merchant of merchants) await reopen(world.operator, merchant)
+  const choices = world.choicesOf('calm')
+  const customer = { api, history, choices, origins: RECEIVER_ORIGINS, isOpen: () => true }
+  // It takes a minute of simulated time, so only some seeds do it.
+  if (plan.faults.size > 0 && choices.chance(CALM)) await depositInCalm(customer, merchants)
 }
 
 function describe(error: unknown): string {

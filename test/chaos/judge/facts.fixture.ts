@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { LedgerAccount, LedgerEntryKind, LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { DeliverySchema, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { PaymentSchema, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PAYMENT_EVENTS } from '#lib/contract/events.ts'
@@ -33,6 +34,7 @@ const ENDPOINT = {
 
 const MERCHANT: SimulatedMerchant = {
   merchant_id: MERCHANT_ID,
+  environment: Environment.TEST,
   credentials: [{ application_id: 1, api_version: 'v1', secret: 'api secret', secrets: ['api secret'] }],
   routes: [],
   withdrawal_routes: [],

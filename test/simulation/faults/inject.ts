@@ -1,7 +1,7 @@
 import { sleep, withTimeout } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
-import type { World } from '../world/world.ts'
+import { PROVIDER_ORIGINS, type World } from '../world/world.ts'
 import type { FaultKind, Plan } from './plan.ts'
 
 /** Switches the faults of a plan on until `isOver`, then repairs everything. Resolves when every process serves again. */
@@ -40,7 +40,7 @@ export async function injectFaults(world: World, plan: Plan, isOver: () => boole
 
 /** Sets the probabilities of all faults that happen by themselves. */
 function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
-  const { stores, rpc, http, bus, provider, receivers } = world
+  const { stores, rpc, http, bus, provider_faults, receivers } = world
   Object.assign(stores.faults, {
     refused: rateOf('store refuses'),
     lost_command: rateOf('store loses commands'),
@@ -67,7 +67,7 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     late: rateOf('bus is late'),
     late_max_ms: 5_000,
   })
-  Object.assign(provider.faults, {
+  Object.assign(provider_faults, {
     bad_response: rateOf('provider responds badly'),
     slow_response: rateOf('provider is slow'),
     slow_max_ms: 40_000,
@@ -110,6 +110,15 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
       return sleep(choices.between(100, 5_000)).then(() => {
         bus.faults.is_down = false
       })
+    },
+  ],
+  [
+    'provider account is down',
+    async ({ http }, choices) => {
+      const origin = choices.pick(PROVIDER_ORIGINS)
+      http.down.add(origin)
+      await sleep(choices.between(100, 15_000))
+      http.down.delete(origin)
     },
   ],
   [

@@ -30,6 +30,7 @@ export const FAULT_KINDS = [
   'provider repeats callbacks',
   'provider contradicts itself',
   'provider succeeds late',
+  'provider account is down',
   'receiver fails',
   'receiver is silent',
   'receiver is slow',

@@ -26,6 +26,9 @@ interface DocumentWithEffects {
 /** What a final status makes pointless, so that any process may drop it together with the transition. */
 const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment', 'report_open']
 
+/** A poll needs no lease: any process may poll at once for a merchant that asks. Its lease says when the next poll is due. */
+const NEEDS_NO_LEASE = ['poll_provider', 'poll_refund']
+
 /** What the end of a refund makes pointless, so that any process may drop it together with that. */
 const DROPPED_WITH_REFUND = ['poll_refund', 'repeat_refund', 'report_open_refund']
 
@@ -47,6 +50,7 @@ export function createLeaseWatch(): LeaseWatch {
         if (owner === undefined || !isLive(effect, writer)) continue
         const left = next.get(effect.id)
         if (left?.lease?.token === effect.lease?.token) continue
+        if (left !== undefined && NEEDS_NO_LEASE.includes(effect.kind)) continue
         if (is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind)) continue
         if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, effect.data['refund_id'])) continue
         const is_own_retry = left?.due_at.getTime() !== effect.due_at.getTime()

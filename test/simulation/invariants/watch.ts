@@ -21,8 +21,9 @@ export interface Watch {
   onCallback(body: string): void
 }
 
-/** The path of a create at the provider (docs/provider-protocol.md). */
+/** The path of a create at a provider of our own protocol, and those of the other one (docs/provider-protocol.md). */
 const CREATE_PATH = '/provider/v1/operations'
+const FORM_PATHS = ['/v1/collections', '/v1/payouts', '/v1/reversals']
 
 /** The part of a public operation that the invariants read. */
 interface ShownOperation {
@@ -88,10 +89,8 @@ export function createWatch(history: History): Watch {
     },
     onRequest(request, sender) {
       problems.push(...deliveries.onCallback(request, sender))
-      const { method, path, body } = request
-      if (method !== 'POST' || path !== CREATE_PATH) return
-      const { idempotency_key } = JSON.parse(Buffer.from(body).toString())
-      problems.push(...leases.onCreate(idempotency_key, sender))
+      const idempotency_key = keyOfCreate(request)
+      if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
     },
     onCallback(text) {
       const { id, merchant_id, data } = JSON.parse(text)
@@ -117,6 +116,14 @@ export function createWatch(history: History): Watch {
       }
     },
   }
+}
+
+/** The key of a create at a provider; `undefined` for any other request. */
+function keyOfCreate({ method, path, body }: WireRequest): string | undefined {
+  if (method !== 'POST') return undefined
+  const text = Buffer.from(body).toString()
+  if (path === CREATE_PATH) return JSON.parse(text).idempotency_key
+  return FORM_PATHS.includes(path) ? (new URLSearchParams(text).get('reference') ?? '') : undefined
 }
 
 /** The refunds that a payment shows as paid. */

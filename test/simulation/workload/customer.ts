@@ -21,6 +21,9 @@ export interface CustomerDeps extends RequestDeps {
   readonly isOpen: () => boolean
 }
 
+/** Above all minimum amounts. */
+const CALM_AMOUNT = 20_000
+
 /** Makes deposits for a merchant, one after the other, and asks about them, until the simulation closes. */
 export async function runCustomer(
   deps: CustomerDeps,
@@ -78,23 +81,41 @@ function recordOf(
   const existing = history.payments.get(key)
   if (existing !== undefined) return existing
   const route = choices.pick(merchant.routes)
-  const record: PaymentRecord = {
-    merchant_id: merchant.merchant_id,
-    c_id,
-    direction: 'in',
+  const record = newRecord(merchant.merchant_id, c_id, {
     service_id: route.service_id,
     amount: amountFor(choices, route),
     currency: choices.chance(0.02) ? 'EUR' : route.currency,
     webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
-    is_accepted: false,
-    open_creates: 0,
-    creates: 0,
-    clients: 0,
-    statuses: [],
-    created_responses: 0,
-  }
+  })
   history.payments.set(key, record)
   return record
+}
+
+function newRecord(
+  merchant_id: string,
+  c_id: string,
+  request: Pick<PaymentRecord, 'service_id' | 'amount' | 'currency' | 'webhook_origin'>,
+): PaymentRecord {
+  const unknown = { is_accepted: false, open_creates: 0, creates: 0, clients: 0, created_responses: 0 }
+  return { merchant_id, c_id, direction: 'in', ...request, ...unknown, statuses: [] }
+}
+
+/** Makes one deposit on a route, which its merchant has not used under this `c_id`. */
+export async function depositOn(
+  deps: CustomerDeps,
+  merchant: SimulatedMerchant,
+  { service_id, currency }: SimulatedRoute,
+  c_id: string,
+): Promise<void> {
+  const { merchant_id } = merchant
+  const record = newRecord(merchant_id, c_id, {
+    service_id,
+    amount: CALM_AMOUNT,
+    currency,
+    webhook_origin: undefined,
+  })
+  deps.history.payments.set(recordKey(merchant_id, c_id), record)
+  await create(deps, merchant, record)
 }
 
 function amountFor(choices: Choices, { minimum_amounts, digits }: SimulatedRoute): number {
@@ -137,7 +158,8 @@ export function isRefusedByRoute(
   return (
     (refused_code === 6002 && currency !== route?.currency) ||
     (refused_code === 6001 && amount < Math.max(0, ...(route?.minimum_amounts ?? []))) ||
-    (refused_code === 1002 && route?.may_be_closed === true)
+    (refused_code === 1002 && route?.may_be_closed === true) ||
+    (refused_code === 7002 && route?.may_be_down === true)
   )
 }
 

@@ -1,5 +1,4 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
-import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
@@ -91,7 +90,7 @@ const CORRECTIONS_MAX = 2
 /** Takes funds of the merchant by a correction, also below zero, so that refunds of that currency find none (B2). */
 export async function takeFunds(
   { history, choices, operator }: SupportDeps,
-  _merchant: SimulatedMerchant,
+  { environment }: SimulatedMerchant,
   { merchant_id: merchantId, currency }: PaymentRecord,
 ): Promise<void> {
   // Withdrawals of this currency are judged by their limits, which need funds.
@@ -99,7 +98,7 @@ export async function takeFunds(
   const operationId = `take-${currency}-${choices.integer(1, CORRECTIONS_MAX)}`
   history.taken.set(`${recordKey(merchantId, currency)} ${operationId}`, Number(CORRECTION))
   const amount = { minor: -CORRECTION, currency }
-  const common = { merchantId, environment: Environment.TEST, currency, reason: 'simulated' }
+  const common = { merchantId, environment, currency, reason: 'simulated' }
   await operator(BalanceService)
     .adjust({ ...common, amount, operationId })
     .catch(() => {})

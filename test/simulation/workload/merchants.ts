@@ -27,6 +27,8 @@ export interface SimulatedCredential {
 /** A route of a merchant. */
 export interface SimulatedRoute {
   readonly service_id: number
+  /** The protocol of its provider. The accounts of the sandbox have no circuit breaker, all others have one. */
+  readonly connector: string
   readonly currency: string
   readonly method: string
   /** The least amounts that the route had or may have had. The first is that of its creation. */
@@ -35,6 +37,8 @@ export interface SimulatedRoute {
   readonly digits?: readonly number[]
   /** Whether the operator may have closed it for some time. */
   may_be_closed: boolean
+  /** Whether its provider accounts may keep failing, so that their circuit breakers are open (E9). */
+  may_be_down?: boolean
 }
 
 /** The limits of a route for withdrawals, in minor units; 0 means no limit. */
@@ -55,6 +59,8 @@ export interface SimulatedWithdrawalRoute extends SimulatedRoute {
 
 /** A route to create. */
 export interface RouteSpec extends Pick<SimulatedRoute, 'currency' | 'method' | 'digits'> {
+  /** The sandbox unless given. */
+  readonly connector?: string
   readonly minimum_amount: number
   readonly provider_accounts: readonly string[]
   readonly has_numeric_ids: boolean
@@ -69,6 +75,8 @@ export interface WithdrawalRouteSpec extends RouteSpec {
 
 /** What a merchant gets, and the origins of its receivers. */
 export interface MerchantSpec {
+  /** The test environment unless given. */
+  readonly environment?: Environment
   readonly routes: readonly RouteSpec[]
   readonly withdrawal_routes?: readonly WithdrawalRouteSpec[]
   readonly origins: readonly string[]
@@ -92,6 +100,7 @@ export interface SimulatedEndpoint {
 /** A merchant of the simulation, as its own systems know it. */
 export interface SimulatedMerchant {
   readonly merchant_id: string
+  readonly environment: Environment
   readonly credentials: readonly SimulatedCredential[]
   readonly routes: readonly SimulatedRoute[]
   readonly withdrawal_routes: readonly SimulatedWithdrawalRoute[]
@@ -105,6 +114,19 @@ const METHODS = [
   { method: 'bank_transfer', currency: 'MXN' },
   { method: 'papara', currency: 'TRY' },
 ] as const
+
+/** The share of merchants in production. A test route has the sandbox only, whose accounts have no circuit breakers. */
+const PRODUCTION = 0.3
+
+/** The connector and the accounts of each currency in production. `form` speaks another protocol. */
+const PRODUCTION_PROVIDERS: Readonly<
+  Record<string, Required<Pick<RouteSpec, 'connector' | 'provider_accounts'>>>
+> = {
+  INR: { connector: 'http', provider_accounts: ['acme'] },
+  MXN: { connector: 'http', provider_accounts: ['acme', 'acme-backup'] },
+  LKR: { connector: 'http', provider_accounts: ['acme-backup', 'acme'] },
+  TRY: { connector: 'form', provider_accounts: ['forms'] },
+}
 
 /** The origins of the receivers of a simulation, two for each merchant. */
 export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://receiver-${number}.example.com`)
@@ -138,7 +160,20 @@ export function drawMerchant(choices: Choices, number: number): MerchantSpec {
     ...(choices.chance(0.3) ? { digits: SCENARIOS } : {}),
   }))
   const withdrawal_routes = drawWithdrawalRoutes(choices)
-  return { routes, withdrawal_routes, origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2) }
+  const is_production = choices.chance(PRODUCTION)
+  return {
+    environment: is_production ? Environment.PRODUCTION : Environment.TEST,
+    routes: is_production ? routes.map(inProduction) : routes,
+    withdrawal_routes: is_production ? withdrawal_routes.map(inProduction) : withdrawal_routes,
+    origins: RECEIVER_ORIGINS.slice(2 * number, 2 * number + 2),
+  }
+}
+
+/** The same route with the provider of its currency in production. */
+function inProduction<Spec extends RouteSpec>(route: Spec): Spec {
+  const provider = PRODUCTION_PROVIDERS[route.currency]
+  if (provider === undefined) throw new TypeError(`no provider has ${route.currency}`)
+  return { ...route, ...provider }
 }
 
 /** One route with limits, and one whose first account is down when the sandbox is the provider. */
@@ -199,36 +234,42 @@ export async function createMerchant(
   clientOf: ClientOf,
   choices: Choices,
   number: number,
-  { routes, withdrawal_routes = [], origins }: MerchantSpec,
+  { environment = Environment.TEST, routes, withdrawal_routes = [], origins }: MerchantSpec,
 ): Promise<SimulatedMerchant> {
   const { merchant } = await clientOf(MerchantService).createMerchant({
     name: `merchant ${number}`,
     timezone: 'Asia/Kolkata',
-    environments: [Environment.TEST],
+    environments: [environment],
   })
-  const merchantId = merchant?.merchantId ?? ''
+  const owner = { merchantId: merchant?.merchantId ?? '', environment }
   return {
-    merchant_id: merchantId,
+    merchant_id: owner.merchantId,
+    environment,
     credentials: [
-      await createCredential(clientOf, merchantId, 'v1'),
-      await createCredential(clientOf, merchantId, 'v2'),
+      await createCredential(clientOf, owner, 'v1'),
+      await createCredential(clientOf, owner, 'v2'),
     ],
-    routes: await createDepositRoutes(clientOf, merchantId, routes),
-    withdrawal_routes: await createWithdrawalRoutes(clientOf, merchantId, withdrawal_routes),
-    endpoints: await createEndpoints(clientOf, choices, merchantId, origins),
+    routes: await createDepositRoutes(clientOf, owner, routes),
+    withdrawal_routes: await createWithdrawalRoutes(clientOf, owner, withdrawal_routes),
+    endpoints: await createEndpoints(clientOf, choices, owner, origins),
     access_codes: new Set(),
   }
 }
 
+/** The owner of routes, credentials and endpoints in requests. */
+interface OwnerFields {
+  readonly merchantId: string
+  readonly environment: Environment
+}
+
 async function createCredential(
   clientOf: ClientOf,
-  merchantId: string,
+  owner: OwnerFields,
   api_version: 'v1' | 'v2',
 ): Promise<SimulatedCredential> {
   const { credential, secret } = await clientOf(CredentialService).createCredential({
-    merchantId,
+    ...owner,
     apiVersion: api_version === 'v1' ? ApiVersion.V1 : ApiVersion.V2,
-    environment: Environment.TEST,
     scopes: [...SCOPES],
     supportResources: [...SUPPORT_RESOURCES],
     // The ordinary ones are for people, far below what a simulation sends.
@@ -239,42 +280,47 @@ async function createCredential(
 
 async function createDepositRoutes(
   clientOf: ClientOf,
-  merchantId: string,
+  owner: OwnerFields,
   specs: readonly RouteSpec[],
 ): Promise<readonly SimulatedRoute[]> {
   const routes: SimulatedRoute[] = []
-  for (const spec of specs)
-    routes.push(await createRoute(clientOf, merchantId, spec, { direction: Direction.IN }))
+  for (const spec of specs) routes.push(await createRoute(clientOf, owner, spec, { direction: Direction.IN }))
   return routes
 }
 
 async function createWithdrawalRoutes(
   clientOf: ClientOf,
-  merchantId: string,
+  owner: OwnerFields,
   specs: readonly WithdrawalRouteSpec[],
 ): Promise<readonly SimulatedWithdrawalRoute[]> {
   const routes: SimulatedWithdrawalRoute[] = []
   for (const { limits, bank, ...spec } of specs) {
     const fields = { direction: Direction.OUT, payoutLimits: limitsMessage(limits) }
-    routes.push({ ...(await createRoute(clientOf, merchantId, spec, fields)), limits: [limits], bank })
+    routes.push({ ...(await createRoute(clientOf, owner, spec, fields)), limits: [limits], bank })
   }
   return routes
 }
 
 async function createRoute(
   clientOf: ClientOf,
-  merchantId: string,
-  { provider_accounts, has_numeric_ids, expires_in_seconds, minimum_amount, ...shown }: RouteSpec,
+  owner: OwnerFields,
+  {
+    provider_accounts,
+    has_numeric_ids,
+    expires_in_seconds,
+    minimum_amount,
+    connector = 'sandbox',
+    ...shown
+  }: RouteSpec,
   fields: Pick<MessageInitShape<typeof CreateRouteRequestSchema>, 'direction' | 'payoutLimits'>,
 ): Promise<SimulatedRoute> {
   const { method, currency } = shown
   const { route } = await clientOf(RouteService).createRoute({
     ...fields,
-    merchantId,
-    environment: Environment.TEST,
+    ...owner,
     method,
     currency,
-    connector: 'sandbox',
+    connector,
     providerAccounts: [...provider_accounts],
     hIdFormat: has_numeric_ids ? HIdFormat.NUMERIC : HIdFormat.UUID,
     expiresInSeconds: expires_in_seconds,
@@ -282,13 +328,13 @@ async function createRoute(
     purpose: 'normal',
   })
   const service_id = Number(route?.serviceId)
-  return { service_id, ...shown, minimum_amounts: [minimum_amount], may_be_closed: false }
+  return { service_id, connector, ...shown, minimum_amounts: [minimum_amount], may_be_closed: false }
 }
 
 async function createEndpoints(
   clientOf: ClientOf,
   choices: Choices,
-  merchantId: string,
+  owner: OwnerFields,
   origins: readonly string[],
 ): Promise<readonly SimulatedEndpoint[]> {
   const endpoints: SimulatedEndpoint[] = []
@@ -300,8 +346,7 @@ async function createEndpoints(
     const payment_events = choices.chance(0.5) ? PAYMENT_EVENTS : PAYMENT_EVENTS.slice(1)
     const events = [...payment_events, ...(choices.chance(0.5) ? SUPPORT_EVENTS : [])]
     const { endpoint, secret } = await clientOf(EndpointService).createEndpoint({
-      merchantId,
-      environment: Environment.TEST,
+      ...owner,
       url: `${origin}/callbacks`,
       timeoutSeconds: choices.integer(5, 10),
       maxRetries: max_retries,

@@ -5,7 +5,7 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { AnomalyKind, AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import { sleep } from '#lib/platform/time.ts'
@@ -91,7 +91,7 @@ async function changeRoute({ clientOf, choices }: Parameters<Act>[0], merchant: 
   await clientOf(RouteService).updateRoute({
     serviceId: String(route.service_id),
     enabled,
-    providerAccounts,
+    ...(route.connector === 'sandbox' ? { providerAccounts } : {}),
     minimumAmount: BigInt(minimum_amount),
   })
 }
@@ -116,7 +116,7 @@ async function rotateEndpointSecret({ clientOf, choices }: Parameters<Act>[0], m
   endpoint.secrets.push(secret)
 }
 
-/** Without the test environment every credential of the merchant is refused. */
+/** Without its environment every credential of the merchant is refused. */
 async function switchEnvironment({ clientOf, choices }: Parameters<Act>[0], merchant: SimulatedMerchant) {
   merchant.access_codes.add(3008)
   const environments = choices.pick([[Environment.PRODUCTION], [Environment.TEST]])
@@ -151,6 +151,8 @@ async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Ac
         ? kind !== 'refund' && idempotency_key.startsWith(`${paymentId}:`)
         : idempotency_key === `${paymentId}:refund:${refundId}`,
     )
+    // A refund that its provider does not have yet may still be on its way there.
+    if (refundId !== undefined && of_payment.length === 0) continue
     const resolution = of_payment.some(({ status }) => status === 'success')
       ? AnomalyResolutionKind.PAID
       : of_payment.length > 0 && of_payment.every(({ status }) => status !== 'pending')
@@ -164,12 +166,39 @@ async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Ac
 }
 
 /**
+ * Ends the refunds that their provider does not have. A provider without idempotency keys leaves them to the operator (P4).
+ * Nothing is on its way any more, so that none can arrive later.
+ */
+export async function endMissingRefunds(
+  clientOf: ClientOf,
+  operations: Iterable<ProviderOperation>,
+): Promise<void> {
+  const payments = clientOf(PaymentService)
+  const keys = new Set([...operations].map(({ idempotency_key }) => idempotency_key))
+  const { anomalies } = await payments.listAnomalies({ openOnly: true })
+  for (const { anomalyId, paymentId, refundId, kind } of anomalies) {
+    if (kind !== AnomalyKind.NOT_FOUND_AT_PROVIDER || refundId === undefined) continue
+    if (keys.has(`${paymentId}:refund:${refundId}`)) continue
+    const operationId = `end-${anomalyId}`
+    await payments
+      .resolveAnomaly({
+        anomalyId,
+        resolution: AnomalyResolutionKind.NOT_PAID,
+        operationId,
+        note: 'simulated',
+      })
+      // The refund may have ended meanwhile.
+      .catch(() => {})
+  }
+}
+
+/**
  * Opens everything again that the operator may have closed, and gives the merchant its newest secrets. Faults have
  * stopped, so nothing may fail.
  */
 export async function reopen(clientOf: ClientOf, merchant: SimulatedMerchant): Promise<void> {
-  const { merchant_id: merchantId, credentials, routes, withdrawal_routes, endpoints } = merchant
-  await clientOf(MerchantService).updateMerchant({ merchantId, environments: [Environment.TEST] })
+  const { merchant_id: merchantId, environment, credentials, routes, withdrawal_routes, endpoints } = merchant
+  await clientOf(MerchantService).updateMerchant({ merchantId, environments: [environment] })
   for (const credential of credentials) {
     const applicationId = String(credential.application_id)
     await clientOf(CredentialService).updateCredential({ applicationId, status: CredentialStatus.ACTIVE })

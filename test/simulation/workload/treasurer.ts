@@ -1,10 +1,10 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import { sleep } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { History } from './history.ts'
+import type { SimulatedMerchant } from './merchants.ts'
 
 /** What commands to the ledger need. */
 export interface TreasurerDeps {
@@ -37,11 +37,14 @@ interface Answer {
  * Sends commands to the ledger for a merchant: corrections, settlements, holds, and captures and releases of holds, also
  * before their hold, twice, and both. Each id must have one outcome permanently.
  */
-export async function runTreasurer(deps: TreasurerDeps, merchantId: string): Promise<void> {
+export async function runTreasurer(
+  deps: TreasurerDeps,
+  { merchant_id: merchantId, environment }: SimulatedMerchant,
+): Promise<void> {
   const { choices, isOpen } = deps
   const ledger = deps.payments(LedgerService)
   const balances = deps.operator(BalanceService)
-  const common = { merchantId, environment: Environment.TEST, reason: 'simulated' }
+  const common = { merchantId, environment, reason: 'simulated' }
   while (isOpen()) {
     const number = choices.integer(1, HOLDS_MAX)
     const holdId = `hold-${merchantId}-${number}`

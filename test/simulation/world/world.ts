@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { useRandomness } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { useNetwork } from '#lib/platform/http/network.ts'
@@ -21,7 +22,9 @@ import { isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
 import { RECEIVER_ORIGINS } from '../workload/merchants.ts'
 import { type Cluster, createCluster } from './cluster.ts'
-import { createProvider, type Provider } from './provider/provider.ts'
+import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
+import { createFormProvider } from './provider/form-provider.ts'
+import { combineProviders, createProvider, type Provider, type ProviderDeps } from './provider/provider.ts'
 import { createSandboxProvider } from './provider/sandbox.ts'
 import { createReceivers, type Receivers } from './receiver.ts'
 
@@ -43,8 +46,26 @@ export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
 const SANDBOX_ORIGIN = 'http://provider.example.com:9092'
 /** The origin of the account `sandbox-down`. Nothing is there during the load when the sandbox is the provider. */
 const DOWN_ORIGIN = 'http://127.0.0.1:1'
+/** The origins of the accounts of `provider-accounts.json`, which have circuit breakers. */
+const ACME_ORIGINS = ['https://acme.example.com', 'https://acme-backup.example.com']
+const FORMS_ORIGIN = 'https://forms.example.com'
+/** The origins of all accounts that can be down for some time. */
+export const PROVIDER_ORIGINS: readonly string[] = [...ACME_ORIGINS, FORMS_ORIGIN]
 const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
 const PROVIDER_KEY = 'k'.repeat(64)
+// The test environment and production never share a secret.
+const ACME_KEY = 'a'.repeat(64)
+const FORMS_TOKEN = 'f'.repeat(64)
+
+/** The settings of all processes. */
+const VARIABLES = {
+  MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
+  MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
+  MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
+  MULTIHUB_PROVIDERS_FILE: join(import.meta.dirname, 'provider', 'provider-accounts.json'),
+  SIMULATED_ACME_KEY: ACME_KEY,
+  SIMULATED_FORMS_TOKEN: FORMS_TOKEN,
+}
 
 /** Everything of one simulation: the system, and the world around it. */
 export interface World {
@@ -60,6 +81,8 @@ export interface World {
   readonly cluster: Cluster
   readonly activity: Activity
   readonly provider: Provider
+  /** How the simulated providers misbehave. The sandbox does not. */
+  readonly provider_faults: ProviderFaults
   readonly receivers: Receivers
   readonly operator: ClientOf
   /** The choices of one part of the simulation. */
@@ -111,10 +134,12 @@ export async function createWorld(
     if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
     return database
   }
-  const provider_deps = { machine, network: http, choices: choicesOf('provider'), trace }
-  const provider = has_sandbox
-    ? createSandboxProvider(machine, databaseOf('sandbox'))
-    : createProvider({ ...provider_deps, key: new Secret(PROVIDER_KEY) }, [SANDBOX_ORIGIN, DOWN_ORIGIN])
+  const provider_faults = noProviderFaults()
+  const provider = createProviders(
+    { machine, network: http, choices: choicesOf('provider'), trace },
+    provider_faults,
+    has_sandbox ? createSandboxProvider(machine, databaseOf('sandbox')) : undefined,
+  )
   const receivers = createReceivers(
     machine,
     http,
@@ -134,11 +159,7 @@ export async function createWorld(
       return stores.carry(command, apply)
     },
     databaseOf,
-    variables: {
-      MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
-      MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
-      MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
-    },
+    variables: VARIABLES,
     roles: new Map(roles.map((role) => [role.name, role])),
   })
   return {
@@ -154,6 +175,7 @@ export async function createWorld(
     cluster,
     activity,
     provider,
+    provider_faults,
     receivers,
     operator: rpc.outside('operator'),
     choicesOf,
@@ -161,6 +183,20 @@ export async function createWorld(
       for (const restore of restores) restore()
     },
   }
+}
+
+/** The providers of all accounts. `sandbox` has those of the test environment when it is one of the processes. */
+function createProviders(
+  deps: Omit<ProviderDeps, 'key'>,
+  faults: ProviderFaults,
+  sandbox: Provider | undefined,
+): Provider {
+  const test = { ...deps, key: new Secret(PROVIDER_KEY) }
+  return combineProviders([
+    sandbox ?? createProvider(test, faults, [SANDBOX_ORIGIN, DOWN_ORIGIN]),
+    createProvider({ ...deps, key: new Secret(ACME_KEY) }, faults, ACME_ORIGINS),
+    createFormProvider({ ...deps, key: new Secret(FORMS_TOKEN), origin: FORMS_ORIGIN }, faults),
+  ])
 }
 
 function createDatabases(

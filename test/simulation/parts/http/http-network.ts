@@ -24,6 +24,8 @@ export type WireHandler = (request: WireRequest) => Promise<WireResponse | undef
 /** Carries HTTP requests, and resolves every name to a public address. */
 export interface HttpNetwork extends Network {
   readonly faults: HttpFaults
+  /** The origins to which no connection opens now. */
+  readonly down: Set<string>
   /** Adds a server that is not part of the system, by its origin. */
   addServer(origin: string, handler: WireHandler): void
   /** Makes an origin lead to one of several origins, as a load balancer does. */
@@ -103,6 +105,7 @@ export function createHttpNetwork(
 ): HttpNetwork {
   const servers = createServerRegistry(choices)
   const faults: HttpFaults = { refused: 0, lost_request: 0, lost_response: 0, late: 0, late_max_ms: 0 }
+  const down = new Set<string>()
   const { scheduler } = machine
 
   const delayMs = (): number =>
@@ -124,7 +127,7 @@ export function createHttpNetwork(
     const breakConnection = (): void => {
       if (choices.chance(NOTICED)) fail('ECONNRESET')
     }
-    if (server === undefined || choices.chance(faults.refused)) {
+    if (server === undefined || down.has(origin) || choices.chance(faults.refused)) {
       fail('ECONNREFUSED')
       return
     }
@@ -148,6 +151,7 @@ export function createHttpNetwork(
 
   return {
     faults,
+    down,
     addServer: (origin, handler) => void servers.add(origin, undefined, handler),
     addBalancer: servers.balance,
     request(origin, request, timeout_ms) {

@@ -27,8 +27,11 @@ export interface Books {
   lookUp(account_id: string, idempotency_key: string): ProviderOperation | undefined
 }
 
-/** Makes empty books. `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders. */
+/**
+ * Makes empty books. `has_keys` says whether a repeated key is the same operation; without, no create may be repeated. `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders.
+ */
 export function createBooks(
+  { has_keys }: { readonly has_keys: boolean },
   onCreated: (operation: ProviderOperation) => void,
   onProblem: (problem: string) => void,
 ): Books {
@@ -43,7 +46,9 @@ export function createBooks(
     order: ProviderOrder,
   ): OrderedOperation | undefined {
     const { kind, idempotency_key, deposit_idempotency_key, amount, currency, method } = order
-    if (!not_found.has(name)) onProblem(`the create ${idempotency_key} was repeated without a lookup (P4)`)
+    if (!has_keys) onProblem(`the create ${idempotency_key} was repeated at a provider without keys (P4)`)
+    else if (!not_found.has(name))
+      onProblem(`the create ${idempotency_key} was repeated without a lookup (P4)`)
     const is_same =
       operation.kind === kind &&
       operation.deposit_idempotency_key === deposit_idempotency_key &&

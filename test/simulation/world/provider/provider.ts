@@ -1,6 +1,5 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { claimedAccount, verifySignedRequest } from '#lib/platform/crypto/signed-request.ts'
-import { sleep } from '#lib/platform/time.ts'
 import type { HttpNetwork } from '../../parts/http/http-network.ts'
 import type { WireRequest, WireResponse } from '../../parts/http/serve-in-memory.ts'
 import type { Choices } from '../../parts/random.ts'
@@ -8,12 +7,13 @@ import type { Machine } from '../../parts/simulated-process.ts'
 import type { Trace } from '../../parts/trace.ts'
 import { createBooks, type ProviderOrder } from './books.ts'
 import { createCallbackSender } from './callbacks.ts'
-import { noProviderFaults, type ProviderFaults } from './faults.ts'
+import { createDecision } from './decision.ts'
+import type { ProviderFaults } from './faults.ts'
 import { type ProviderOperation, reportOf } from './operation.ts'
+import { json, respond } from './respond.ts'
 
-/** The provider of the simulation. */
+/** A provider of the simulation. */
 export interface Provider {
-  readonly faults: ProviderFaults
   operations(): Iterable<ProviderOperation>
   /** Whether no callback is being sent or sent again. */
   isIdle(): boolean
@@ -21,7 +21,18 @@ export interface Provider {
   readonly problems: readonly string[]
 }
 
-/** What the provider runs on. All its accounts share the key. */
+/** Several providers as one. */
+export function combineProviders(providers: readonly Provider[]): Provider {
+  return {
+    get problems() {
+      return providers.flatMap(({ problems }) => problems)
+    },
+    operations: () => providers.flatMap((provider) => [...provider.operations()]),
+    isIdle: () => providers.every((provider) => provider.isIdle()),
+  }
+}
+
+/** What a provider runs on. All its accounts share the key. */
 export interface ProviderDeps {
   readonly machine: Machine
   readonly network: HttpNetwork
@@ -30,11 +41,14 @@ export interface ProviderDeps {
   readonly key: Secret
 }
 
-/** Makes the provider and its servers at the given origins. */
-export function createProvider(deps: ProviderDeps, origins: readonly string[]): Provider {
+/** Makes the provider that speaks our own protocol, and its servers at the given origins. */
+export function createProvider(
+  deps: ProviderDeps,
+  faults: ProviderFaults,
+  origins: readonly string[],
+): Provider {
   const { network, choices, key } = deps
   const problems: string[] = []
-  const faults = noProviderFaults()
   const onProblem = (problem: string): void => void problems.push(problem)
   const sendCallbacks = createCallbackSender({ ...deps, faults, onProblem })
   let sending = 0
@@ -43,7 +57,7 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
     await sendCallbacks(operation)
     sending -= 1
   })
-  const books = createBooks(decide, onProblem)
+  const books = createBooks({ has_keys: true }, decide, onProblem)
 
   function create(account_id: string, { body }: WireRequest): WireResponse {
     const created = books.create(account_id, orderOf(body))
@@ -72,12 +86,11 @@ export function createProvider(deps: ProviderDeps, origins: readonly string[]): 
       return json(401, { accepted: false, code: 4001 })
     }
     const response = request.method === 'POST' ? create(account_id, request) : lookUp(account_id, request)
-    if (choices.chance(faults.slow_response)) await sleep(choices.between(1, faults.slow_max_ms))
-    return choices.chance(faults.bad_response) ? badResponse(choices) : response
+    return respond(choices, faults, response)
   }
 
   for (const origin of origins) network.addServer(origin, handle)
-  return { faults, problems, operations: books.operations, isIdle: () => sending === 0 }
+  return { problems, operations: books.operations, isIdle: () => sending === 0 }
 }
 
 /** The order of a create. Only deposits expire. */
@@ -97,52 +110,4 @@ function orderOf(body: Uint8Array): ProviderOrder {
     ...(kind === 'refund' ? { deposit_idempotency_key } : {}),
     expires_ms: kind === 'deposit' ? Date.parse(expires_at) : Number.POSITIVE_INFINITY,
   }
-}
-
-/** Makes the function that chooses what happens to a new operation, and when. */
-function createDecision(
-  { machine, choices, trace }: ProviderDeps,
-  faults: ProviderFaults,
-  sendCallbacks: (operation: ProviderOperation) => Promise<void>,
-): (operation: ProviderOperation) => void {
-  const complete = (operation: ProviderOperation, status: ProviderOperation['status']): void => {
-    operation.status = status
-    operation.completed_ms = machine.now_ms()
-    trace.add(`provider ${operation.idempotency_key} ${status}`)
-  }
-  return (operation) => {
-    const result = choices.weighted<ProviderOperation['status']>([
-      [70, 'success'],
-      [10, 'declined'],
-      [8, 'canceled'],
-      // A withdrawal or a refund that stayed open would never be final.
-      [operation.kind === 'deposit' ? 4 : 0, 'pending'],
-    ])
-    const at_once = choices.chance(operation.kind === 'refund' ? 0.4 : 0.2)
-    if (result === 'pending') return
-    if (at_once) {
-      complete(operation, result)
-      return
-    }
-    const delay_ms = choices.chance(0.8) ? choices.between(50, 3_000) : choices.between(3_000, 20_000)
-    machine.schedule(undefined, machine.scheduler.now_ms() + delay_ms, () => {
-      const is_late = machine.now_ms() >= operation.expires_ms
-      if (result === 'success' && is_late && !choices.chance(faults.late_success)) return
-      complete(operation, result)
-      void sendCallbacks(operation)
-    })
-  }
-}
-
-/** A response that says nothing about the operation; `undefined` closes the connection. */
-function badResponse(choices: Choices): WireResponse | undefined {
-  return choices.pick([
-    undefined,
-    { status: 500, headers: {}, body: Buffer.from('Fault') },
-    json(200, { result: 'of another protocol' }),
-  ])
-}
-
-function json(status: number, body: object): WireResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }
 }

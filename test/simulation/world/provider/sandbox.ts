@@ -1,6 +1,5 @@
 import type { Machine } from '../../parts/simulated-process.ts'
 import type { Database } from '../../parts/store/database.ts'
-import { noProviderFaults } from './faults.ts'
 import type { ProviderOperation } from './operation.ts'
 import type { Provider } from './provider.ts'
 
@@ -26,7 +25,6 @@ export function createSandboxProvider(machine: Machine, database: Database): Pro
     // The sandbox stored them in this form.
     [...(database.named('operations')?.all() ?? [])] as unknown as SandboxOperation[]
   return {
-    faults: noProviderFaults(),
     problems: [],
     operations: () => stored().map((operation) => asOperation(operation, machine.now_ms())),
     isIdle: () => stored().every(({ effects }) => effects.length === 0),
