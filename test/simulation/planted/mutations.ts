@@ -1,3 +1,4 @@
+import { CIRCUIT_BREAKER_MUTATIONS } from './circuit-breaker-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
@@ -285,6 +286,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replace:
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
   },
+  ...CIRCUIT_BREAKER_MUTATIONS,
   ...REFUND_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,

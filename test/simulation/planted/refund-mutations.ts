@@ -57,7 +57,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     needs: ['http loses requests'],
   },
   {
-    name: 'a refund that was not sent for lack of an answer fails',
+    name: 'a refund with an unknown result fails',
     file: 'services/payments/domain/apply-refund-update.ts',
     search: "    case 'unknown':\n      return pollLater(payment, update)",
     replace:
@@ -75,6 +75,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/apply-refund-update.ts',
     search: '{ at, amount, entry }), completed, { at, after: entry.id })',
     replace: '{ at, amount, entry }), completed, { at })',
+    needs: ['rpc is late'],
   },
   {
     name: 'the hold of a failed refund is captured',
