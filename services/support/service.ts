@@ -14,7 +14,7 @@ import { createMerchantChargebackRpc } from './chargebacks/rpc/merchant-chargeba
 import { keyOfChargeback } from './chargebacks/store/chargebacks.ts'
 import type { PeriodCounts } from './domain/count-periods.ts'
 import type { CountedResource } from './domain/counted-resource.ts'
-import { bindCountStatus } from './effects/count-status.ts'
+import { bindCountStatus, type CountedResources } from './effects/count-status.ts'
 import { bindForgetCount } from './effects/forget-count.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import type { Refund } from './refunds/domain/refund.ts'
@@ -43,17 +43,24 @@ export const role: Role = {
     const { clock_guard } = context
     const ticket_runner = createEffectRunner<Ticket>({
       ...{ name: 'tickets', collection: tickets, clock_guard, keyOf: keyOfTicket },
-      effects: [bindStoreComment(comments), ...summarizedEffects<Ticket>(ticket_counts, publisher)],
+      effects: [
+        bindStoreComment(comments),
+        ...summarizedEffects(ticket_counts, { collection: tickets, keyOf: keyOfTicket }, publisher),
+      ],
     })
     const refund_runner = createEffectRunner<Refund>({
       ...{ name: 'refunds', collection: refunds, clock_guard, keyOf: keyOfRefund },
-      effects: summarizedEffects(refund_counts, publisher),
+      effects: summarizedEffects(refund_counts, { collection: refunds, keyOf: keyOfRefund }, publisher),
     })
     const chargeback_runner = createEffectRunner<Chargeback>({
       ...{ name: 'chargebacks', collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
       effects: [
         bindReturnAmount(payment_refunds),
-        ...summarizedEffects<Chargeback>(chargeback_counts, publisher),
+        ...summarizedEffects(
+          chargeback_counts,
+          { collection: chargebacks, keyOf: keyOfChargeback },
+          publisher,
+        ),
       ],
     })
     const ticket_deps = {
@@ -99,7 +106,8 @@ export const role: Role = {
 /** Binds the effects that every resource has: the counts of its summary, and its events. */
 function summarizedEffects<D extends CountedResource>(
   counts: Collection<PeriodCounts>,
+  resources: CountedResources<D>,
   publisher: Publisher,
 ): readonly BoundEffect<D>[] {
-  return [bindCountStatus<D>(counts), bindForgetCount<D>(counts), bindPublishEvent<D>(publisher)]
+  return [bindCountStatus(counts, resources), bindForgetCount<D>(counts), bindPublishEvent<D>(publisher)]
 }

@@ -13,4 +13,5 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
   { seed: 108, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
   { seed: 114, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
   { seed: 353152053, found: 'a callback stored after a pause beyond the lease stayed pending (2026-11-22)' },
+  { seed: 358, found: 'a process that was paused counted a refund again for the summary (2026-11-22)' },
 ]

@@ -16,21 +16,36 @@ export interface CountedChange extends Pick<PeriodCounts, 'merchant_id' | 'envir
   readonly id: string
 }
 
-/** Counts a change in its day and its minute, once per id. */
+/**
+ * Counts a change in its day and its minute, once per id. `isWaiting` reads whether the change still waits in its resource. It
+ * is asked after the counts were read: a change that waits then was not forgotten before, and the guarded write fails if
+ * anything was counted since. So a process that was paused for long counts nothing twice.
+ */
 export async function countChange(
   counts: Collection<PeriodCounts>,
   change: CountedChange & { readonly from: string; readonly to: string },
+  isWaiting: () => Promise<boolean>,
 ): Promise<void> {
   const { id, from, to } = change
   await Promise.all(
-    slotsOf(change.created_at).map(({ period, slot }) =>
-      upsert(counts, keyOf(change, period), (current) => {
-        if (current?.counted.includes(id)) return undefined
+    slotsOf(change.created_at).map(({ period, slot }) => {
+      let is_waiting = false
+      const checked: Pick<Collection<PeriodCounts>, 'get' | 'insert' | 'replace'> = {
+        insert: (document) => counts.insert(document),
+        replace: (document, version) => counts.replace(document, version),
+        async get(key) {
+          const current = await counts.get(key)
+          is_waiting = await isWaiting()
+          return current
+        },
+      }
+      return upsert(checked, keyOf(change, period), (current) => {
+        if (!is_waiting || current?.counted.includes(id)) return undefined
         const { slots = {}, counted = [] }: Partial<PeriodCounts> = current ?? {}
         const moved = moveCount(slots[slot] ?? {}, from, to)
         return { ...keyOf(change, period), slots: { ...slots, [slot]: moved }, counted: [...counted, id] }
-      }),
-    ),
+      })
+    }),
   )
 }
 

@@ -81,7 +81,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         },
         effects: [
           bindStoreComment(comments),
-          bindCountStatus(ticket_counts),
+          bindCountStatus(ticket_counts, { collection: tickets, keyOf: keyOfTicket }),
           bindForgetCount(ticket_counts),
           bindPublishEvent(publisher),
         ],

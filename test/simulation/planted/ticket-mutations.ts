@@ -5,8 +5,8 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a change of a status is counted at each try',
     file: 'services/support/store/period-counts.ts',
-    search: 'if (current?.counted.includes(id)) return undefined',
-    replace: "if (current?.counted.includes('')) return undefined",
+    search: 'if (!is_waiting || current?.counted.includes(id)) return undefined',
+    replace: "if (!is_waiting || current?.counted.includes('')) return undefined",
   },
   {
     name: 'the mark of a counted change stays',
