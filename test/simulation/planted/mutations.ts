@@ -9,8 +9,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a success over another amount is accepted',
     file: 'services/payments/domain/apply-provider-update.ts',
-    search: 'if (!isRequestedAmount(payment, result))',
-    replace: 'if (payment.amount < 0n)',
+    search: 'if (!isRequestedAmount(payment, result))\n',
+    replace: 'if (payment.amount < 0n)\n',
   },
   {
     name: 'a final status is not protected',
