@@ -33,8 +33,8 @@ export interface AttachmentsFixture extends AsyncDisposable {
   readonly gateway: Client<typeof AttachmentService>
   readonly support: Client<typeof AttachmentService>
   readonly operator: Client<typeof AttachmentService>
-  /** Opens a session and returns the id and the public path of the upload. */
-  prepare(options?: FileOptions): Promise<{ id: string; path: string }>
+  /** Opens a session and returns the id, the status and the public path of the upload. */
+  prepare(options?: FileOptions): Promise<{ id: string; path: string; status: AttachmentStatus | undefined }>
   /** Sends the bytes to the port of the service. */
   put(public_path: string, content: Buffer): Promise<TransferResponse>
   finalize(id: string, options?: FileOptions): Promise<AttachmentStatus | undefined>
@@ -75,7 +75,7 @@ export async function startAttachments(
       operationId: options.operation_id ?? randomUUID(),
       payloadHash: JSON.stringify(file, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
     })
-    return { id: attachment?.attachmentId ?? '', path: upload?.path ?? '' }
+    return { id: attachment?.attachmentId ?? '', path: upload?.path ?? '', status: attachment?.status }
   }
   const put: AttachmentsFixture['put'] = (public_path, content) =>
     transfer(

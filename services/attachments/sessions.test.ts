@@ -3,13 +3,20 @@ import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { AttachmentPurpose, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import { ATTACHMENT_MAX_BYTES } from '#lib/contract/attachments.ts'
-import { INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
+import { INTERNAL_DOWNLOAD_PATH, INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type AttachmentsFixture, MERCHANT, sha256Of, startAttachments, TEXT } from './attachments.fixture.ts'
+import {
+  type AttachmentsFixture,
+  MERCHANT,
+  sha256Of,
+  startAttachments,
+  TEXT,
+  transfer,
+} from './attachments.fixture.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
 
 let fixture: AttachmentsFixture
@@ -105,11 +112,62 @@ describe('an upload session', () => {
     )
   })
 
-  test('of the same key is opened once, and gives the same link', async () => {
+  test('refuses an upload that lost its place before all of its bytes have arrived', async () => {
+    const clock = adjustClock()
+    clock.stopWall()
+    // The place is renewed every 5 seconds.
+    clock.setRate(50)
+    const content = Buffer.alloc(100_000, 'text ')
+    const { id, path } = await fixture.prepare({ content })
+    const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
+    const key = { merchant_id: MERCHANT, environment: 'test', attachment_id: id }
+    const url = new URL(fixture.roles.urls['attachments_url'] ?? '')
+    const slow = connect(Number(url.port), url.hostname)
+    let response = ''
+    slow.on('data', (chunk: Buffer) => {
+      response += chunk.toString()
+    })
+    slow.write(
+      `PUT ${INTERNAL_UPLOAD_PATH}${path.slice(UPLOAD_PATH.length)} HTTP/1.1\r\nHost: a\r\nContent-Length: ${content.length}\r\n\r\n`,
+    )
+    await eventually(
+      () => attachments.get(key),
+      (attachment) => attachment?.writer !== undefined,
+    )
+    await eventually(
+      async () => {
+        clock.stepWall(15_000)
+        return fixture.put(path, content)
+      },
+      (put) => put?.status === 200,
+    )
+    let sent = 0
+    await eventually(
+      async () => {
+        sent += slow.write('x') ? 1 : 0
+        return response
+      },
+      (text) => text?.includes('13003') === true,
+    )
+    expect(sent).toBeLessThan(content.length)
+    slow.destroy()
+  })
+
+  test('of the same key is opened once, and shows the file as it is by then', async () => {
     const operation_id = randomUUID()
     const sessions = await Promise.all([1, 2, 3].map(() => fixture.prepare({ operation_id })))
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(1)
-    expect(new Set(sessions.map(({ path }) => path)).size).toBe(1)
+    for (const { path } of sessions) expect((await fixture.put(path, TEXT)).status).toBe(200)
+    expect(await fixture.prepare({ operation_id })).toMatchObject({ status: AttachmentStatus.UPLOADED })
+    const { idempotency_records } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
+    const record = await idempotency_records.get({
+      merchant_id: MERCHANT,
+      environment: 'test',
+      method: 'attachment.prepare',
+      key: operation_id,
+    })
+    // An id with its field numbers.
+    expect(record?.result?.length).toBe(40)
     await expect(fixture.prepare({ operation_id, name: 'other.txt' })).rejects.toMatchObject({ code: 1013 })
   })
 
@@ -215,13 +273,14 @@ describe('a finalize', () => {
     await fixture.untilStatus(id, AttachmentStatus.REJECTED)
   })
 
-  test('of the same key returns the first response, and of another key changes nothing', async () => {
+  test('of the same key shows the file as it is by then, and of another key changes nothing', async () => {
     const { id, path } = await fixture.prepare()
     await fixture.put(path, TEXT)
     const operation_id = randomUUID()
     const statuses = await Promise.all([1, 2, 3].map(() => fixture.finalize(id, { operation_id })))
     await fixture.untilStatus(id, AttachmentStatus.READY)
-    expect(await fixture.finalize(id, { operation_id })).toBe(statuses[0])
+    expect(statuses).toContain(AttachmentStatus.SCANNING)
+    expect(await fixture.finalize(id, { operation_id })).toBe(AttachmentStatus.READY)
     expect(await fixture.finalize(id)).toBe(AttachmentStatus.READY)
   })
 
@@ -233,6 +292,21 @@ describe('a finalize', () => {
     const { id } = await fixture.prepare()
     await expect(fixture.finalize(id, { merchant_id: merchant() })).rejects.toMatchObject({ code: 13001 })
   })
+})
+
+// F6
+test('the service itself refuses a download link that has expired', async () => {
+  const clock = adjustClock()
+  clock.stopWall()
+  const attachmentId = await fixture.ready()
+  const request = { merchantId: MERCHANT, environment: Environment.TEST, attachmentId }
+  const { download } = await fixture.gateway.getAttachment(request)
+  const path = INTERNAL_DOWNLOAD_PATH + (download?.path ?? '').slice(DOWNLOAD_PATH.length)
+  const get = () => transfer('GET', fixture.roles.urls['attachments_url'] ?? '', path)
+  clock.stepWall(5 * MINUTE_MS - 1)
+  expect((await get()).body.equals(TEXT)).toBe(true)
+  clock.stepWall(1)
+  expect(refusalOf((await get()).body)).toMatchObject({ code: 13001 })
 })
 
 test('evidence of the operator goes the same way', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Attachment, Upload, Writer } from './attachment.ts'
 import { SESSION_MS, statusAt } from './attachment.ts'
+import { finalize } from './finalize.ts'
 import { abandonUpload, beginUpload, completeUpload, expire, openSession, renewUpload } from './session.ts'
 
 const START = new Date('2026-11-22T10:00:00.000Z')
@@ -72,5 +73,15 @@ describe('an upload', () => {
     expect(expired).toMatchObject({ status: 'expired' })
     expect(deletions(expired)).toEqual([['late', later(SESSION_MS + 70_000)]])
     expect(expire(expired, later(SESSION_MS + 1))).toBe(expired)
+  })
+
+  test('that still writes at the finalize has its bytes deleted later', () => {
+    const head = new Uint8Array(Buffer.from('a'))
+    const uploaded = completeUpload(first, { ...uploadOf('one'), sha256: fields.sha256, head }, START)
+    const late = beginUpload(uploaded, writerOf('late', 15_000), later(1_000))
+    const finalized = finalize(late, later(2_000))
+    expect(finalized).toMatchObject({ status: 'scanning', upload: { blob_id: 'one' } })
+    expect(finalized.writer).toBeUndefined()
+    expect(deletions(finalized)).toEqual([['late', later(75_000)]])
   })
 })

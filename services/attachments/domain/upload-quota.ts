@@ -23,17 +23,19 @@ export const QUOTA_LIMITS = { sessions: 20, unfinished_bytes: 100 * 1024 * 1024 
 
 /**
  * The sessions with a new one, and without those that have expired: a session that a crash left behind gives its place
- * back when its time is over. `undefined` when the session is there already. Throws 1000 with HTTP 429 (E10) when all
- * places are taken, with the time until the next session ends.
+ * back when its time is over. `undefined` when the session is there already until that end or later; one that ends earlier
+ * is replaced. Throws 1000 with HTTP 429 (E10) when all places are taken, with the time until the next session ends.
  */
 export function withSession(
   sessions: readonly OpenSession[],
   session: OpenSession,
   at: Date,
 ): readonly OpenSession[] | undefined {
-  if (sessions.some(({ attachment_id }) => attachment_id === session.attachment_id)) return undefined
-  const open = sessions.filter(({ expires_at }) => expires_at > at)
-  const unfinished_bytes = open.reduce((sum, { size_bytes }) => sum + size_bytes, session.size_bytes)
+  const { attachment_id, size_bytes, expires_at } = session
+  if (sessions.some((one) => one.attachment_id === attachment_id && one.expires_at >= expires_at))
+    return undefined
+  const open = sessions.filter((one) => one.expires_at > at && one.attachment_id !== attachment_id)
+  const unfinished_bytes = open.reduce((sum, one) => sum + one.size_bytes, size_bytes)
   if (open.length >= QUOTA_LIMITS.sessions)
     throw quotaRefusal('attachment_sessions', QUOTA_LIMITS.sessions, open, at)
   if (unfinished_bytes > QUOTA_LIMITS.unfinished_bytes)

@@ -47,7 +47,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
       })
     },
     async finalizeAttachment(request) {
-      return finalizeAttachment(deps, {
+      const attachment = await finalizeAttachment(deps, {
         ...identityOf(request),
         permitted_purposes: request.permittedPurposes.map((purpose, position) =>
           ATTACHMENT_PURPOSES.required(purpose, `permitted_purposes.${position}`),
@@ -56,6 +56,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
+      return { attachment: attachmentToProto(attachment, now()) }
     },
     async prepareEvidence(request) {
       const file = fileOf(request.file)
@@ -71,14 +72,14 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
     },
     async finalizeEvidence(request) {
       const identity = identityOf(request)
-      const { attachment } = await finalizeAttachment(deps, {
+      const attachment = await finalizeAttachment(deps, {
         ...identity,
         permitted_purposes: ['chargeback_evidence'],
         method: 'evidence.finalize',
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: payloadHash(identity.attachment_id),
       })
-      return { attachment }
+      return { attachment: attachmentToProto(attachment, now()) }
     },
     async getAttachment(request) {
       const attachment = await getAttachment(deps, identityOf(request))

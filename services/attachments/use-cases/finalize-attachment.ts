@@ -1,14 +1,12 @@
-import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { FinalizeAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { now } from '#lib/platform/time.ts'
-import { type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
-import { attachmentToProto } from '../domain/attachment-to-proto.ts'
+import { type Attachment, type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
 import { finalize } from '../domain/finalize.ts'
 import { keyOfAttachment } from '../store/attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'
+import { getAttachment } from './get-attachment.ts'
 import { releaseSession } from './upload-sessions.ts'
 
 /** A request to finalize an upload. */
@@ -21,25 +19,29 @@ export interface FinalizeRequest extends AttachmentIdentity {
 }
 
 /**
- * Checks the uploaded bytes and queues their inspection and scan, once per `operation_id` (F3). Throws 13001 for an
- * unknown attachment, 13002 after the session, 13003 before the upload is complete, and 13004, with the reason, for bytes
- * that are not those that were announced. An attachment that is finalized already stays as it is.
+ * Checks the uploaded bytes and queues their inspection and scan, once per `operation_id` (F3); a repetition returns the
+ * attachment as it is by then (S3). Throws 13001 for an unknown attachment, 13002 after the session, 13003 before the upload
+ * is complete, and 13004, with the reason, for bytes that are not those that were announced. An attachment that is
+ * finalized already stays as it is.
  */
 export async function finalizeAttachment(
   deps: AttachmentsDeps,
   request: FinalizeRequest,
-): Promise<MessageShape<typeof FinalizeAttachmentResponseSchema>> {
+): Promise<Attachment> {
   const { merchant_id, environment, method, operation_id, payload_hash } = request
   const key = { merchant_id, environment, method, key: operation_id }
-  const response = await deps.idempotency.run(key, payload_hash, async () => {
-    const attachment = attachmentToProto(await finalizeNow(deps, request), now())
-    const message = create(FinalizeAttachmentResponseSchema, { attachment })
-    return toBinary(FinalizeAttachmentResponseSchema, message)
+  let finalized: Attachment | undefined
+  await deps.idempotency.run(key, payload_hash, async () => {
+    finalized = await finalizeNow(deps, request)
+    return Buffer.from(finalized.attachment_id)
   })
-  return fromBinary(FinalizeAttachmentResponseSchema, response)
+  return finalized ?? getAttachment(deps, request)
 }
 
-async function finalizeNow({ runner, upload_quotas }: AttachmentsDeps, request: FinalizeRequest) {
+async function finalizeNow(
+  { runner, upload_quotas }: AttachmentsDeps,
+  request: FinalizeRequest,
+): Promise<Attachment> {
   const { permitted_purposes } = request
   const finalized = await runner.update(keyOfAttachment(request), (current) => {
     if (!permitted_purposes.includes(current.purpose)) throw new PublicError(3008)

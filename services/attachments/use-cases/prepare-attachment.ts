@@ -1,10 +1,11 @@
-import { create, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { PrepareAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/platform/time.ts'
 import { type Attachment, SESSION_MS } from '../domain/attachment.ts'
 import { attachmentToProto } from '../domain/attachment-to-proto.ts'
 import { type NewAttachment, openSession } from '../domain/session.ts'
 import type { AttachmentsDeps } from './deps.ts'
+import { getAttachment } from './get-attachment.ts'
 import { linkTo } from './link.ts'
 import { reserveSession } from './upload-sessions.ts'
 
@@ -17,24 +18,30 @@ export interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
 }
 
 /**
- * Opens an upload session, once per `operation_id`; a repetition gets the same response, link included. Throws 1013 for a
- * key that was used with another payload, and 1000 with HTTP 429 beyond the limits of open sessions (F4).
+ * Opens an upload session, once per `operation_id`; a repetition shows the attachment as it is by then, with a link until
+ * the end of its session (S3). Throws 1013 for a key that was used with another payload, and 1000 with HTTP 429 beyond the
+ * limits of open sessions (F4).
  */
 export async function prepareAttachment(
   deps: AttachmentsDeps,
   { method, operation_id, payload_hash, ...fields }: PrepareRequest,
-): Promise<MessageShape<typeof PrepareAttachmentResponseSchema>> {
+): Promise<MessageInitShape<typeof PrepareAttachmentResponseSchema>> {
   const { merchant_id, environment } = fields
   const key = { merchant_id, environment, method, key: operation_id }
-  const response = await deps.idempotency.run(key, payload_hash, async (id) => {
-    const attachment = await open(deps, { ...fields, attachment_id: id('attachment') })
-    const upload = linkTo(deps.keyring, 'upload', attachment, attachment.session_expires_at)
+  let opened: Attachment | undefined
+  const result = await deps.idempotency.run(key, payload_hash, async (id) => {
+    opened = await open(deps, { ...fields, attachment_id: id('attachment') })
+    const { attachment_id: attachmentId } = opened
     return toBinary(
       PrepareAttachmentResponseSchema,
-      create(PrepareAttachmentResponseSchema, { attachment: attachmentToProto(attachment, now()), upload }),
+      create(PrepareAttachmentResponseSchema, { attachment: { attachmentId } }),
     )
   })
-  return fromBinary(PrepareAttachmentResponseSchema, response)
+  const { attachmentId: attachment_id = '' } =
+    fromBinary(PrepareAttachmentResponseSchema, result).attachment ?? {}
+  const attachment = opened ?? (await getAttachment(deps, { merchant_id, environment, attachment_id }))
+  const upload = linkTo(deps.keyring, 'upload', attachment, attachment.session_expires_at)
+  return { attachment: attachmentToProto(attachment, now()), upload }
 }
 
 async function open({ upload_quotas, runner }: AttachmentsDeps, fields: NewAttachment): Promise<Attachment> {
