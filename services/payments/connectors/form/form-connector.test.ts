@@ -72,7 +72,7 @@ describe('the protocol', () => {
     state: 'SETTLED',
     amount: '1.00',
     currency: 'INR',
-    settled_at: '2026-11-22T07:00:00Z',
+    settled_at: '2025-11-22T07:00:00Z',
   }
   const lookUp = (...keys: readonly string[]) =>
     Promise.all(
@@ -127,6 +127,8 @@ describe('the protocol', () => {
 
   test.each([
     ['no time of its success', { settled_at: undefined }],
+    ['an impossible time of its success', { settled_at: '0000-01-01T00:00:00Z' }],
+    ['a time of its success far in the future', { settled_at: '9999-01-01T00:00:00Z' }],
     ['an amount with too many decimal places', { amount: '1.001' }],
     ['an amount that is a number', { amount: 1 }],
     ['an amount of zero', { amount: '0.00' }],

@@ -13,6 +13,7 @@ import type {
 } from '../connector.ts'
 import { instructionsSchema } from '../instructions-schema.ts'
 import { parseBody } from '../parse-body.ts'
+import { providerTimeSchema } from '../provider-time-schema.ts'
 
 /** The paths for creates, below the base URL, by the kind of operation. */
 export const CREATE_PATHS: Readonly<Record<OperationKind, string>> = {
@@ -57,7 +58,7 @@ const transferSchema = z.object({
   amount: z.string().max(32),
   currency: z.string().regex(/^[A-Z]{3}$/),
   reason: wordSchema.exactOptional(),
-  settled_at: z.iso.datetime().exactOptional(),
+  settled_at: providerTimeSchema.exactOptional(),
   bank_reference: visibleAsciiSchema.exactOptional(),
   pay_by: z.unknown().optional(),
 })

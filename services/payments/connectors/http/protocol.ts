@@ -5,6 +5,7 @@ import { CANCELLATION_CODES } from '../cancellation-codes.ts'
 import type { ProviderOrder, ProviderReport } from '../connector.ts'
 import { instructionsSchema } from '../instructions-schema.ts'
 import { parseBody } from '../parse-body.ts'
+import { providerTimeSchema } from '../provider-time-schema.ts'
 
 /** The path for creates, below the provider's base URL. Lookups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'
@@ -21,7 +22,7 @@ const reportSchema = z.object({
   code,
   amount: z.int().min(1),
   currency: z.string().regex(/^[A-Z]{3}$/),
-  completed_at: z.iso.datetime().exactOptional(),
+  completed_at: providerTimeSchema.exactOptional(),
   utr: visibleAsciiSchema.exactOptional(),
   instructions: z.unknown().optional(),
 })
