@@ -24,17 +24,27 @@ afterAll(async () => {
 })
 
 /** A payment that the provider has and has not decided. */
-async function open(direction: 'deposit' | 'withdraw'): Promise<{ payment: Payment; order: ReceivedOrder }> {
+async function open(
+  direction: 'deposit' | 'withdraw',
+  accounts: readonly string[] = ['acme'],
+): Promise<{ payment: Payment; order: ReceivedOrder }> {
   system.provider.answer('pending')
   const count = system.provider.orders() + 1
-  const payment = await system[direction](AMOUNT, { accounts: ['acme'] })
+  const payment = await system[direction](AMOUNT, { accounts })
   expect(payment.status).toBe(PROCESSING)
   return { payment, order: await system.provider.order(count) }
 }
 
-/** The recorded reports whose description contains a text. */
+/** The recorded reports whose description contains a text, on all pages. */
 async function unmatched(text: string): Promise<Anomaly[]> {
-  const { anomalies } = await system.roles.client(PaymentService, 'operator').listAnomalies({ pageSize: 100 })
+  const client = system.roles.client(PaymentService, 'operator')
+  const anomalies: Anomaly[] = []
+  let pageToken = ''
+  do {
+    const page = await client.listAnomalies({ pageSize: 100, pageToken })
+    anomalies.push(...page.anomalies)
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
   return anomalies.filter(
     ({ kind, description }) => kind === AnomalyKind.UNMATCHED_REPORT && description.includes(text),
   )
@@ -91,6 +101,16 @@ test('a verified report that fits no payment of its account is recorded once, an
   const [rival] = await unmatched('rival reported success of 1000000 INR')
   expect(rival).toMatchObject({ merchantId: system.merchant_id, environment: payment.environment })
   expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
+})
+
+// P4
+test('a report about an attempt that was not sent yet is not applied', async () => {
+  const { payment, order } = await open('deposit', ['acme', 'rival'])
+  const idempotency_key = `${payment.paymentId}:2`
+  const url = order.callback_url.replace('/acme/', '/rival/')
+  const changes = { account_id: 'rival', key: RIVAL_KEY, url, idempotency_key }
+  expect(await system.provider.report(order, changes)).toBe(404)
+  expect(await unmatched(idempotency_key)).toHaveLength(1)
 })
 
 test('unmatched reports of one account fill no store', async () => {

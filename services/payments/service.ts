@@ -161,7 +161,7 @@ export const role: Role = {
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
-        const deps = { ...store, runner, findAccount, refreshStale }
+        const deps = { ...store, runner, findAccount, refreshStale, clock_guard: context.clock_guard }
         provider_callback_server = await serveProviderCallbacks(createProviderCallbackReceiver(deps), address)
         provider_callback_url = callback_base_url ?? `http://${provider_callback_server.host_and_port}`
         runner.start()

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
 import type { Payment } from '../domain/payment.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
-import { newDeposit } from '../payment.fixture.ts'
+import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import {
   createProviderCallbackReceiver,
@@ -44,12 +46,13 @@ function receiver(changes: Partial<ReceiveProviderCallbackDeps> = {}): ReceivePr
     runner: fixture.runner(),
     findAccount: (account_id) => accountOf({ ...payment, attempt: { ...payment.attempt, account_id } }),
     refreshStale: async (stored) => stored,
+    clock_guard: trustedClock,
     ...changes,
   })
 }
 
-function callback(account_id: string, body = VERIFIED): ProviderCallback {
-  const { merchant_id, environment, h_id } = payment
+function callback(account_id: string, body = VERIFIED, h_id = payment.h_id): ProviderCallback {
+  const { merchant_id, environment } = payment
   const path = `/callbacks/${account_id}/${merchant_id}/${environment}/${h_id}`
   return { method: 'POST', path, headers: {}, body }
 }
@@ -92,6 +95,26 @@ test('a callback rejects when the store is unavailable, and gives its room back'
     await expect(receive(callback(payment.attempt.account_id))).rejects.toThrow('store down')
   is_down = false
   expect(await receive(callback(payment.attempt.account_id))).toBe(200)
+})
+
+// R8
+test('a process whose clock is wrong judges no signature, because it would call a good one expired', async () => {
+  const clock_guard = createSwitchedClockGuard()
+  const receive = receiver({ clock_guard })
+  clock_guard.setTrusted(false)
+  for (const body of [VERIFIED, Buffer.from('expired')])
+    expect(await receive(callback(payment.attempt.account_id, body))).toBe(503)
+  clock_guard.setTrusted(true)
+  expect(await receive(callback(payment.attempt.account_id))).toBe(200)
+})
+
+// P3
+test('a callback about a withdrawal that is not admitted gets 404', async () => {
+  const payment_id = uuidv7()
+  const reserving = newReservation({ c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] })
+  await fixture.store.payments.insert(reserving)
+  const { account_id } = reserving.attempt
+  expect(await receiver()(callback(account_id, VERIFIED, payment_id))).toBe(404)
 })
 
 test('unverified callbacks let the payment be polled at most once per second and account', async () => {

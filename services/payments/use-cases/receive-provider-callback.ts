@@ -2,6 +2,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
@@ -31,6 +32,7 @@ export interface ReceiveProviderCallbackDeps {
   readonly runner: EffectRunner<StoredPayment>
   readonly findAccount: FindAccount
   readonly refreshStale: RefreshStalePayment
+  readonly clock_guard: Pick<ClockGuard, 'isTrusted'>
 }
 
 /** The HTTP status of the response. Any 2xx acknowledges a callback, and 200 is the one sent here. */
@@ -88,6 +90,11 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
     if (!target) return 404
     const { account, connector } = target.connected
     const { account_id } = account
+    // The times of signatures are compared with the clock of this process (R8).
+    if (!deps.clock_guard.isTrusted()) {
+      count(account_id, 'busy')
+      return 503
+    }
     const report = connector.parseCallback(callback)
     if (!report) {
       count(account_id, 'unverified')
@@ -197,10 +204,11 @@ function attemptNumber(
   account_id: string,
   { idempotency_key, kind }: ProviderReport,
 ): number | undefined {
-  const { payment_id, provider_accounts } = payment
+  const { payment_id, provider_accounts, attempt } = payment
   const prefix = `${payment_id}:`
   if (kind !== operationKindOf(payment) || !idempotency_key.startsWith(prefix)) return undefined
   const digits = idempotency_key.slice(prefix.length)
   if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
-  return provider_accounts[Number(digits) - 1] === account_id ? Number(digits) : undefined
+  const number = Number(digits)
+  return number <= attempt.number && provider_accounts[number - 1] === account_id ? number : undefined
 }
