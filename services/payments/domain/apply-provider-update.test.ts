@@ -239,6 +239,14 @@ describe('an anomaly', () => {
   })
 })
 
+// P13
+test('a UPI deposit gets no web page of its provider, only the instructions of its method', () => {
+  const instructions = { qr_payload: 'upi://pay', payment_url: 'https://pay.example.com/' }
+  const result = { kind: 'pending', provider_id: 'p-1', instructions } as const
+  const updated = applyProviderUpdate(paymentIn('created'), updateWith('pending', { result }))
+  expect(updated.instructions).toEqual({ qr_payload: 'upi://pay' })
+})
+
 describe('an attempt that the provider does not know', () => {
   const late = new Date(CREATED_AT.getTime() + 5 * 60_000)
   const notFound = (payment: Payment, may_repeat: boolean, looked_at = late): Payment =>

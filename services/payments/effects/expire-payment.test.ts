@@ -1,15 +1,56 @@
 import { expect, test } from '@jest/globals'
 import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
-import { useClock } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import type { LookupResult } from '../domain/call-result.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { bindExpirePayment } from './expire-payment.ts'
+import type { ProviderCallDeps } from './provider-call.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const MINUTE_MS = 60_000
+
+/** Runs the expiry of an open deposit, whose provider gives this answer when it is asked once more. */
+async function expire(answer: LookupResult, changes: Partial<ProviderCallDeps> = {}): Promise<Payment> {
+  const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
+    lookUp: async () => answer,
+  })
+  const at = now()
+  const created_at = new Date(at.getTime() - 31 * MINUTE_MS)
+  const payment = newDeposit({ status: 'processing', created_at, expires_at: at, effects: [] })
+  const expiry = expirePaymentEffect.newEffect(payment, {}, { at })
+  const change = await bindExpirePayment(deps(changes)).run(expiry, { ...payment, version: 2 })
+  return requireAdmitted(change(payment))
+}
+
+const UNKNOWN_THERE: LookupResult = { kind: 'not_found' }
+
+// P8
+test('a deposit that its provider calls paid only when it is asked once more is a success', async () => {
+  const amount = { minor: 150_000n, currency: 'INR' }
+  const paid: LookupResult = { kind: 'success', provider_id: 'p-1', amount, completed_at: now() }
+  expect(await expire(paid)).toMatchObject({ status: 'success', p_id: 'p-1' })
+})
+
+// P8
+test('a deposit that its provider does not know is declined at its expiry', async () => {
+  expect(await expire(UNKNOWN_THERE)).toMatchObject({ status: 'declined', error_code: 6011 })
+})
+
+// P8
+test('a deposit whose account is gone counts as one whose provider did not respond', async () => {
+  const accountOf = () => {
+    throw new Error('the account is no longer configured')
+  }
+  expect(await expire(UNKNOWN_THERE, { accountOf })).toMatchObject({
+    status: 'processing',
+    effects: [{ kind: expirePaymentEffect.kind }],
+  })
+})
 
 // P8, R8
 test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that has 30 minutes left', async () => {

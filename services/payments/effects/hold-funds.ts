@@ -44,6 +44,7 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
       const refused_code = refusalOfEntry(entry)
       const at = now()
       return (current) => {
+        // Only this effect ends the status, so this is for the type.
         if (current.status !== 'reserving') return current
         return refused_code === undefined
           ? admitWithdrawal(current, at)
