@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { installManualClock, settled } from '../../../test/support/manual-clock.ts'
-import type { ProviderCallback } from '../connectors/connector.ts'
+import type { OperationName, ProviderCallback } from '../connectors/connector.ts'
 import type { Payment } from '../domain/payment.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
@@ -28,16 +28,13 @@ afterEach(async () => {
 })
 
 /** A receiver of callbacks that are verified when their body says so, and report that the payment is pending. */
-function receiver(changes: Partial<ReceiveProviderCallbackDeps> = {}): ReceiveProviderCallback {
+function receiver(
+  changes: Partial<ReceiveProviderCallbackDeps> = {},
+  operation: OperationName = { kind: 'deposit', idempotency_key: `${payment.payment_id}:1` },
+): ReceiveProviderCallback {
   const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
     parseCallback: ({ body }) =>
-      VERIFIED.equals(body)
-        ? {
-            kind: 'deposit',
-            idempotency_key: `${payment.payment_id}:1`,
-            result: { kind: 'pending', provider_id: 'p-1' },
-          }
-        : undefined,
+      VERIFIED.equals(body) ? { ...operation, result: { kind: 'pending', provider_id: 'p-1' } } : undefined,
   })
   const { accountOf } = deps()
   return createProviderCallbackReceiver({
@@ -114,7 +111,8 @@ test('a callback about a withdrawal that is not admitted gets 404', async () => 
   const reserving = newReservation({ c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] })
   await fixture.store.payments.insert(reserving)
   const { account_id } = reserving.attempt
-  expect(await receiver()(callback(account_id, VERIFIED, payment_id))).toBe(404)
+  const receive = receiver({}, { kind: 'withdrawal', idempotency_key: `${payment_id}:1` })
+  expect(await receive(callback(account_id, VERIFIED, payment_id))).toBe(404)
 })
 
 test('unverified callbacks let the payment be polled at most once per second and account', async () => {
