@@ -1,5 +1,5 @@
-import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
@@ -97,6 +97,35 @@ describe('a backup of embedded files', () => {
     return refusal?.replaceAll(copy, 'COPY')
   }
 
+  /**
+   * Kills a command in its middle, and returns the watched directory. A command that was faster than the kill is run again
+   * in another place.
+   */
+  async function interrupt(
+    command: string,
+    begin: () => {
+      readonly words: readonly string[]
+      readonly variables: Readonly<Record<string, string>>
+      readonly watched: string
+      readonly last: string
+    },
+  ): Promise<string> {
+    for (;;) {
+      const { words, variables, watched, last } = begin()
+      const { child, kill } = launch('main.ts', [command, ...words], variables)
+      await eventually(
+        async () => child.exitCode !== null || (await readdir(watched).catch(() => [])).length > 0,
+        (has_begun) => has_begun === true,
+      )
+      await kill()
+      const is_complete = await access(last).then(
+        () => true,
+        () => false,
+      )
+      if (!is_complete && child.signalCode === 'SIGKILL') return watched
+    }
+  }
+
   /** Replaces a part of the manifest. */
   const editManifest = (from: string, to: string) => async (copy: string) => {
     const path = join(copy, 'manifest.json')
@@ -160,14 +189,10 @@ describe('a backup of embedded files', () => {
   test(
     'that was killed is refused, and the next one works',
     async () => {
-      const killed = join(system.home, 'killed')
-      const { child, kill } = launch('main.ts', ['backup', killed], variables)
-      await eventually(
-        () => readdir(killed).catch(() => []),
-        (files = []) => files.length > 3,
-      )
-      await kill()
-      expect(child.signalCode).toBe('SIGKILL')
+      const killed = await interrupt('backup', () => {
+        const directory = join(system.home, `killed-${randomHex(4)}`)
+        return { words: [directory], variables, watched: directory, last: join(directory, 'manifest.json') }
+      })
       const elsewhere = { MULTIHUB_HOME: join(system.home, 'after-killed') }
       const { code, log } = await runUntilEnd('main.ts', ['restore', killed], elsewhere)
       expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
@@ -179,15 +204,13 @@ describe('a backup of embedded files', () => {
   test(
     'whose restore was killed leaves a system without data, and can be restored after that',
     async () => {
-      const home = join(system.home, 'restored')
-      await mkdir(home)
+      const unfinished = await interrupt('restore', () => {
+        const home = join(system.home, `restored-${randomHex(4)}`)
+        const watched = join(home, 'data.restoring')
+        return { words: [backup], variables: { MULTIHUB_HOME: home }, watched, last: join(home, 'data') }
+      })
+      const home = dirname(unfinished)
       const elsewhere = { MULTIHUB_HOME: home }
-      const { kill } = launch('main.ts', ['restore', backup], elsewhere)
-      await eventually(
-        () => readdir(join(home, 'data.restoring')).catch(() => []),
-        (databases = []) => databases.length > 2,
-      )
-      await kill()
       expect(await readdir(home)).toEqual(['data.restoring'])
       const { code, log } = await runUntilEnd('main.ts', ['restore', backup], elsewhere)
       expect(code).toBe(1)
