@@ -242,44 +242,51 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<ErrorResult>>>>
   ),
 }
 
-/** Codes that need a broken part: the test that produces the code, by its file and name. */
+/** A test of the gateway that produces each refusal of a withdrawal. */
+const WITHDRAWALS = [
+  'gateway/methods/payment-out.test.ts',
+  'test.each([6004, 6005, 6006, 6035, 8600, 8601] as const)(',
+] as const
+
+/** Codes that need more than one request or a broken part: the test that produces the code, by its file and words of it. */
 const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, words: string]>>> = {
   2001: ['gateway/app.test.ts', "test('answers an unexpected fault with 2001"],
   2002: ['test/e2e/resend.suite.ts', "test('a resend without a notifier gives 2002"],
   3007: ['gateway/auth/v1-scheme.test.ts', "['broken settings', { credential: BROKEN }, 3007]"],
-}
-
-const WITHDRAWALS = 'only a withdrawal meets it, and payment.out answers 1002 in this version'
-const TICKETS = 'tickets are not part of this version: their methods answer 1002'
-const REFUNDS = 'refunds are not part of this version: their methods answer 1002'
-const FILES = 'attachments are not part of this version: their methods answer 1002'
-
-/** Why this system never returns a code. */
-const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
-  1009: 'routes name their connector and the registry refuses an unknown one, so no request can meet it',
-  1012: 'insufficient funds are reported as 6004, which says whose funds',
-  2000: 'every fault inside is 2001 and every dependency that is down 2002; 2000 would say less',
   6004: WITHDRAWALS,
   6005: WITHDRAWALS,
   6006: WITHDRAWALS,
   6035: WITHDRAWALS,
   8600: WITHDRAWALS,
   8601: WITHDRAWALS,
-  10001: TICKETS,
-  10002: TICKETS,
-  10003: TICKETS,
-  10004: TICKETS,
-  10005: TICKETS,
-  11001: REFUNDS,
-  11002: REFUNDS,
-  11003: REFUNDS,
-  11004: REFUNDS,
-  11005: REFUNDS,
-  12001: 'chargebacks are not part of this version: their methods answer 1002',
-  13001: FILES,
-  13002: FILES,
-  13003: FILES,
-  13004: FILES,
+  10001: ['test/integration/refunds.test.ts', 'http_status: 404, body: { error: { code: 10001 } }'],
+  10002: ['test/integration/tickets.test.ts', 'http_status: 409, body: { error: { code: 10002, details } }'],
+  10003: ['test/integration/ticket-files.test.ts', 'toEqual([409, 10003, undefined])'],
+  10004: ['test/integration/ticket-life.test.ts', 'http_status: 409, body: { error: { code: 10004 } }'],
+  10005: ['test/integration/tickets.test.ts', 'refuses a payment issue without a file with 10005'],
+  11001: ['test/integration/refund-lists.test.ts', 'of a refund that the merchant does not have are 11001'],
+  11002: [
+    'test/integration/refunds.test.ts',
+    'expect((await request(declined.c_id)).body.error.code).toBe(11002)',
+  ],
+  11003: ['gateway/json/digit-amount.test.ts', 'refuses the amount %j with 11003'],
+  11004: ['test/integration/refunds.test.ts', '.body.error.code).toBe(11004)'],
+  11005: ['test/integration/refunds.test.ts', 'codes.filter((code) => code === 11005)).toHaveLength(49)'],
+  12001: ['test/integration/chargebacks.test.ts', 'http_status: 404, body: { error: { code: 12001 } }'],
+  13001: [
+    'test/integration/attachments.test.ts',
+    'to a link that was altered, or is for downloads, is 13001',
+  ],
+  13002: ['test/integration/attachments.test.ts', 'after 15 minutes is 13002'],
+  13003: ['test/integration/attachments.test.ts', 'http_status: 409, error: { code: 13003 }'],
+  13004: ['test/integration/attachments-clamd.test.ts', '.body.error.code).toBe(13004)'],
+}
+
+/** Why this system never returns a code. */
+const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
+  1009: 'routes name their connector and the registry refuses an unknown one, so no request can meet it',
+  1012: 'insufficient funds are reported as 6004, which says whose funds',
+  2000: 'every fault inside is 2001 and every dependency that is down 2002; 2000 would say less',
 }
 
 const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
