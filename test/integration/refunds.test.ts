@@ -55,14 +55,17 @@ async function statusOf(c_id: string): Promise<any> {
   return body.result.payment
 }
 
-/** A deposit that was paid. Its last digits decide how a refund of it ends. */
-async function paidDeposit(value = 1_000_908): Promise<string> {
-  const { c_id } = await shop.deposit(value)
-  await eventually(
-    () => statusOf(c_id),
-    (payment) => payment?.status.status === 'success',
-  )
-  return c_id
+/**
+ * A deposit that was paid and credited: its event comes after the ledger entry (P9). Its last digits decide how a refund of it
+ * ends.
+ */
+async function paidDeposit(
+  value = 1_000_908,
+  of = shop,
+): Promise<{ readonly c_id: string; readonly h_id: string }> {
+  const identifiers = await of.deposit(value)
+  await callback(`${identifiers.h_id}:payment.completed`)
+  return identifiers
 }
 
 async function balance(of = shop): Promise<{ available: bigint; held: bigint }> {
@@ -202,7 +205,7 @@ describe('refund.request', () => {
 describe('an approved refund', () => {
   // S9, P6, P9, P10, P11, S12
   test('is paid by the provider of the deposit, changes the payment, and is announced', async () => {
-    const { c_id, h_id } = await shop.deposit()
+    const { c_id, h_id } = await paidDeposit()
     const before = await balance()
     const refund_id = (await request(c_id, { amount: '400' })).body.result.identifiers.h_id
     const { refund } = await operator().approveRefund({ refundId: refund_id })
@@ -251,7 +254,7 @@ describe('an approved refund', () => {
 
   // S9; spec of the sandbox: 911
   test('that the provider refuses gives the amount and the money back', async () => {
-    const c_id = await paidDeposit(1_000_911)
+    const { c_id } = await paidDeposit(1_000_911)
     const before = await balance()
     const refund_id = (await request(c_id)).body.result.identifiers.h_id
     await operator().approveRefund({ refundId: refund_id })
@@ -265,7 +268,7 @@ describe('an approved refund', () => {
 
   // 912: pending, then a callback; 914: the answer is lost, and a poll finds the refund
   test.each([1_000_912, 1_000_914])('of a deposit of %d is completed by a later report', async (value) => {
-    const c_id = await paidDeposit(value)
+    const { c_id } = await paidDeposit(value)
     const before = await balance()
     const refund_id = (await request(c_id, { amount: '7' })).body.result.identifiers.h_id
     await operator().approveRefund({ refundId: refund_id })
@@ -278,7 +281,7 @@ describe('the operator', () => {
   // S9
   test('cannot approve a refund without the funds; it stays pending until there are some', async () => {
     const poor = await newShop()
-    const { c_id } = await poor.deposit()
+    const { c_id } = await paidDeposit(1_000_908, poor)
     const adjust = (amount: bigint, operationId: string) =>
       system.operator(BalanceService).adjust({
         merchantId: poor.merchant_id,
@@ -330,7 +333,7 @@ describe('the operator', () => {
 
   test('gets 11001 for a refund that does not exist, and 8801 for closing an approved one', async () => {
     expect(await codeOf(operator().approveRefund({ refundId: randomUUID() }))).toBe(11001)
-    const c_id = await paidDeposit(1_000_912)
+    const { c_id } = await paidDeposit(1_000_912)
     const refundId = (await request(c_id)).body.result.identifiers.h_id
     const approvals = await Promise.all(
       Array.from({ length: 5 }, () => operator().approveRefund({ refundId })),
