@@ -214,6 +214,22 @@ test('opens once per operation_id, and refuses the same operation_id for another
   expect(await codeOf(open(h_id, 6n, { operationId }))).toBe(1013)
 })
 
+// E5, P2, S10
+test('is refused with 9000 for a control character in its reason code, operation_id or note', async () => {
+  const { h_id } = await shop.deposit()
+  const amount = { minor: 5n, currency: '' }
+  const opening = { paymentId: h_id, amount, reasonCode: '10.4', operationId: randomUUID() }
+  for (const text of ['x\0', 'x\n', 'x'.repeat(129)]) {
+    expect(await codeOf(chargebacks().openChargeback({ ...opening, reasonCode: text }))).toBe(9000)
+    expect(await codeOf(chargebacks().openChargeback({ ...opening, operationId: text }))).toBe(9000)
+  }
+  const { chargebackId } = await open(h_id, 5n)
+  const move = (note: string) =>
+    codeOf(chargebacks().moveChargeback({ chargebackId, status: ChargebackStatus.LOST, note }))
+  expect(await move('a\0b')).toBe(9000)
+  expect(await move('two\nlines')).toBeUndefined()
+})
+
 /** A file of the operator for a chargeback of the shop, which is ready. Returns its id. */
 async function evidenceFile(): Promise<string> {
   const content = Buffer.from('a letter of the bank\n')

@@ -257,6 +257,33 @@ describe('comments on a refund', () => {
     expect(shown.comments.map(({ body }) => body)).toEqual(['when?', 'tomorrow', 'thanks'])
   })
 
+  // S3
+  test('of the operator are added once per operation_id, which another text gets 1013 for', async () => {
+    const refundId = all.refund[1]?.identifiers.h_id ?? ''
+    const operator = system.operator(RefundService)
+    const operationId = randomUUID()
+    const add = () => operator.answerRefund({ refundId, body: 'tomorrow', operationId })
+    const added = await Promise.all(Array.from({ length: 5 }, add))
+    const again = await add()
+    for (const { comment } of added) expect(comment).toEqual(again.comment)
+    expect((await operator.listRefundComments({ refundId })).comments).toEqual([again.comment])
+    await expect(operator.answerRefund({ refundId, body: 'today', operationId })).rejects.toMatchObject({
+      code: 1013,
+    })
+  })
+
+  // E5, P2
+  test.each([
+    ['U+0000', { body: 'a\0b' }],
+    ['5,001 characters', { body: '\u{1f600}'.repeat(5_001) }],
+    ['a line break in the operation_id', { body: 'x', operationId: 'a\nb' }],
+    ['an operation_id of 129 characters', { body: 'x', operationId: 'x'.repeat(129) }],
+  ])('of the operator are refused with %s', async (_what, answer) => {
+    const refundId = all.refund[1]?.identifiers.h_id ?? ''
+    const answered = system.operator(RefundService).answerRefund({ refundId, ...answer })
+    await expect(answered).rejects.toMatchObject({ code: 9000 })
+  })
+
   // spec: Support methods, 6
   test('of a refund that the merchant does not have are 11001', async () => {
     const other = await system.newMerchant()

@@ -10,7 +10,7 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { boundedText } from '../../rpc/operator-text.ts'
+import { operatorKey, operatorText } from '../../rpc/operator-text.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
 import { type AddEvidenceDeps, addEvidenceTo } from '../use-cases/add-evidence.ts'
@@ -41,7 +41,7 @@ export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps):
     async moveChargeback(request) {
       const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
       const status = CHARGEBACK_STATUSES.required(request.status, 'status')
-      const note = boundedText(request.note, 'note')
+      const note = operatorText(request.note, 'note')
       const moved = await moveTo(deps, chargeback_id, note === '' ? { status } : { status, note })
       return { chargeback: chargebackToProto(moved) }
     },
@@ -63,7 +63,6 @@ export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps):
 }
 
 const REASON_CODE_MAX = 64
-const OPERATION_ID_MAX = 128
 
 function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargebackRequest {
   const { minor, currency } = requiredMessage(request.amount, 'amount')
@@ -73,9 +72,9 @@ function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargeba
     payment_id: requiredText(request.paymentId, 'payment_id'),
     amount: minor,
     currency,
-    reason_code: boundedText(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
+    reason_code: operatorKey(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
     ...(deadlineAt ? { deadline_at: timestampDate(deadlineAt) } : {}),
-    operation_id: boundedText(request.operationId, 'operation_id', OPERATION_ID_MAX),
+    operation_id: operatorKey(request.operationId, 'operation_id'),
   }
 }
 

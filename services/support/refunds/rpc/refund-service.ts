@@ -1,7 +1,7 @@
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { boundedText } from '../../rpc/operator-text.ts'
+import { COMMENT_MAX, operatorKey, operatorText } from '../../rpc/operator-text.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
 import { refundCommentToProto } from '../domain/refund-comment.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
@@ -22,9 +22,6 @@ const PERMISSIONS = {
   recordRefundChange: ['payments'],
 } as const
 
-/** The longest comment, in characters (S1). */
-const COMMENT_MAX = 5_000
-
 /** Serves the operator's decisions about refunds, and the reports of payments. */
 export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): RpcService {
   const close = async (
@@ -33,7 +30,7 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
   ) => {
     const refund_id = requiredText(refundId, 'refund_id')
     return {
-      refund: refundToProto(await closeRefund(deps, refund_id, status, boundedText(reason, 'reason'))),
+      refund: refundToProto(await closeRefund(deps, refund_id, status, operatorText(reason, 'reason'))),
     }
   }
   return rpcService(RefundService, PERMISSIONS, {
@@ -53,9 +50,12 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
       return { refunds: items.map(refundToProto), nextPageToken: next_page_token }
     },
     async answerRefund(request) {
-      const refund_id = requiredText(request.refundId, 'refund_id')
-      const body = boundedText(requiredText(request.body, 'body'), 'body', COMMENT_MAX)
-      return { comment: refundCommentToProto(await answerRefund(deps, refund_id, body)) }
+      const comment = await answerRefund(deps, {
+        refund_id: requiredText(request.refundId, 'refund_id'),
+        body: operatorText(requiredText(request.body, 'body'), 'body', COMMENT_MAX),
+        operation_id: operatorKey(request.operationId, 'operation_id'),
+      })
+      return { comment: refundCommentToProto(comment) }
     },
     async listRefundComments({ refundId, pageSize: page_size, pageToken: page_token }) {
       const refund_id = requiredText(refundId, 'refund_id')

@@ -1,3 +1,4 @@
+import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
@@ -50,14 +51,34 @@ export async function commentRefund(
   return comment
 }
 
-/** The operator's answer, which the merchant sees. Throws 11001 for an unknown refund. */
+/** The operator's answer to a refund. An empty `operation_id` is none. */
+export interface RefundAnswer {
+  readonly refund_id: string
+  readonly body: string
+  readonly operation_id: string
+}
+
+/**
+ * The operator's answer, which the merchant sees: once per `operation_id`, if there is one (S3). Throws 11001 for an unknown
+ * refund, and 1013 for an `operation_id` of another answer.
+ */
 export async function answerRefund(
   deps: RefundCommentDeps,
-  refund_id: string,
-  body: string,
+  { refund_id, body, operation_id }: RefundAnswer,
 ): Promise<Stored<RefundComment>> {
   const refund = await findAnyRefund(deps, refund_id)
-  return storeComment(deps, refund, { comment_id: uuidv7(), author: 'support', body })
+  const store = (comment_id: string): Promise<Stored<RefundComment>> =>
+    storeComment(deps, refund, { comment_id, author: 'support', body })
+  if (operation_id === '') return store(uuidv7())
+  const { merchant_id, environment } = refund
+  // The name of an RPC cannot equal that of a public method, whose keys merchants choose.
+  const key = { merchant_id, environment, method: 'AnswerRefund', key: `${refund_id}:${operation_id}` }
+  const result = await deps.idempotency.run(key, payloadHash({ body }), async (id) => {
+    await store(id('comment'))
+    return Buffer.from(id('comment'))
+  })
+  // A repetition finds the comment that the first call has stored.
+  return store(Buffer.from(result).toString())
 }
 
 async function storeComment(

@@ -1,9 +1,9 @@
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { COMMENT_MAX, operatorKey, operatorText } from '../../rpc/operator-text.ts'
 import type { TicketDeps } from '../use-cases/deps.ts'
 import { getTicket } from '../use-cases/find-ticket.ts'
 import { listAllComments } from '../use-cases/list-comments.ts'
@@ -22,9 +22,6 @@ const PERMISSIONS = {
   listTickets: ['operator', 'internal'],
 } as const
 
-/** The longest comment (S1), in code points. */
-const BODY_MAX = 5_000
-
 /** Serves the operator's RPCs for tickets. */
 export function createTicketRpc(deps: TicketDeps): RpcService {
   const { tickets } = deps
@@ -34,9 +31,13 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       return { ticket: ticketToProto(await move(deps, requiredText(ticketId, 'ticket_id'), to)) }
     },
     async answerTicket({ ticketId, body, internal, operationId }) {
-      const ticket_id = requiredText(ticketId, 'ticket_id')
-      const request = { ticket_id, body: checkBody(body), is_internal: internal, operation_id: operationId }
-      return { comment: commentToProto(await answer(deps, request)) }
+      const comment = await answer(deps, {
+        ticket_id: requiredText(ticketId, 'ticket_id'),
+        body: operatorText(requiredText(body, 'body'), 'body', COMMENT_MAX),
+        is_internal: internal,
+        operation_id: operatorKey(operationId, 'operation_id'),
+      })
+      return { comment: commentToProto(comment) }
     },
     async setTicketPriority({ ticketId, priority }) {
       const to = TICKET_PRIORITIES.required(priority, 'priority')
@@ -68,12 +69,4 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       return { tickets: page.items.map(ticketToProto), nextPageToken: page.next_page_token }
     },
   })
-}
-
-/** Accepts the text of a comment by the rules of merchants' texts (S1, E5). */
-function checkBody(body: string): string {
-  const text = requiredText(body, 'body')
-  const is_valid = text.isWellFormed() && !text.includes('\0') && [...text].length <= BODY_MAX
-  if (!is_valid) throw fieldError(9000, 'body', `at most ${BODY_MAX} characters`)
-  return text
 }
