@@ -77,7 +77,7 @@ test('closing lets a request end, then closes its kept-alive connection', async 
   await closed
 })
 
-test('closing ends connections that never sent a byte, at once', async () => {
+test('closing ends connections that do not send a byte', async () => {
   const server = createHttp()
   const listening = await listen(server, anywhere)
   const socket = connect(listening.port, '127.0.0.1')
@@ -87,6 +87,20 @@ test('closing ends connections that never sent a byte, at once', async () => {
   socket.resume()
   await listening.close(60_000)
   await ended
+})
+
+test('closing answers a request whose connection was accepted just before', async () => {
+  const server = createHttp((_request, response) => response.end('done'))
+  const listening = await listen(server, anywhere)
+  const socket = connect(listening.port, '127.0.0.1')
+  closers.push(() => socket.destroy())
+  await once(server, 'connection')
+  const closed = listening.close()
+  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  let text = ''
+  for await (const chunk of socket.setEncoding('utf8')) text += chunk
+  expect(text).toContain('done')
+  await closed
 })
 
 test('closing ends a request that never completes, after the grace time', async () => {

@@ -31,6 +31,8 @@ interface Session {
 
 const GRACE_MS = 5_000
 const LOOK_AGAIN_MS = 25
+/** The first request of a connection that was just accepted may still be on its way. */
+const FIRST_BYTE_MS = 1_000
 
 /** Starts to listen. Throws `StartError` when the port is taken or forbidden, or the host is not of this machine. */
 export async function listen(server: Server, address: Address): Promise<Listening> {
@@ -90,7 +92,8 @@ function explainListen(error: NodeJS.ErrnoException, { host, port, variable }: A
  * session, a keep-alive connection whose request has just ended, and a client that never finishes its request.
  */
 function trackConnections(server: Server, draining?: AbortSignal): Listening['close'] {
-  const sockets = new Set<Socket>()
+  /** Each connection with the time at which it was accepted. */
+  const sockets = new Map<Socket, number>()
   const sessions = new Set<Session>()
   const pending = new Set<ServerResponse>()
   let closing = false
@@ -102,7 +105,7 @@ function trackConnections(server: Server, draining?: AbortSignal): Listening['cl
   if (draining?.aborted) endConnections()
   else draining?.addEventListener('abort', endConnections, { once: true })
   server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
+    sockets.set(socket, clock.monotonic_ms())
     socket.once('close', () => sockets.delete(socket))
   })
   server.on('session', (session: Session & { once(event: 'close', action: () => void): void }) => {
@@ -127,10 +130,12 @@ function trackConnections(server: Server, draining?: AbortSignal): Listening['cl
     const deadline_ms = clock.monotonic_ms() + grace_ms
     while (sockets.size > 0 && clock.monotonic_ms() < deadline_ms) {
       if (isHttp(server)) server.closeIdleConnections()
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+      const silent_since_ms = clock.monotonic_ms() - FIRST_BYTE_MS
+      for (const [socket, accepted_ms] of sockets)
+        if (socket.bytesRead === 0 && accepted_ms <= silent_since_ms) socket.destroy()
       await sleep(LOOK_AGAIN_MS)
     }
-    for (const socket of sockets) socket.destroy()
+    for (const socket of sockets.keys()) socket.destroy()
     await closed
   }
 }
