@@ -30,6 +30,7 @@ import { bindExpirePayment } from './effects/expire-payment.ts'
 import { bindHoldFunds, type HoldFundsDeps } from './effects/hold-funds.ts'
 import { bindHoldRefund } from './effects/hold-refund.ts'
 import type { LedgerClient } from './effects/ledger-call.ts'
+import { bindLookUpLate } from './effects/look-up-late.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
 import { bindPollRefund } from './effects/poll-refund.ts'
 import { bindDebitChargeback, bindReturnChargeback } from './effects/post-chargeback.ts'
@@ -204,6 +205,7 @@ function bindEffects({
     bindPollProvider(provider_calls),
     bindRepeatCreate(provider_calls),
     bindExpirePayment(provider_calls),
+    bindLookUpLate(provider_calls),
     bindReportOpen(),
     bindHoldFunds({ ledger, findRoute }),
     bindCaptureHold(ledger),

@@ -75,7 +75,7 @@ export interface Capabilities {
   readonly methods: readonly string[]
   /** The most operations of one account that one lookup request can name; 1 when each needs its own. */
   readonly lookups_max: number
-  /** Whether the provider sends callbacks. Without them, the status of an operation comes from polls only. */
+  /** Whether the provider sends callbacks. Without them, the status of an operation comes from polls and late lookups only. */
   readonly sends_callbacks: boolean
   /**
    * For how long after the first request the provider treats a repeated key as the same operation. Within this time a

@@ -15,7 +15,14 @@ const SUCCESS: LookupResult = { kind: 'success', provider_id: 'p-1', amount, com
 const UNKNOWN: LookupResult = { kind: 'unknown', reason: 'time-out' }
 
 function expire(payment: Payment, result: LookupResult, changes: Partial<ExpiryUpdate> = {}): Payment {
-  return applyExpiry(payment, { attempt_number: 1, result, at, ask_again_at, ...changes })
+  return applyExpiry(payment, {
+    attempt_number: 1,
+    result,
+    at,
+    ask_again_at,
+    sends_callbacks: true,
+    ...changes,
+  })
 }
 
 // P8

@@ -1,6 +1,7 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
+import { addLateLookup } from './late-lookup.ts'
 import type { Payment } from './payment.ts'
 import { expirePaymentEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
@@ -12,6 +13,8 @@ export interface ExpiryUpdate {
   readonly at: Date
   /** When to ask again if the provider did not respond. */
   readonly ask_again_at: Date
+  /** Whether the provider reports by itself what it decides later. */
+  readonly sends_callbacks: boolean
 }
 
 /** For how long after its expiry a payment waits for a provider that does not respond. */
@@ -31,13 +34,14 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
     const again = expirePaymentEffect.newEffect(payment, {}, { at, due_at: ask_again_at })
     return { ...payment, effects: [...payment.effects, again] }
   }
-  if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, at)
+  if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, update)
   const updated = applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   // A success with another amount is an anomaly and changes no status (P7).
-  return isFinal(updated.status) ? updated : decline(updated, at)
+  return isFinal(updated.status) ? updated : decline(updated, update)
 }
 
 /** Only expiry gives the status `declined`: a refusal by the provider is `error`. */
-function decline(payment: Payment, at: Date): Payment {
-  return transition(payment, 'declined', { at, error_code: 6011 })
+function decline(payment: Payment, { at, sends_callbacks }: ExpiryUpdate): Payment {
+  const declined = transition(payment, 'declined', { at, error_code: 6011 })
+  return sends_callbacks ? declined : addLateLookup(declined, at)
 }

@@ -68,7 +68,8 @@ function applyStep(payment: Payment, one: Step, at: Date): Payment {
   if (one.type === 'expiry') {
     const { attempt_number, result, is_last } = one
     const asked_at = is_last ? new Date((payment.expires_at?.getTime() ?? 0) + 60_000) : at
-    return applyExpiry(payment, { attempt_number, result, at: asked_at, ask_again_at: asked_at })
+    const update = { attempt_number, result, at: asked_at, ask_again_at: asked_at }
+    return applyExpiry(payment, { ...update, sends_callbacks: true })
   }
   if (one.type === 'effect done') {
     return { ...payment, effects: payment.effects.filter((_, index) => index !== one.effect) }

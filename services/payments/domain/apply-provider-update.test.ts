@@ -140,7 +140,11 @@ describe('a success of an attempt after the operator has decided that the paymen
   const attempt = { number: 2, account_id: 'second', created_at: at }
   const open = newDeposit({ status: 'processing', attempt, effects: [] })
   const decided = (anomaly: Effect) =>
-    endPayment(open, 'success', { decision: `${anomaly.data['anomaly_id']}:op-1`, at })
+    endPayment(open, 'success', {
+      decision: `${anomaly.data['anomaly_id']}:op-1`,
+      at,
+      sends_callbacks: true,
+    })
   const success = { ...updateWith('success'), attempt_number: 2 }
   const earlier = { ...updateWith('success'), attempt_number: 1 }
 

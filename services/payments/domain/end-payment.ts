@@ -1,5 +1,6 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { completeRefund, failRefund } from './apply-refund-update.ts'
+import { addLateLookup } from './late-lookup.ts'
 import type { Payment } from './payment.ts'
 import type { Refund } from './refund.ts'
 import { transition } from './transition.ts'
@@ -12,16 +13,18 @@ export interface PaymentDecision {
 
 /**
  * Ends an open payment as the operator decides, by the same transition as the word of its provider, with the requested
- * amount. What the provider reports later may contradict it, and is an anomaly then (P7). Pure. Throws for a final payment.
+ * amount. What the provider reports later may contradict it, and is an anomaly then (P7); a provider without callbacks is
+ * asked for it. Pure. Throws for a final payment.
  */
 export function endPayment(
   payment: Payment,
   status: 'success' | 'error',
-  { decision, at }: PaymentDecision,
+  { decision, at, sends_callbacks }: PaymentDecision & { readonly sends_callbacks: boolean },
 ): Payment {
   if (isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has ended`)
   const ended = status === 'success' ? { at } : { at, error_code: 6044 as const }
-  return { ...transition(payment, status, ended), operator_decision: decision }
+  const decided = { ...transition(payment, status, ended), operator_decision: decision }
+  return sends_callbacks ? decided : addLateLookup(decided, at)
 }
 
 /** Ends an approved refund as the operator decides, with the same ledger entries and reports. Pure. */

@@ -33,6 +33,14 @@ export const expirePaymentEffect = defineEffect({
   id: ({ payment_id }: Payment) => `${payment_id}:expire`,
 })
 
+/** The effect that asks a provider without callbacks again after the end of a payment that it did not decide (P7). */
+export const lookUpLateEffect = defineEffect({
+  kind: 'look_up_late',
+  lane: 'external',
+  data: {},
+  id: ({ payment_id }: Payment) => `${payment_id}:look_up_late`,
+})
+
 /** The effect that reports a withdrawal to the operator which is open after 24 hours (P8). */
 export const reportOpenEffect = defineEffect({
   kind: 'report_open',

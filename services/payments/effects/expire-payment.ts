@@ -36,8 +36,10 @@ async function expire(deps: ProviderCallDeps, payment: Payment): Promise<Documen
   const result = await askOnceMore(deps, payment)
   const at = now()
   const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
-  return (current) =>
-    applyExpiry(current, { attempt_number: payment.attempt.number, result, at, ask_again_at })
+  return (current) => {
+    const update = { attempt_number: payment.attempt.number, result, at, ask_again_at }
+    return applyExpiry(current, { ...update, sends_callbacks: deps.sendsCallbacks(current) })
+  }
 }
 
 /** A payment must end also when its account is no longer configured. */

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
@@ -10,13 +11,19 @@ import { connectAccount, createFindAccount } from '../connectors/connect-account
 import { type FormProvider, startFormProvider } from '../connectors/form/form-provider.fixture.ts'
 import { newAccount } from '../connectors/provider-account.ts'
 import type { Payment } from '../domain/payment.ts'
+import { expirePaymentEffect, lookUpLateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindCreateAtProvider } from './create-at-provider.ts'
+import { bindExpirePayment } from './expire-payment.ts'
+import { bindLookUpLate } from './look-up-late.ts'
 import { bindPollProvider } from './poll-provider.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './provider-call.ts'
+import { bindRecordAnomaly } from './record-anomaly.ts'
 import { bindRepeatCreate } from './repeat-create.ts'
+
+const HOUR_MS = 3_600_000
 
 let provider: FormProvider
 let http: HttpClient
@@ -87,4 +94,63 @@ test('payments of a provider without idempotency keys and callbacks are paid onc
   expect(provider.transfers()).toBe(payments.length)
   // The ten payments that succeed at once are never looked up. Lookups of the other 50 share requests.
   expect(provider.lookups()).toBeLessThan(50)
+})
+
+// P7
+describe('a deposit that a provider without callbacks has not decided at its expiry', () => {
+  /** A deposit that was declined at its expiry, after one lookup. */
+  async function expired() {
+    clock.stopWall()
+    const call_deps = deps()
+    const { payments, anomalies } = fixture.store
+    const effects = [
+      bindCreateAtProvider(call_deps),
+      bindExpirePayment(call_deps),
+      bindLookUpLate(call_deps),
+      bindRecordAnomaly(anomalies),
+    ]
+    const runner = fixture.runner(effects, { sweep_ms: 20 })
+    const deposit = depositOf(10_905n)
+    const at = now()
+    const expires_at = new Date(at.getTime() + 60_000)
+    const expiry = expirePaymentEffect.newEffect(deposit, {}, { at, due_at: expires_at })
+    await runner.runEffects(
+      await runner.insert({ ...deposit, expires_at, effects: [...deposit.effects, expiry] }),
+    )
+    runner.start()
+    clock.stepWall(60_001)
+    const stored = () => payments.get(keyOfPayment(deposit))
+    await eventually(stored, (found) => found?.status === 'declined')
+    /** Lets time pass, and waits until the lookup that is due then is stored. */
+    const pass = async (hours: number, lookups: number) => {
+      clock.stepWall(hours * HOUR_MS + 1)
+      const isDue = (effect: Effect): boolean => lookUpLateEffect.matches(effect) && effect.due_at <= now()
+      await eventually(stored, (found) => provider.lookups() === lookups && !found?.effects.some(isDue))
+    }
+    return { stored, pass, listed: () => anomalies.find('by_open', {}, { limit: 10 }) }
+  }
+
+  test.each([
+    ['an hour', 1, 2],
+    ['a day', 24, 3],
+  ])(
+    'and that is paid before the lookup after %s is an anomaly, and keeps its status',
+    async (_what, hours, lookups) => {
+      const { stored, pass, listed } = await expired()
+      if (hours > 1) await pass(1, 2)
+      provider.settleHeld()
+      await pass(hours, lookups)
+      await eventually(listed, (found = []) => found.length > 0)
+      expect(await listed()).toMatchObject([{ kind: 'contradicts_final_status' }])
+      expect(await stored()).toMatchObject({ status: 'declined' })
+    },
+  )
+
+  test('is asked for twice, and then no more', async () => {
+    const { stored, pass, listed } = await expired()
+    await pass(1, 2)
+    await pass(24, 3)
+    expect((await stored())?.effects.filter(lookUpLateEffect.matches)).toEqual([])
+    expect(await listed()).toEqual([])
+  })
 })

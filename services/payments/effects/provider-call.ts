@@ -17,6 +17,8 @@ export interface ProviderCallDeps {
   accountOf(payment: Payment): ConnectedAccount
   /** When the payment's attempt is polled; a default when its account is no longer configured. */
   scheduleOf(payment: PaymentAccount): PollSchedule
+  /** Whether the provider of the payment's attempt sends callbacks; true when its account is no longer configured. */
+  sendsCallbacks(payment: PaymentAccount): boolean
   /** The URL to which the provider sends its callbacks about the payment. */
   providerCallbackUrl(payment: Payment): string
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
@@ -25,10 +27,10 @@ export interface ProviderCallDeps {
   readonly stopping: AbortSignal
 }
 
-/** Finds the account of a payment's attempt, and its poll schedule, among all accounts. */
+/** Finds the account of a payment's attempt, and what the effects need to know of it, among all accounts. */
 export function findAccountOfPayment(
   findAccount: FindAccount,
-): Pick<ProviderCallDeps, 'accountOf' | 'scheduleOf'> {
+): Pick<ProviderCallDeps, 'accountOf' | 'scheduleOf' | 'sendsCallbacks'> {
   const find = ({ attempt, environment }: PaymentAccount): ConnectedAccount | undefined =>
     findAccount(attempt.account_id, environment)
   return {
@@ -39,6 +41,7 @@ export function findAccountOfPayment(
       return account
     },
     scheduleOf: (payment) => find(payment)?.schedule ?? DEFAULT_POLL_SCHEDULE,
+    sendsCallbacks: (payment) => find(payment)?.connector.sends_callbacks ?? true,
   }
 }
 

@@ -69,6 +69,7 @@ export function scriptedConnector(
     deps: (deps_changes = {}) => ({
       accountOf,
       scheduleOf: (payment) => accountOf(payment).schedule,
+      sendsCallbacks: (payment) => accountOf(payment).connector.sends_callbacks,
       providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
       create_timeout_ms: 30_000,
       stopping: new AbortController().signal,

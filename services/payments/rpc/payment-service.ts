@@ -8,6 +8,7 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { isAdmitted } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
+import { findAccountOfPayment } from '../effects/provider-call.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
@@ -93,7 +94,8 @@ export function createPaymentRpc(
       return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
     },
     async resolveAnomaly(request) {
-      const resolve_deps = { anomalies, payments, runner: create_deps.runner }
+      const { sendsCallbacks } = findAccountOfPayment(explain_deps.findAccount)
+      const resolve_deps = { anomalies, payments, runner: create_deps.runner, sendsCallbacks }
       const anomaly = await resolveAnomaly(resolve_deps, resolveRequestFromProto(request))
       return { anomaly: anomalyToProto(anomaly) }
     },

@@ -5,7 +5,7 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import { newNotFoundAnomaly } from '../domain/anomaly.ts'
 import type { Payment } from '../domain/payment.ts'
-import { creditLedgerEffect, pollProviderEffect } from '../domain/payment-effects.ts'
+import { creditLedgerEffect, lookUpLateEffect, pollProviderEffect } from '../domain/payment-effects.ts'
 import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 /** Stores a payment with one open anomaly, and returns the decision function of the operator. */
-async function openAnomaly(changes: Partial<Payment> = {}) {
+async function openAnomaly(changes: Partial<Payment> = {}, sends_callbacks = true) {
   const { payments, anomalies } = fixture.store
   const deposit = newDeposit({ status: 'processing', effects: [], ...changes })
   const poll = pollProviderEffect.newEffect(deposit, {}, { at: CREATED_AT })
@@ -38,7 +38,7 @@ async function openAnomaly(changes: Partial<Payment> = {}) {
     collection: Collection<Anomaly> = anomalies,
   ) =>
     resolveAnomaly(
-      { anomalies: collection, payments, runner },
+      { anomalies: collection, payments, runner, sendsCallbacks: () => sends_callbacks },
       { anomaly_id, kind, operation_id: 'op-1', note: 'asked the provider', ...decision },
     )
   return { decide, anomaly, read: () => payments.get(keyOfPayment(payment)) }
@@ -66,6 +66,18 @@ describe('the operator resolves an anomaly of an open payment', () => {
     expect(payment).toMatchObject({ status: 'error', error_code: 6044 })
     expect(kindsOf(payment)).toEqual([publishEventEffect.kind])
   })
+
+  // P7
+  test.each(['paid', 'not_paid'] as const)(
+    'as %s: a provider without callbacks is asked again after an hour',
+    async (kind) => {
+      const { decide, read } = await openAnomaly({}, false)
+      await decide(kind)
+      const payment = await read()
+      const due_at = new Date((payment?.finished_at?.getTime() ?? 0) + 3_600_000)
+      expect(payment?.effects.filter(lookUpLateEffect.matches)).toMatchObject([{ due_at }])
+    },
+  )
 
   test('as dismissed: the payment stays as it is', async () => {
     const { decide, read } = await openAnomaly()

@@ -18,6 +18,8 @@ export interface ResolveAnomalyDeps {
   readonly anomalies: Collection<Anomaly>
   readonly payments: Collection<StoredPayment>
   readonly runner: Pick<EffectRunner<StoredPayment>, 'update' | 'runEffectsInBackground'>
+  /** Whether the provider of the payment's attempt reports by itself what it decides later. */
+  sendsCallbacks(payment: Payment): boolean
 }
 
 /** The operator's decision on an anomaly. */
@@ -38,9 +40,10 @@ const resolved_anomalies = counter(
  * payment is final already. Of two decisions at the same moment, the one that moved money is on record in the end.
  */
 export async function resolveAnomaly(
-  { anomalies, payments, runner }: ResolveAnomalyDeps,
+  deps: ResolveAnomalyDeps,
   request: ResolveAnomalyRequest,
 ): Promise<Anomaly> {
+  const { anomalies, payments, runner } = deps
   const found = await findAnomaly(anomalies, request.anomaly_id)
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
   const payment = await findByAnyId(payments, found.payment_id)
@@ -52,7 +55,7 @@ export async function resolveAnomaly(
     if (decision?.startsWith(`${found.anomaly_id}:`)) throw new PublicError(8801)
   } else {
     if (payment === undefined) throw new PublicError(6010)
-    if (found.refund_id === undefined) await decidePayment(runner, payment, request)
+    if (found.refund_id === undefined) await decidePayment(deps, payment, request)
     else await decideRefund(runner, payment, found.refund_id, request)
   }
   return recordResolution(anomalies, found, request)
@@ -82,7 +85,7 @@ function isRepetition({ resolution }: Anomaly, { kind, operation_id, note }: Res
 
 /** Ends the payment. After a crash, a repetition finds its own decision in the payment and goes on. */
 async function decidePayment(
-  runner: ResolveAnomalyDeps['runner'],
+  deps: Pick<ResolveAnomalyDeps, 'runner' | 'sendsCallbacks'>,
   found: Stored<StoredPayment>,
   request: ResolveAnomalyRequest,
 ): Promise<void> {
@@ -91,13 +94,16 @@ async function decidePayment(
   const status = kind === 'paid' ? 'success' : 'error'
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
-    if (!isFinal(payment.status)) return endPayment(payment, status, { decision, at: now() })
+    if (!isFinal(payment.status)) {
+      const sends_callbacks = deps.sendsCallbacks(payment)
+      return endPayment(payment, status, { decision, at: now(), sends_callbacks })
+    }
     if (payment.operator_decision !== decision) throw new PublicError(8801)
     if (payment.status !== status) throw new PublicError(1013)
     return undefined
   }
-  const stored = await runner.update(keyOfPayment(found), decide, found)
-  if (stored) runner.runEffectsInBackground(stored)
+  const stored = await deps.runner.update(keyOfPayment(found), decide, found)
+  if (stored) deps.runner.runEffectsInBackground(stored)
 }
 
 /** Ends the refund, like `decidePayment`. */
