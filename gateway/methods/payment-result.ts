@@ -66,8 +66,8 @@ const RECEIVER = {
     id: text('Account number, IBAN, CBU, CVU or CLABE.'),
     name: text('The holder of the account.'),
   }),
-  phone: text(),
-  document: partial({ type: text(), number: text() }),
+  phone: text('The phone number of a person who receives the money.'),
+  document: partial({ type: text('The kind of the identity document of that person.'), number: text() }),
   qr_payload: { ...text('The content of a QR code to show to the customer.'), maxLength: QR_PAYLOAD_MAX },
 }
 

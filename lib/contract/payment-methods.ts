@@ -34,19 +34,27 @@ export function currenciesOf(direction: Direction, method: string): readonly Rou
   return Object.hasOwn(pairs, method) ? (pairs[method] ?? []) : []
 }
 
-const BANK = ['bank_account', 'bank'] as const
+/** The fields of payment instructions (spec: Payment object). */
+type InstructionField =
+  | 'deep_links'
+  | 'qr_payload'
+  | 'payment_url'
+  | 'bank_account'
+  | 'bank'
+  | 'phone'
+  | 'document'
+
+const TRANSFER = ['bank_account', 'bank', 'phone', 'document'] as const
 
 /**
  * The payment instructions that the customer of a deposit gets, by method (P13). Other fields of a provider are
  * dropped.
  */
-export const INSTRUCTION_FIELDS: Readonly<
-  Record<string, readonly ('deep_links' | 'qr_payload' | 'payment_url' | 'bank_account' | 'bank')[]>
-> = {
+export const INSTRUCTION_FIELDS: Readonly<Record<string, readonly InstructionField[]>> = {
   upi: ['deep_links', 'qr_payload'],
-  imps: BANK,
-  havale: BANK,
-  bank_transfer: [...BANK, 'payment_url'],
+  imps: TRANSFER,
+  havale: TRANSFER,
+  bank_transfer: [...TRANSFER, 'payment_url'],
   papara: ['payment_url'],
   kredikarti: ['payment_url'],
 }

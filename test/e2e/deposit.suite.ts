@@ -107,6 +107,8 @@ export const depositSuite: SystemSuite = (given) => {
           expect(instructions).toMatchObject({
             bank_account: { id: expect.any(String) },
             bank: { name: expect.any(String) },
+            phone: expect.any(String),
+            document: { type: expect.any(String), number: expect.any(String) },
           })
         }
       }

@@ -16,4 +16,6 @@ export const instructionsSchema = z.object({
     .exactOptional(),
   bank_account: z.object({ id: text, name: text.exactOptional() }).exactOptional(),
   bank: z.object({ name: text.exactOptional(), code: text.exactOptional() }).exactOptional(),
+  phone: z.string().min(1).max(32).exactOptional(),
+  document: z.object({ type: text.exactOptional(), number: text }).exactOptional(),
 })

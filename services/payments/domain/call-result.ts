@@ -9,6 +9,9 @@ export interface Instructions {
   readonly payment_url?: string
   readonly bank_account?: { readonly id: string; readonly name?: string }
   readonly bank?: { readonly name?: string; readonly code?: string }
+  /** The phone number and the identity document of a person who receives the money, where a transfer must name them. */
+  readonly phone?: string
+  readonly document?: { readonly type?: string; readonly number: string }
 }
 
 /**

@@ -118,6 +118,8 @@ function receiverOf({ instructions, beneficiary }: Payment): MessageInitShape<ty
   return {
     bankAccount: instructions?.bank_account,
     bank: instructions?.bank,
+    phone: instructions?.phone,
+    document: instructions?.document,
     qrPayload: instructions?.qr_payload,
   }
 }

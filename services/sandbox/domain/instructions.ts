@@ -14,6 +14,8 @@ export interface Instructions {
   readonly payment_url?: string
   readonly bank_account?: { readonly id: string; readonly name: string }
   readonly bank?: { readonly name: string; readonly code: string }
+  readonly phone?: string
+  readonly document?: { readonly type: string; readonly number: string }
 }
 
 const HOLDER = { holder_name: 'Sandbox Receiver', bank_name: 'Sandbox Bank' }
@@ -28,6 +30,9 @@ const ACCOUNTS: Readonly<Record<string, ReceivingAccount>> = {
   LKR: { ...HOLDER, account_id: '0000000017', bank_code: '0001' },
 }
 const OTHER_CURRENCIES: ReceivingAccount = { ...HOLDER, account_id: '0000000017', bank_code: '0001' }
+
+/** The invented person behind these accounts. No country has this calling code. */
+const RECEIVER = { phone: '+99900000017', document: { type: 'SANDBOX', number: '00000017' } }
 
 /** The UPI apps that a customer can pay with, by the scheme of their deep links. */
 const UPI_APPS = ['upi://pay', 'phonepe://pay', 'paytmmp://pay', 'gpay://upi/pay']
@@ -50,9 +55,9 @@ export function instructionsOf(
     }
     case 'imps':
     case 'havale':
-      return bankDetails(deposit.currency)
+      return transferDetails(deposit.currency)
     case 'bank_transfer':
-      return { ...bankDetails(deposit.currency), payment_url }
+      return { ...transferDetails(deposit.currency), payment_url }
     case 'papara':
     case 'kredikarti':
       return { payment_url }
@@ -61,9 +66,10 @@ export function instructionsOf(
   }
 }
 
-function bankDetails(currency: string): Instructions {
+function transferDetails(currency: string): Instructions {
   const { account_id, holder_name, bank_name, bank_code } = ACCOUNTS[currency] ?? OTHER_CURRENCIES
-  return { bank_account: { id: account_id, name: holder_name }, bank: { name: bank_name, code: bank_code } }
+  const bank = { name: bank_name, code: bank_code }
+  return { bank_account: { id: account_id, name: holder_name }, bank, ...RECEIVER }
 }
 
 function upiQuery(amount: bigint, provider_id: string): string {

@@ -301,6 +301,8 @@ test.each(pairs)('instructions of %s in %s', async (method, currency) => {
   const bank = {
     bank_account: { id: expect.any(String), name: 'Sandbox Receiver' },
     bank: { name: 'Sandbox Bank', code: expect.any(String) },
+    phone: expect.stringMatching(/^\+/),
+    document: { type: expect.any(String), number: expect.any(String) },
   }
   const payment_url = expect.stringContaining(sandbox.url)
   const expected: Record<string, unknown> = {

@@ -169,6 +169,8 @@ function payBy(channel: string): object {
   const bank = {
     bank_account: { id: '000123456789', name: 'Form Provider' },
     bank: { name: 'Form Bank', code: 'FORM0000001' },
+    phone: '+99900000018',
+    document: { type: 'FORM', number: '00000018' },
   }
   const page = { payment_url: 'https://pay.example/t' }
   if (channel === 'UPI') return { deep_links: ['upi://pay?tr=1'], qr_payload: 'upi://pay?tr=1' }

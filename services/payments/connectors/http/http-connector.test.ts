@@ -256,6 +256,8 @@ describe('hostile responses', () => {
     ['a script as the payment page', { payment_url: 'javascript:alert(1)' }],
     ['a list', []],
     ['an account that is a number', { bank_account: { id: 1 } }],
+    ['a phone number that is too long', { phone: '1'.repeat(33) }],
+    ['a document without a number', { document: { type: 'CUIT' } }],
   ])(
     'instructions with %s make a pending deposit unknown and are ignored with a success',
     async (_what, instructions) => {
