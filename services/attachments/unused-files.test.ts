@@ -63,6 +63,19 @@ describe('a ready file', () => {
     expect(await files.get(blob_id)).toBeUndefined()
   })
 
+  test('expires also after crashes that would use up the tries of another effect', async () => {
+    const id = await fixture.ready()
+    const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
+    const key = { merchant_id: MERCHANT, environment: 'test', attachment_id: id }
+    const stored = await attachments.get(key)
+    if (!stored) throw new Error('the file is gone')
+    const { version, ...attachment } = stored
+    const effects = attachment.effects.map((effect) => ({ ...effect, tries: 100_000 }))
+    expect(await attachments.replace({ ...attachment, effects }, version)).toBeTruthy()
+    clock.stepWall(DAY_MS + 1_000)
+    await settled(id)
+  })
+
   test('that a ticket uses stays', async () => {
     const [used, unused] = [await fixture.ready(), await fixture.ready()]
     clock.stepWall(DAY_MS - 1)
