@@ -3,7 +3,7 @@ import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_s
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
-import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
@@ -11,7 +11,7 @@ import type { Chargeback } from './chargebacks/domain/chargeback.ts'
 import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
 import { createChargebackRpc } from './chargebacks/rpc/chargeback-service.ts'
 import { createMerchantChargebackRpc } from './chargebacks/rpc/merchant-chargeback-service.ts'
-import { keyOfChargeback } from './chargebacks/store/chargebacks.ts'
+import { CHARGEBACKS, findChargebackById, keyOfChargeback } from './chargebacks/store/chargebacks.ts'
 import type { PeriodCounts } from './domain/count-periods.ts'
 import type { CountedResource } from './domain/counted-resource.ts'
 import { bindCountStatus, type CountedResources } from './effects/count-status.ts'
@@ -20,13 +20,15 @@ import { bindPublishEvent } from './effects/publish-event.ts'
 import type { Refund } from './refunds/domain/refund.ts'
 import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.ts'
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
-import { keyOfRefund } from './refunds/store/refunds.ts'
-import { openSupportStore } from './store/support-store.ts'
+import { findRefundById, keyOfRefund, REFUNDS } from './refunds/store/refunds.ts'
+import { createEffectRpc } from './rpc/effect-service.ts'
+import { openSupportStore, type SupportStore } from './store/support-store.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
 import { bindStoreComment } from './tickets/effects/store-comment.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
-import { keyOfTicket } from './tickets/store/tickets.ts'
+import { findTicketOfAny, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
+import { type StuckDocuments, stuckDocuments } from './use-cases/stuck-effects.ts'
 
 /** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
 export const role: Role = {
@@ -86,6 +88,13 @@ export const role: Role = {
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
         createChargebackRpc(chargeback_deps),
+        createEffectRpc(
+          new Map([
+            ['tickets', stuckTickets(store, ticket_runner)],
+            ['refunds', stuckRefunds(store, refund_runner)],
+            ['chargebacks', stuckChargebacks(store, chargeback_runner)],
+          ]),
+        ),
       ],
       async open() {
         ticket_runner.start()
@@ -110,4 +119,29 @@ function summarizedEffects<D extends CountedResource>(
   publisher: Publisher,
 ): readonly BoundEffect<D>[] {
   return [bindCountStatus(counts, resources), bindForgetCount<D>(counts), bindPublishEvent<D>(publisher)]
+}
+
+function stuckTickets({ tickets }: SupportStore, runner: EffectRunner<Ticket>): StuckDocuments {
+  return stuckDocuments({
+    ...{ collection: tickets, runner, key_fields: TICKETS.key, keyOf: keyOfTicket, not_found: 10001 },
+    idOf: ({ ticket_id }) => ticket_id,
+    find: (id) => findTicketOfAny(tickets, id),
+  })
+}
+
+function stuckRefunds({ refunds }: SupportStore, runner: EffectRunner<Refund>): StuckDocuments {
+  return stuckDocuments({
+    ...{ collection: refunds, runner, key_fields: REFUNDS.key, keyOf: keyOfRefund, not_found: 11001 },
+    idOf: ({ refund_id }) => refund_id,
+    find: (id) => findRefundById(refunds, id),
+  })
+}
+
+function stuckChargebacks({ chargebacks }: SupportStore, runner: EffectRunner<Chargeback>): StuckDocuments {
+  return stuckDocuments({
+    ...{ collection: chargebacks, runner, key_fields: CHARGEBACKS.key, keyOf: keyOfChargeback },
+    not_found: 12001,
+    idOf: ({ chargeback_id }) => chargeback_id,
+    find: (id) => findChargebackById(chargebacks, id),
+  })
 }

@@ -4,11 +4,13 @@ import type { WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
+import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { isAdmitted } from '../domain/payment.ts'
+import { isAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
 import { findAccountOfPayment } from '../effects/provider-call.ts'
+import { PAYMENTS } from '../store/payments.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
@@ -16,7 +18,6 @@ import { findPayment } from '../use-cases/find-payment.ts'
 import { getPayment } from '../use-cases/get-payment.ts'
 import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { listPayments } from '../use-cases/list-payments.ts'
-import { listStuckEffects, type StuckEffect } from '../use-cases/list-stuck-effects.ts'
 import { listWithdrawalRefusals } from '../use-cases/list-withdrawal-refusals.ts'
 import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
@@ -105,8 +106,8 @@ export function createPaymentRpc(
       const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageSize, pageToken)
       return { refusals: page.refusals.map(refusalToProto), nextPageToken: page.next_page_token }
     },
-    async listStuckEffects(request) {
-      const page = await listStuckEffects(payments, request.pageSize, request.pageToken)
+    async listStuckEffects({ pageSize: page_size, pageToken: page_token }) {
+      const page = await listStuckEffects(payments, PAYMENTS.key, { page_size, page_token })
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
     },
     async retryEffect(request) {
@@ -135,7 +136,10 @@ function refusalToProto(refusal: WithdrawalRefusal): MessageInitShape<typeof Wit
   }
 }
 
-function stuckEffectToProto({ payment, effect }: StuckEffect): MessageInitShape<typeof StuckEffectSchema> {
+function stuckEffectToProto({
+  document: payment,
+  effect,
+}: StuckEffect<StoredPayment>): MessageInitShape<typeof StuckEffectSchema> {
   return {
     effectId: effect.id,
     paymentId: payment.payment_id,

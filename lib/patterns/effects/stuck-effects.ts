@@ -1,0 +1,33 @@
+import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Effect, EffectDocument } from './effect.ts'
+
+/** A stuck effect with the document that it belongs to. */
+export interface StuckEffect<D extends EffectDocument> {
+  readonly document: Stored<D>
+  readonly effect: Effect
+}
+
+/**
+ * Lists stuck effects, the longest stuck first. A page counts documents, each of which may have several. The collection has
+ * `EFFECT_INDEXES`; `key_fields` are the fields of its key, which are texts. Throws 9000 for a page size outside 1 to 100 and
+ * for a token of another list.
+ */
+export async function listStuckEffects<D extends EffectDocument>(
+  collection: Pick<Collection<D>, 'find'>,
+  key_fields: readonly string[],
+  page: PageRequest,
+): Promise<{ readonly stuck: readonly StuckEffect<D>[]; readonly next_page_token: string }> {
+  const key = Object.fromEntries(key_fields.map((field) => [field, 'text'] as const))
+  const { items, next_page_token } = await readPage<D>(
+    {
+      ...{ collection, index: 'by_stuck', range: {}, token_scope: {} },
+      position: { stuck_at: 'instant', ...key },
+    },
+    page,
+  )
+  const stuck = items.flatMap((document) =>
+    document.effects.filter((effect) => effect.stuck).map((effect) => ({ document, effect })),
+  )
+  return { stuck, next_page_token }
+}

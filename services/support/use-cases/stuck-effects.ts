@@ -1,0 +1,66 @@
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
+import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
+import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
+import type { Owner } from '../domain/support-resource.ts'
+
+/** Documents of one kind, as the operator's retry of stuck effects reaches them. */
+export interface StuckDocumentsDeps<D extends EffectDocument & Owner> {
+  readonly collection: Collection<D>
+  readonly runner: Pick<EffectRunner<D>, 'retry'>
+  /** The fields of the key of the collection. */
+  readonly key_fields: readonly string[]
+  readonly keyOf: (document: D) => Fields
+  readonly idOf: (document: D) => string
+  /** The document of any merchant with this id. */
+  readonly find: (id: string) => Promise<Stored<D> | undefined>
+  /** The refusal of an unknown document. */
+  readonly not_found: ErrorCode
+}
+
+/** A stuck effect with what identifies its document. */
+export interface StuckResourceEffect extends StuckEffect<EffectDocument & Owner> {
+  readonly document_id: string
+}
+
+/** The stuck effects of one kind of documents. */
+export interface StuckDocuments {
+  /** Lists them, the longest stuck first. Throws 9000 for a page size outside 1 to 100 and for a token of another list. */
+  list(page: PageRequest): Promise<{
+    readonly stuck: readonly StuckResourceEffect[]
+    readonly next_page_token: string
+  }>
+  /**
+   * Gives a stuck effect all its tries again and runs it. Returns whether it still waits, because it failed again or runs in the
+   * background. Throws the refusal of an unknown document, and 8801 for one without such a stuck effect.
+   */
+  retry(document_id: string, effect_id: string): Promise<boolean>
+}
+
+/** Makes the list and the retry of one kind of documents. */
+export function stuckDocuments<D extends EffectDocument & Owner>({
+  collection,
+  runner,
+  key_fields,
+  keyOf,
+  idOf,
+  find,
+  not_found,
+}: StuckDocumentsDeps<D>): StuckDocuments {
+  return {
+    async list(page) {
+      const { stuck, next_page_token } = await listStuckEffects(collection, key_fields, page)
+      return { stuck: stuck.map((one) => ({ ...one, document_id: idOf(one.document) })), next_page_token }
+    },
+    async retry(document_id, effect_id) {
+      const found = await find(document_id)
+      if (!found) throw new PublicError(not_found)
+      const retried = await runner.retry(keyOf(found), effect_id)
+      if (!retried) throw new PublicError(8801)
+      return retried.effects.some(({ id }) => id === effect_id)
+    },
+  }
+}
