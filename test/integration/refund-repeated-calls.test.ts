@@ -27,10 +27,10 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
   )
 
 describe('a request whose caller is gone', () => {
-  const reserve = (c_id: string, refundId: string, amount: bigint) =>
+  const reserve = (c_id: string, refundId: string, amount: bigint, currencies: readonly string[] = []) =>
     system.roles.client(PaymentRefundService, 'support').reserveRefund({
       ...{ merchantId: shop.merchant_id, environment: Environment.TEST, paymentCId: c_id },
-      ...{ refundId, cId: refundId, amount, reason: 'late' },
+      ...{ refundId, cId: refundId, amount, reason: 'late', policy: { currencies: [...currencies] } },
     })
 
   // S3: support crashed after the payment had decided.
@@ -50,6 +50,16 @@ describe('a request whose caller is gone', () => {
     })
     expect((await reserve(c_id, h_id, 5n)).change?.number).toBe(1)
     expect(await codeOf(reserve(c_id, randomUUID(), 5n))).toBe(11005)
+  })
+
+  // S8: the credential was restricted between the request and its repetition.
+  test('gets its refund when it is repeated with a credential that may not use the payment any more', async () => {
+    const { c_id } = await shop.deposit()
+    const h_id = randomUUID()
+    expect(await codeOf(reserve(c_id, h_id, 5n, ['TRY']))).toBe(3008)
+    await reserve(c_id, h_id, 5n, ['INR'])
+    expect((await reserve(c_id, h_id, 5n, ['TRY'])).change?.number).toBe(1)
+    expect(await codeOf(reserve(c_id, randomUUID(), 5n, ['TRY']))).toBe(3008)
   })
 
   // S8: the network delivers a request again, late.

@@ -39,11 +39,11 @@ const stateOf = (payment: Payment): string => requireRefund(payment, REFUND_ID).
 const isPolled = ({ effects }: Payment): boolean => effects.some(pollRefundEffect.matches)
 
 /** Sends the refund to a provider with this result; `tries` counts those before too. */
-async function create(result: CallResult, tries = 1) {
+async function create(result: CallResult, tries = 1, stopping = new AbortController().signal) {
   const connector = scriptedConnector(() => result)
   const payment = approved()
   const effect = createRefundEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
-  const change = await bindCreateRefund(connector.deps()).run(
+  const change = await bindCreateRefund(connector.deps({ stopping })).run(
     { ...effect, tries },
     { ...payment, version: 1 },
   )
@@ -63,6 +63,11 @@ describe('a refund at its provider', () => {
   test('that was not sent has failed, because nothing can have moved', async () => {
     const { payment } = await create(NOT_SENT)
     expect(requireRefund(payment, REFUND_ID)).toMatchObject({ state: 'failed', error_code: 7002 })
+  })
+
+  test('that was not sent because its process stops stays approved, and is polled', async () => {
+    const { payment } = await create(NOT_SENT, 1, AbortSignal.abort())
+    expect([stateOf(payment), isPolled(payment)]).toEqual(['approved', true])
   })
 
   test('without a response stays approved, and is polled', async () => {
@@ -120,6 +125,19 @@ describe('a poll of a refund', () => {
   test('does not fail it when the repetition was not sent', async () => {
     const { payment } = await poll({ kind: 'not_found' }, NOT_SENT, Number.POSITIVE_INFINITY)
     expect(stateOf(payment)).toBe('approved')
+  })
+
+  test('does not send it again when the repetition has waited until the window has ended', async () => {
+    const connector = scriptedConnector(() => SUCCESS, { idempotency_window_ms: 10 * MINUTE_MS })
+    const run = async (age_ms: number): Promise<string> => {
+      const payment = approved(age_ms)
+      const effect = repeatRefundEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
+      const change = await bindRepeatRefund(connector.deps()).run(effect, { ...payment, version: 2 })
+      return stateOf(requireAdmitted(change(payment)))
+    }
+    expect(await run(10 * MINUTE_MS)).toBe('approved')
+    expect(connector.creates).toEqual([])
+    expect(await run(MINUTE_MS)).toBe('completed')
   })
 
   test.each([

@@ -21,8 +21,7 @@ import {
   type RefundQuery,
 } from '../use-cases/approve-refund.ts'
 import { debitChargeback, returnChargeback } from '../use-cases/debit-chargeback.ts'
-import type { RefundedPaymentQuery } from '../use-cases/find-refundable-payment.ts'
-import { type DecidedRefund, reserveRefund } from '../use-cases/reserve-refund.ts'
+import { type DecidedRefund, type ReservationQuery, reserveRefund } from '../use-cases/reserve-refund.ts'
 import { optional, policyFromProto } from './payment-from-proto.ts'
 
 /** The callers that each RPC permits. */
@@ -88,7 +87,7 @@ function ownerOf({
   }
 }
 
-function paymentQuery(request: ReserveRefundRequest): RefundedPaymentQuery {
+function paymentQuery(request: ReserveRefundRequest): ReservationQuery {
   const { paymentCId, paymentHId } = request
   if ((paymentCId === undefined) === (paymentHId === undefined)) throw fieldError(9000, 'payment_c_id')
   return {

@@ -1,6 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { findByAnyId, findByHId } from '../store/payments.ts'
@@ -10,27 +9,23 @@ import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'
 export interface RefundedPaymentQuery {
   readonly merchant_id: string
   readonly environment: Environment
-  readonly policy: Policy
   readonly payment_c_id?: string
   readonly payment_h_id?: string
 }
 
 /**
- * Finds the payment of a requested refund by a linearizable read. Throws 10001 when the merchant has no such payment (S8), and
- * 3008 when the policy forbids its route or currency.
+ * Finds the payment of a requested refund by a linearizable read. Throws 10001 when the merchant has no such payment (S8).
  */
 export async function findRefundablePayment(
   deps: AdmissionDeps,
-  { merchant_id, environment, policy, payment_c_id, payment_h_id }: RefundedPaymentQuery,
+  { merchant_id, environment, payment_c_id, payment_h_id }: RefundedPaymentQuery,
 ): Promise<Stored<Payment>> {
   const { payments } = deps
   const found =
     payment_c_id === undefined
       ? await findByHId(payments, merchant_id, environment, payment_h_id ?? '')
       : await payments.get({ merchant_id, environment, c_id: payment_c_id }, { linearizable: true })
-  const payment = await admitted(deps, found)
-  if (!permitsRoute(policy, payment.service_id, payment.currency)) throw new PublicError(3008)
-  return payment
+  return admitted(deps, found)
 }
 
 /** Finds the payment of a chargeback by its `payment_id` or `h_id`. Throws 10001 when there is none. */

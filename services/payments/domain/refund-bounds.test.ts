@@ -1,0 +1,102 @@
+import { describe, expect, test } from '@jest/globals'
+import { mayRun } from '#lib/patterns/effects/effect.ts'
+import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { applyRefundUpdate } from './apply-refund-update.ts'
+import type { CallResult } from './call-result.ts'
+import { decideChargeback } from './chargeback.ts'
+import { applyHoldDecision, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
+import type { Payment } from './payment.ts'
+import { pollRefundEffect, reportChargebackEffect, reportRefundEffect } from './refund-effects.ts'
+
+const at = new Date(CREATED_AT.getTime() + 60_000)
+const paid = newDeposit({ status: 'success', effects: [] })
+
+const request = (payment: Payment, refund_id: string, amount = 1n) =>
+  decideReservation(payment, { refund_id, c_id: refund_id, amount, reason: '' }, at)
+const charge = (payment: Payment, chargeback_id: string, amount = 1n) =>
+  decideChargeback(payment, { chargeback_id, amount, currency: 'INR', reason_code: '10.4' }, at)
+
+/** The payment with a refund of 4.00 at its provider. */
+function withApproved(refund_id: string): Payment {
+  const begun = beginApproval(request(paid, refund_id, 400n).payment, refund_id, at).payment
+  const decision = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
+  return applyHoldDecision(begun, decision, at)
+}
+
+const apply = (payment: Payment, result: CallResult): Payment =>
+  applyRefundUpdate(payment, { refund_id: 'r', result, at, poll_at: at })
+
+// S8
+describe('a payment', () => {
+  test('has at most 100 refunds, in whatever status', () => {
+    let payment: Payment = paid
+    for (let number = 1; number <= 100; number += 1) {
+      const requested = request(payment, `r-${number}`)
+      expect(requested.refused_code).toBeUndefined()
+      const closing = { refund_id: `r-${number}`, status: 'rejected', reason: '' } as const
+      payment = decideClosing(requested.payment, closing, at).payment
+    }
+    expect(request(payment, 'r-101').refused_code).toBe(11002)
+    expect(request(payment, 'r-100').refused_code).toBeUndefined()
+  })
+
+  test('has at most 100 chargebacks', () => {
+    let payment: Payment = paid
+    for (let number = 1; number <= 100; number += 1) {
+      const opened = charge(payment, `c-${number}`)
+      expect(opened.refused_code).toBeUndefined()
+      payment = opened.payment
+    }
+    expect(charge(payment, 'c-101').refused_code).toBe(11002)
+    expect(charge(payment, 'c-100').refused_code).toBeUndefined()
+  })
+
+  test('keeps the last 20 refusals', () => {
+    let payment = request(paid, 'active').payment
+    for (let number = 1; number <= 21; number += 1) {
+      const refused = request(payment, `r-${number}`)
+      expect(refused.refused_code).toBe(11005)
+      payment = refused.payment
+    }
+    expect(payment.reservation_refusals?.map(({ id }) => id)).toEqual(
+      Array.from({ length: 20 }, (_, index) => `r-${index + 2}`),
+    )
+  })
+})
+
+// P9
+describe('support gets the report', () => {
+  const isReportRunnable = (payment: Payment, matches: typeof reportRefundEffect.matches): boolean => {
+    const report = payment.effects.findLast(matches)
+    if (!report) throw new Error('nothing is reported')
+    return mayRun(payment, report)
+  }
+  /** The payment after its money effects have run. */
+  const posted = (payment: Payment): Payment => ({
+    ...payment,
+    effects: payment.effects.filter(({ lane }) => lane !== 'money'),
+  })
+
+  test('of a chargeback after its debit', () => {
+    const { payment } = charge(paid, 'c')
+    expect(isReportRunnable(payment, reportChargebackEffect.matches)).toBe(false)
+    expect(isReportRunnable(posted(payment), reportChargebackEffect.matches)).toBe(true)
+  })
+
+  const amount = { minor: 400n, currency: 'INR' }
+  test.each<[string, CallResult]>([
+    ['completed refund after its capture', { kind: 'success', provider_id: 'p', amount, completed_at: at }],
+    ['failed refund after its release', { kind: 'declined', provider_id: 'p', code: 6044 }],
+  ])('of a %s', (_what, result) => {
+    const payment = apply(withApproved('r'), result)
+    expect(isReportRunnable(payment, reportRefundEffect.matches)).toBe(false)
+    expect(isReportRunnable(posted(payment), reportRefundEffect.matches)).toBe(true)
+  })
+})
+
+// P4
+test('a refund that is polled does not fail when a request of it was not sent, because an earlier one may have arrived', () => {
+  const polled = apply(withApproved('r'), { kind: 'unknown', reason: 'reset' })
+  expect(polled.effects.filter(pollRefundEffect.matches)).toHaveLength(1)
+  expect(apply(polled, { kind: 'not_sent', reason: 'refused' })).toBe(polled)
+})
