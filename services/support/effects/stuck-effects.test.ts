@@ -1,86 +1,19 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
-import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
-import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { createKeyring } from '#lib/platform/crypto/keyring.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
-import type { RoleContext } from '#lib/platform/process/role.ts'
-import { createRpc } from '#lib/platform/rpc/rpc.ts'
+import { update } from '#lib/patterns/update.ts'
 import { now } from '#lib/platform/time.ts'
-import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { rpcConfig } from '../../../test/support/rpc.ts'
-import { openTestStore } from '../../../test/support/store.ts'
 import { returnAmountEffect } from '../chargebacks/domain/chargeback.ts'
 import { keyOfChargeback } from '../chargebacks/store/chargebacks.ts'
-import { role } from '../service.ts'
-import { openSupportStore, type SupportStore } from '../store/support-store.ts'
-
-/** The support role in this process, with payments as the test decides. */
-interface Support extends AsyncDisposable {
-  readonly store: SupportStore
-  readonly chargebacks: Client<typeof ChargebackService>
-  readonly effects: Client<typeof EffectService>
-  /** The chargebacks that payments was asked to credit back, repetitions included. */
-  readonly returned: readonly string[]
-  /** While it is not available, payments answers nothing. */
-  setPaymentsAvailable(is_available: boolean): void
-}
-
-async function startSupportRole(): Promise<Support> {
-  const opened = await openTestStore()
-  const returned: string[] = []
-  let is_available = true
-  const transport = createRouterTransport(({ service }) =>
-    service(PaymentRefundService, {
-      returnChargeback({ chargebackId }) {
-        if (!is_available) throw new Error('payments is not available, as the test says')
-        returned.push(chargebackId)
-        return {}
-      },
-    }),
-  )
-  const context: RoleContext = {
-    variables: {},
-    clientOf: (service) => createClient(service, transport),
-    bus: createMemoryBus(),
-    openStore: async () => opened.store,
-    keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
-    clock_guard: trustedClock,
-    draining: new AbortController().signal,
-    stopping: new AbortController().signal,
-  }
-  const running = await role.start(context)
-  const rpc = await createRpc(rpcConfig())
-  rpc.add(running.services)
-  await running.open?.()
-  const { recordChargeback } = rpc.clientsOf('payments')(ChargebackService)
-  return {
-    store: await openSupportStore(opened.store),
-    chargebacks: { ...rpc.clientsOf('operator')(ChargebackService), recordChargeback },
-    effects: rpc.clientsOf('operator')(EffectService),
-    returned,
-    setPaymentsAvailable: (value) => {
-      is_available = value
-    },
-    async [Symbol.asyncDispose]() {
-      await running.stop()
-      rpc.close()
-      await opened[Symbol.asyncDispose]()
-    },
-  }
-}
+import { type SupportRole, startSupportRole } from '../support-role.fixture.ts'
 
 const OWNER = { merchant_id: '7001', environment: 'test' } as const
 
 /** Stores a chargeback as payments reports it. */
-async function record({ chargebacks }: Support, chargebackId: string): Promise<void> {
+async function record({ chargebacks }: SupportRole, chargebackId: string): Promise<void> {
   const payment = { paymentId: 'p', paymentCId: 'c', paymentHId: 'h' }
   await chargebacks.recordChargeback({
     debit: {
@@ -91,25 +24,26 @@ async function record({ chargebacks }: Support, chargebackId: string): Promise<v
   })
 }
 
-const win = ({ chargebacks }: Support, chargebackId: string) =>
+const win = ({ chargebacks }: SupportRole, chargebackId: string) =>
   chargebacks.moveChargeback({ chargebackId, status: ChargebackStatus.WON })
 
 /** Lets the credit of a won chargeback use up its tries while payments is not available. */
-async function storeStuckReturn(support: Support, chargeback_id: string): Promise<string> {
+async function storeStuckReturn(support: SupportRole, chargeback_id: string): Promise<string> {
   const { store } = support
   await record(support, chargeback_id)
   support.setPaymentsAvailable(false)
   await win(support, chargeback_id)
-  for (;;) {
-    const found = await store.chargebacks.get(keyOfChargeback({ ...OWNER, chargeback_id }))
-    const effect = found?.effects.find((one) => returnAmountEffect.matches(one))
-    if (!found || !effect) throw new Error('the chargeback has no credit')
-    const { lease: _lease, ...rest } = effect
-    const stuck = { ...rest, tries: 3_000, stuck: true, failure: 'Unavailable' }
-    const { version, money_due_at: _due, ...document } = found
-    const effects = document.effects.map((one) => (one === effect ? stuck : one))
-    if (await store.chargebacks.replace({ ...document, effects, stuck_at: now() }, version)) return effect.id
-  }
+  let effect_id = ''
+  await update(store.chargebacks, keyOfChargeback({ ...OWNER, chargeback_id }), (current) => {
+    const { money_due_at: _due, ...document } = current
+    const effects = document.effects.map(({ lease: _lease, ...effect }) => {
+      if (!returnAmountEffect.matches(effect)) return effect
+      effect_id = effect.id
+      return { ...effect, tries: 3_000, stuck: true, failure: 'Unavailable' }
+    })
+    return { ...document, effects, stuck_at: now() }
+  })
+  return effect_id
 }
 
 // S10

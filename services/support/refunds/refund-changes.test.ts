@@ -1,0 +1,46 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
+import { now } from '#lib/platform/time.ts'
+import { type SupportRole, startSupportRole } from '../support-role.fixture.ts'
+
+const MERCHANT = '7001'
+
+/** Reports a change of a refund as payments does. */
+const report = ({ refunds }: SupportRole, number: number, status: RefundStatus, refundId = 'r-1') =>
+  refunds.recordRefundChange({
+    change: {
+      ...{ merchantId: MERCHANT, environment: Environment.TEST, refundId, number, status },
+      ...{ paymentId: 'p', paymentCId: 'c', paymentHId: 'h', amount: { minor: 5n, currency: 'INR' } },
+      ...{ cId: number === 1 ? 'order-1' : '', reason: '', changeTime: timestampFromDate(now()) },
+    },
+  })
+
+const refundsOf = async ({ refunds }: SupportRole) =>
+  (await refunds.listRefunds({ merchantId: MERCHANT })).refunds.map(({ refundId, status }) => [
+    refundId,
+    status,
+  ])
+
+// S7: payments repeats each report until it is stored, in any order.
+test('a report that comes before an earlier one is refused until that is stored, and a known one changes nothing', async () => {
+  await using support = await startSupportRole()
+  await expect(report(support, 2, RefundStatus.APPROVED)).rejects.toMatchObject({ code: 2001 })
+  await report(support, 1, RefundStatus.PENDING)
+  await expect(report(support, 3, RefundStatus.REJECTED)).rejects.toMatchObject({ code: 2001 })
+  expect(await refundsOf(support)).toEqual([['r-1', RefundStatus.PENDING]])
+  await report(support, 2, RefundStatus.APPROVED)
+  await report(support, 3, RefundStatus.COMPLETED)
+  await report(support, 2, RefundStatus.APPROVED)
+  await report(support, 1, RefundStatus.PENDING)
+  expect(await refundsOf(support)).toEqual([['r-1', RefundStatus.COMPLETED]])
+})
+
+// S3: the c_id of a refund is its key.
+test('a report of another refund under a used c_id is refused', async () => {
+  await using support = await startSupportRole()
+  await report(support, 1, RefundStatus.PENDING)
+  await expect(report(support, 1, RefundStatus.PENDING, 'r-2')).rejects.toMatchObject({ code: 2001 })
+  expect(await refundsOf(support)).toEqual([['r-1', RefundStatus.PENDING]])
+})

@@ -1,0 +1,75 @@
+import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
+import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
+import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import type { RoleContext } from '#lib/platform/process/role.ts'
+import { createRpc } from '#lib/platform/rpc/rpc.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
+import { rpcConfig } from '../../test/support/rpc.ts'
+import { openTestStore } from '../../test/support/store.ts'
+import { role } from './service.ts'
+import { openSupportStore, type SupportStore } from './store/support-store.ts'
+
+/** The support role in this process, with payments as the test decides. */
+export interface SupportRole extends AsyncDisposable {
+  readonly store: SupportStore
+  /** The RPCs of the operator, and those by which payments reports. */
+  readonly chargebacks: Client<typeof ChargebackService>
+  readonly refunds: Client<typeof RefundService>
+  readonly effects: Client<typeof EffectService>
+  /** The chargebacks that payments was asked to credit back, repetitions included. */
+  readonly returned: readonly string[]
+  /** While it is not available, payments answers nothing. */
+  setPaymentsAvailable(is_available: boolean): void
+}
+
+/** Starts the role over an embedded store of its own. */
+export async function startSupportRole(): Promise<SupportRole> {
+  const opened = await openTestStore()
+  const returned: string[] = []
+  let is_available = true
+  const transport = createRouterTransport(({ service }) =>
+    service(PaymentRefundService, {
+      returnChargeback({ chargebackId }) {
+        if (!is_available) throw new Error('payments is not available, as the test says')
+        returned.push(chargebackId)
+        return {}
+      },
+    }),
+  )
+  const context: RoleContext = {
+    variables: {},
+    clientOf: (service) => createClient(service, transport),
+    bus: createMemoryBus(),
+    openStore: async () => opened.store,
+    keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+    clock_guard: trustedClock,
+    draining: new AbortController().signal,
+    stopping: new AbortController().signal,
+  }
+  const running = await role.start(context)
+  const rpc = await createRpc(rpcConfig())
+  rpc.add(running.services)
+  await running.open?.()
+  const { recordChargeback } = rpc.clientsOf('payments')(ChargebackService)
+  const { recordRefundChange } = rpc.clientsOf('payments')(RefundService)
+  return {
+    store: await openSupportStore(opened.store),
+    chargebacks: { ...rpc.clientsOf('operator')(ChargebackService), recordChargeback },
+    refunds: { ...rpc.clientsOf('operator')(RefundService), recordRefundChange },
+    effects: rpc.clientsOf('operator')(EffectService),
+    returned,
+    setPaymentsAvailable: (value) => {
+      is_available = value
+    },
+    async [Symbol.asyncDispose]() {
+      await running.stop()
+      rpc.close()
+      await opened[Symbol.asyncDispose]()
+    },
+  }
+}
