@@ -10,7 +10,7 @@ export const PERIOD_COUNTS: CollectionSpec = {
   key: ['merchant_id', 'environment', 'period'],
 }
 
-/** A change of status of a ticket that was created at `created_at`. `id` names the change. */
+/** A change of status of a resource that was created at `created_at`. `id` names the change. */
 export interface CountedChange extends Pick<PeriodCounts, 'merchant_id' | 'environment'> {
   readonly created_at: Date
   readonly id: string
@@ -74,7 +74,7 @@ const FIND_MAX = 100
 
 /** The counts of the periods from `first` to `last`, both included, in pages, so that memory stays small. */
 export async function* readPeriods(
-  counts: Collection<PeriodCounts>,
+  counts: Pick<Collection<PeriodCounts>, 'find'>,
   merchant_id: string,
   environment: string,
   [first, last]: readonly [string, string],

@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Collection, Fields } from '#lib/platform/store/store.ts'
+import type { Collection, Fields, Range } from '#lib/platform/store/store.ts'
 import { clock, sleep } from '#lib/platform/time.ts'
 import {
   countsWithin,
@@ -22,8 +22,8 @@ export interface SummaryRequest extends Owner {
 
 /** What a summary reads. The index `list` of the collection has the merchant, the environment and the creation. */
 export interface SummaryDeps<D extends CountedResource, Status extends string> {
-  readonly collection: Collection<D>
-  readonly counts: Collection<PeriodCounts>
+  readonly collection: Pick<Collection<D>, 'find' | 'get'>
+  readonly counts: Pick<Collection<PeriodCounts>, 'find'>
   readonly keyOf: (document: D) => Fields
   readonly statuses: readonly Status[]
 }
@@ -41,7 +41,8 @@ const END = new Date('9999-01-01T00:00:00Z')
 
 /**
  * The number of a merchant's resources per status (S11). It reads the counts of days, those of minutes at the ends of the range,
- * and the resources of the incomplete minutes there, so its cost does not grow with their number. Every change that was answered before is counted: the summary waits until none of them is pending.
+ * and the resources of the incomplete minutes there, so its cost does not grow with their number. Every change that was
+ * answered before is counted: the summary waits until none of them is pending. Throws `Unavailable` after 3 s of that.
  */
 export async function summarize<D extends SummarizedResource, Status extends string>(
   deps: SummaryDeps<D, Status>,
@@ -88,15 +89,8 @@ async function countOneByOne<D extends SummarizedResource>(
 ): Promise<StatusCounts[]> {
   const range = { equals: [merchant_id, environment], from, to }
   const found: StatusCounts[] = []
-  for (let after: D | undefined; ; ) {
-    const page: D[] = await collection.find('list', range, {
-      limit: FIND_MAX,
-      ...(after ? { after: { ...after } as Readonly<Record<string, unknown>> } : {}),
-    })
-    found.push(...page.map(({ status }) => ({ [status]: 1 })))
-    after = page.length === FIND_MAX ? page.at(-1) : undefined
-    if (!after) return found
-  }
+  for await (const { status } of readAll(collection, 'list', range)) found.push({ [status]: 1 })
+  return found
 }
 
 const WAIT_MS = 3_000
@@ -109,14 +103,33 @@ async function awaitCounted<D extends SummarizedResource>(
 ): Promise<void> {
   const until_ms = clock.monotonic_ms() + WAIT_MS
   const range = { equals: [request.merchant_id, request.environment] }
-  const pending = await collection.find('by_uncounted', range, { limit: FIND_MAX })
-  for (const waiting of pending) {
+  const assertInTime = (): void => {
+    if (clock.monotonic_ms() >= until_ms) throw new Unavailable('changes of status are still being counted')
+  }
+  for await (const waiting of readAll(collection, 'by_uncounted', range)) {
     const ids = pendingCounts(waiting)
-    for (let current: D | undefined = waiting; current; current = await collection.get(keyOf(waiting))) {
-      if (!pendingCounts(current).some((id) => ids.includes(id))) break
-      if (clock.monotonic_ms() >= until_ms) throw new Unavailable('changes of status are still being counted')
-      await sleep(CHECK_MS)
+    const isCounted = async (): Promise<boolean> => {
+      const current = await collection.get(keyOf(waiting))
+      return !current || !pendingCounts(current).some((id) => ids.includes(id))
     }
+    for (assertInTime(); !(await isCounted()); assertInTime()) await sleep(CHECK_MS)
+  }
+}
+
+/** All documents of a range, read in pages. */
+async function* readAll<D extends object>(
+  collection: Pick<Collection<D>, 'find'>,
+  index: string,
+  range: Range,
+): AsyncGenerator<D> {
+  for (let after: D | undefined; ; ) {
+    const page: D[] = await collection.find(index, range, {
+      limit: FIND_MAX,
+      ...(after ? { after: { ...after } as Readonly<Record<string, unknown>> } : {}),
+    })
+    yield* page
+    after = page.length === FIND_MAX ? page.at(-1) : undefined
+    if (!after) return
   }
 }
 
