@@ -12,6 +12,18 @@ afterAll(async () => {
   await system[Symbol.asyncDispose]()
 })
 
+// A8
+test('a restricted credential sees what its merchant has in support', async () => {
+  const { c_id } = await shop.deposit()
+  const { body } = await shop.call('refund.request', {
+    identifiers: { c_id: randomUUID() },
+    payment: { c_id },
+  })
+  const restricted = await system.newCredential(shop, { currencies: ['TRY'] })
+  const { h_id } = body.result.identifiers
+  expect((await restricted.call('refund.get', { identifiers: { h_id } })).body.result).toEqual(body.result)
+})
+
 /** The mutations that name a payment, with a valid request about it. */
 const REQUESTS = [
   ['refund.request', (c_id: string) => ({ payment: { c_id } })],
