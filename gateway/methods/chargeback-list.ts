@@ -5,7 +5,7 @@ import { list, object, optional } from '../json/schema.ts'
 import { pageOf } from '../openapi/json-schema.ts'
 import { CHARGEBACK_COMPONENTS, CHARGEBACK_RESULT, toChargebackResult } from './chargeback-result.ts'
 import { defineMethod } from './method.ts'
-import { paymentReference } from './refund-fields.ts'
+import { paymentIdentifierToProto } from './refund-fields.ts'
 import { CREATED_FIELDS, PAGE_FIELDS, paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
 import { createdBounds, ownerOf } from './ticket-fields.ts'
 
@@ -38,7 +38,7 @@ export const chargebackList = defineMethod({
         ...ownerOf(caller),
         ...createdBounds(params),
         statuses: statuses.map(CHARGEBACK_STATUSES.toProto),
-        ...(payment && { payment: paymentReference(payment) }),
+        ...(payment && { payment: paymentIdentifierToProto(payment) }),
         limit: limit ?? 0,
         cursor: cursor ?? '',
       })

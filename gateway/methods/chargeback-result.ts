@@ -32,7 +32,7 @@ const CHARGEBACK = record(
     deadline_at: instant('When evidence must have arrived.'),
     history: { type: 'array', items: componentRef('ChargebackHistoryEntry') },
     created_at: instant('When the chargeback was opened.'),
-    updated_at: instant('When its status last changed.'),
+    updated_at: instant('When its status last changed, or evidence was added.'),
   },
   ['deadline_at'],
 )

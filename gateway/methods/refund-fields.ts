@@ -13,7 +13,7 @@ export function refundReference({ c_id, h_id }: Identifiers): MessageInitShape<t
 }
 
 /** One identifier of a payment, as requests to support name it. */
-export function paymentReference({ c_id, h_id = '' }: Identifiers) {
+export function paymentIdentifierToProto({ c_id, h_id = '' }: Identifiers) {
   return c_id === undefined
     ? ({ case: 'paymentHId', value: h_id } as const)
     : ({ case: 'paymentCId', value: c_id } as const)

@@ -4,7 +4,7 @@ import { word } from '../json/scalars.ts'
 import { list, object, optional } from '../json/schema.ts'
 import { pageOf } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
-import { paymentReference } from './refund-fields.ts'
+import { paymentIdentifierToProto } from './refund-fields.ts'
 import { REFUND_COMPONENTS, REFUND_RESULT, toRefundResult } from './refund-result.ts'
 import { CREATED_FIELDS, PAGE_FIELDS, paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
 import { createdBounds, ownerOf } from './ticket-fields.ts'
@@ -38,7 +38,7 @@ export const refundList = defineMethod({
         ...ownerOf(caller),
         ...createdBounds(params),
         statuses: statuses.map(REFUND_STATUSES.toProto),
-        ...(payment && { payment: paymentReference(payment) }),
+        ...(payment && { payment: paymentIdentifierToProto(payment) }),
         limit: limit ?? 0,
         cursor: cursor ?? '',
       })

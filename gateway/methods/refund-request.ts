@@ -5,7 +5,7 @@ import { text } from '../json/scalars.ts'
 import { described, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy } from './payment-result.ts'
-import { paymentReference } from './refund-fields.ts'
+import { paymentIdentifierToProto } from './refund-fields.ts'
 import { REFUND_COMPONENTS, REFUND_RESULT, toRefundResult } from './refund-result.ts'
 import { MERCHANT_REFERENCE } from './request-fields.ts'
 import { paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
@@ -61,7 +61,7 @@ export const refundRequest = defineMethod({
         policy: credentialPolicy(caller),
         cId: identifiers.c_id,
         payloadHash: payloadHash(payload),
-        payment: paymentReference(payment),
+        payment: paymentIdentifierToProto(payment),
         ...(amount === undefined ? {} : { amount }),
         reason,
       })

@@ -1,8 +1,8 @@
 import type { StatusCounts } from './status-counts.ts'
 
 /**
- * The counts of the tickets that were created in a period, in slots: a month in days, a day in minutes. So the counts of
- * any range are the sum of few slots, whatever the number of tickets (S11).
+ * The counts of the tickets, refunds or chargebacks that were created in a period, in slots: a month in days, a day in
+ * minutes. So the counts of any range are the sum of few slots, whatever their number (S11).
  */
 export interface PeriodCounts {
   readonly merchant_id: string
@@ -11,7 +11,7 @@ export interface PeriodCounts {
   readonly period: string
   /** The counts by slot: the day of the month or the minute of the day, such as `09:05`. */
   readonly slots: { readonly [slot: string]: StatusCounts }
-  /** The ids of the changes that are counted here and that may still wait in their tickets. */
+  /** The ids of the changes that are counted here and that may still wait in their resources. */
   readonly counted: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export interface Slot {
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** The slots that count a ticket: its day and its minute. */
+/** The slots that count a resource: its day and its minute. */
 export function slotsOf(created_at: Date): readonly Slot[] {
   return [daySlot(created_at), minuteSlot(created_at)]
 }

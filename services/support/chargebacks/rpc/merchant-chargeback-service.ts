@@ -5,9 +5,8 @@ import {
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { paymentFilter } from '../../refunds/rpc/refund-from-proto.ts'
+import { createdRange, paymentFilter } from '../../rpc/list-filter-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
-import { createdRange } from '../../tickets/rpc/merchant-request-from-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
 import {

@@ -9,8 +9,8 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
+import { createdRange, paymentFilter } from '../../rpc/list-filter-from-proto.ts'
 import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
-import { createdRange } from '../../tickets/rpc/merchant-request-from-proto.ts'
 import type { OperatorFilter, ResourceFilter } from '../../use-cases/list-resources.ts'
 import type { RefundQuery } from '../store/refunds.ts'
 import type { RefundCommentRequest } from '../use-cases/comment-refund.ts'
@@ -49,14 +49,6 @@ export function refundFilterFromProto(request: ListMerchantRefundsRequest): Reso
     ...paymentFilter(request.payment),
     ...createdRange(request),
   }
-}
-
-/** Maps the payment that restricts a list, if one does. */
-export function paymentFilter(
-  payment: ListMerchantRefundsRequest['payment'],
-): Pick<ResourceFilter<string>, 'payment'> {
-  if (payment.case === undefined) return {}
-  return { payment: { by: payment.case === 'paymentCId' ? 'c_id' : 'h_id', id: payment.value } }
 }
 
 /** Maps the filters of the operator's list. Throws 9000 for an unknown word. */

@@ -53,7 +53,7 @@ export const OPERATIONS_MAX = 100
 const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
 
 /** How the identifiers of a payment are written in `payment_references`. */
-export function paymentReference(by: 'c_id' | 'h_id', id: string): string {
+export function paymentReferenceKey(by: 'c_id' | 'h_id', id: string): string {
   return `${by}:${id}`
 }
 
@@ -63,8 +63,8 @@ export function withListing(ticket: Ticket): Ticket {
   if (ticket.deleted_at) return rest
   const { payment, created_at, sla_deadline, status } = ticket
   const references = payment && [
-    paymentReference('c_id', payment.c_id),
-    paymentReference('h_id', payment.h_id),
+    paymentReferenceKey('c_id', payment.c_id),
+    paymentReferenceKey('h_id', payment.h_id),
   ]
   return {
     ...rest,

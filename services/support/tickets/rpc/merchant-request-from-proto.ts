@@ -1,4 +1,3 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type {
   CreateTicketRequest as CreateTicketRequestProto,
   ListMerchantTicketsRequest,
@@ -7,6 +6,7 @@ import type {
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
+import { createdRange } from '../../rpc/list-filter-from-proto.ts'
 import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { TicketFilter } from '../domain/ticket-filter.ts'
 import type { TicketQuery } from '../store/tickets.ts'
@@ -71,19 +71,5 @@ export function ticketFilterFromProto(request: ListMerchantTicketsRequest): Tick
       ? {}
       : { payment: { by: id.case === 'cId' ? ('c_id' as const) : ('h_id' as const), id: id.value } }),
     ...createdRange(request),
-  }
-}
-
-/** Maps the bounds of the creation, each of which may be absent. */
-export function createdRange({
-  createdFrom,
-  createdTo,
-}: {
-  readonly createdFrom?: Timestamp | undefined
-  readonly createdTo?: Timestamp | undefined
-}): { readonly created_from?: Date; readonly created_to?: Date } {
-  return {
-    ...(createdFrom ? { created_from: timestampDate(createdFrom) } : {}),
-    ...(createdTo ? { created_to: timestampDate(createdTo) } : {}),
   }
 }

@@ -2,6 +2,7 @@ import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { createdRange } from '../../rpc/list-filter-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import { createComment, updateComment } from '../use-cases/comment-ticket.ts'
 import { createTicket } from '../use-cases/create-ticket.ts'
@@ -13,7 +14,6 @@ import { listTickets } from '../use-cases/list-tickets.ts'
 import { summarizeTickets } from '../use-cases/summarize-tickets.ts'
 import { commentToProto } from './comment-to-proto.ts'
 import {
-  createdRange,
   createTicketRequestFromProto,
   mutationFromProto,
   ticketFilterFromProto,

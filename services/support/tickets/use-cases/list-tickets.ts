@@ -3,7 +3,7 @@ import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
-import { paymentReference, type Ticket } from '../domain/ticket.ts'
+import { paymentReferenceKey, type Ticket } from '../domain/ticket.ts'
 import {
   matchesFilter,
   newestFirst,
@@ -48,7 +48,7 @@ async function readOfPayment(
   { by, id }: NonNullable<TicketFilter['payment']>,
   after: TicketPosition | undefined,
 ): Promise<Stored<Ticket>[]> {
-  const range = { equals: [filter.merchant_id, filter.environment, paymentReference(by, id)] }
+  const range = { equals: [filter.merchant_id, filter.environment, paymentReferenceKey(by, id)] }
   const found = await tickets.find('by_payment', range, { limit: 1 })
   return found.filter(
     (ticket) => matchesFilter(ticket, filter) && !(after && newestFirst(positionOf(ticket), after) <= 0),

@@ -14,8 +14,8 @@ import { getTicket } from './find-ticket.ts'
 import { updateTicket } from './update-ticket.ts'
 
 /*
- * What the operator does with tickets. Each action can be repeated: a ticket that has the status or the priority already
- * stays as it is.
+ * What the operator does with tickets. A ticket that has the status or the priority already stays as it is; deleting a ticket
+ * again is 10001.
  */
 
 /** Gives a ticket another status (S4). Throws 10001, and 10003 for a change that is not permitted. */
