@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { mayRun } from '#lib/patterns/effects/effect.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { addComment } from './domain/add-comment.ts'
+import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
+import { newTicket } from './domain/new-ticket.ts'
+import type { Ticket } from './domain/ticket.ts'
+import { storeCommentEffect } from './domain/ticket-effects.ts'
+import { openTickets, type TicketsFixture } from './tickets.fixture.ts'
+import { acceptComment } from './use-cases/add-comment.ts'
+import { createTicket } from './use-cases/create-ticket.ts'
+import type { TicketDeps } from './use-cases/deps.ts'
+import { getTicket } from './use-cases/find-ticket.ts'
+import { listComments } from './use-cases/list-comments.ts'
+import { remove } from './use-cases/operate-ticket.ts'
+import { updateTicket } from './use-cases/update-ticket.ts'
+
+let fixture: TicketsFixture
+beforeAll(async () => {
+  fixture = await openTickets()
+})
+afterAll(async () => fixture?.[Symbol.asyncDispose]())
+
+const CONTENT = { title: 't', description: 'd', category: 'dispute', priority: 'low' } as const
+const newOwner = () => ({ merchant_id: randomUUID(), environment: 'test' }) as const
+
+const create = (deps: TicketDeps, owner: ReturnType<typeof newOwner>, c_id = 'a') =>
+  createTicket(deps, {
+    ...{ ...owner, ...CONTENT, c_id, payment_c_id: 'pay-1', attachment_ids: [], payload_hash: 'create' },
+    policy: { service_ids: [], currencies: [] },
+  })
+
+const comment = (comment_id: string) =>
+  ({ comment_id, author: 'merchant', body: 'b', attachments: [], is_internal: false }) as const
+
+// S3: a second execution that begins before the first has accepted its comment, and goes on after it was stored.
+test('accepts a comment once when two executions overlap', async () => {
+  const [late, fast] = [fixture.newProcess(), fixture.newProcess()]
+  const { ticket_id } = await create(fast.deps, newOwner())
+  const find = () => getTicket(fast.deps.tickets, ticket_id)
+  const { comments } = late.deps
+  let is_overtaken = false
+  const overtaken: TicketDeps = {
+    ...late.deps,
+    comments: {
+      ...comments,
+      async get(...call) {
+        const found = await comments.get(...call)
+        if (is_overtaken) return found
+        is_overtaken = true
+        await acceptComment(fast.deps, find, comment('c-1'))
+        return found
+      },
+    },
+  }
+  const accepted = await acceptComment(overtaken, find, comment('c-1'))
+  expect(accepted.comment_id).toBe('c-1')
+  expect((await find()).event_counts).toEqual({ ticket_created: 1, ticket_comment_created: 1 })
+})
+
+// S2
+test('refuses a change of a deleted ticket whose place a new one has taken with 10001', async () => {
+  const { deps } = fixture.newProcess()
+  const owner = newOwner()
+  const deleted = await create(deps, owner)
+  await remove(deps, deleted.ticket_id)
+  const { ticket_id } = await create(deps, owner, 'b')
+  const changed = updateTicket(deps, deleted, (ticket) => ({ ...ticket, title: 'changed' }))
+  await expect(changed).rejects.toMatchObject({ code: 10001 })
+  expect(await getTicket(deps.tickets, ticket_id)).toMatchObject({ c_id: 'b', title: 't' })
+})
+
+// S6
+test('lists a comment that its ticket has accepted and a crashed process has not stored', async () => {
+  const survivor = fixture.newProcess()
+  const owner = newOwner()
+  const { ticket_id } = await create(survivor.deps, owner)
+  const find = () => getTicket(survivor.deps.tickets, ticket_id)
+  // The only write of this process is that of the ticket.
+  const mortal = fixture.newProcess(1)
+  await acceptComment(mortal.deps, find, comment('c-2')).catch(() => undefined)
+  await mortal.runner.stop()
+  expect((await find()).effects.some((effect) => storeCommentEffect.matches(effect))).toBe(true)
+  const query = { ...owner, by: 'h_id', id: ticket_id } as const
+  const { items } = await listComments(survivor.deps, query, { limit: 0, cursor: '' })
+  expect(items.map(({ comment_id }) => comment_id)).toEqual(['c-2'])
+})
+
+describe('a ticket', () => {
+  const at = new Date('2026-11-22T12:00:00.000Z')
+  const opened = newTicket(
+    { ...newOwner(), ...CONTENT, c_id: 'a' },
+    { ticket_id: randomUUID(), payment: undefined, attachments: [] },
+    at,
+  )
+
+  // S4
+  test('can be reopened 100 times', () => {
+    let ticket: Ticket = opened
+    for (let number = 1; number <= 100; number += 1) {
+      ticket = moveTicket(ticket, 'closed', at) ?? ticket
+      ticket = reopenTicket(ticket, `operation-${number}`, at) ?? ticket
+      expect(ticket.status).toBe('open')
+    }
+    const closed = moveTicket(ticket, 'closed', at) ?? ticket
+    expect(() => reopenTicket(closed, 'operation-101', at)).toThrow(expect.objectContaining({ code: 10003 }))
+    expect(reopenTicket(closed, 'operation-100', at)).toBeUndefined()
+  })
+
+  // S6
+  test('gives comments of one millisecond different times', () => {
+    const commented = ['c-1', 'c-2', 'c-3'].reduce(
+      (ticket, id) => addComment(ticket, comment(id), at),
+      opened,
+    )
+    const stored = commented.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])
+    expect(stored.map((data) => data.comment.created_at.getTime() - at.getTime())).toEqual([0, 1, 2])
+  })
+
+  // S12
+  test('announces a comment after it is stored', () => {
+    const commented = addComment({ ...opened, effects: [] }, comment('c-1'), at)
+    const announced = commented.effects.find((effect) => publishEventEffect.matches(effect))
+    if (!announced) throw new Error('the comment is not announced')
+    expect(mayRun(commented, announced)).toBe(false)
+    const stored = commented.effects.filter((effect) => !storeCommentEffect.matches(effect))
+    expect(mayRun({ ...commented, effects: stored }, announced)).toBe(true)
+  })
+})
