@@ -3,7 +3,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1/verification_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
-import { documentsOf, paymentsOf } from './invariants/judge.ts'
+import { documentsOf, paymentsOf, unfinishedEffects } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
 import { SUMMARIZED, summarizedDocuments } from './invariants/summaries.ts'
@@ -40,7 +40,9 @@ export async function settle(world: World): Promise<void> {
     )
     const is_settled =
       world.provider.isIdle() &&
-      paymentsOf(world).every(({ status, effects }) => isFinalStatus(status) && effects.length === 0) &&
+      paymentsOf(world).every(
+        (payment) => isFinalStatus(payment.status) && unfinishedEffects(payment).length === 0,
+      ) &&
       SUMMARIZED.every((kind) =>
         summarizedDocuments(world, kind).every(({ effects }) => effects.length === 0),
       ) &&

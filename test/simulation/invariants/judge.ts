@@ -61,6 +61,11 @@ export interface StoredPayment {
   readonly reservation_refusals?: readonly { readonly id: string; readonly code: number }[]
 }
 
+/** The effects of a payment that must end before the simulation does. A late lookup waits for an hour and longer. */
+export function unfinishedEffects({ effects }: StoredPayment): StoredPayment['effects'] {
+  return effects.filter(({ kind, stuck = false }) => stuck || kind !== 'look_up_late')
+}
+
 /** The documents of a collection, by the type that the caller expects. */
 export function documentsOf<T>(
   databases: Evidence['databases'],

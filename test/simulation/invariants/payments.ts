@@ -1,6 +1,6 @@
 import { recordKey } from '../workload/history.ts'
 import { isFinalStatus } from '../workload/observe.ts'
-import { type Invariant, paymentsOf } from './judge.ts'
+import { type Invariant, paymentsOf, unfinishedEffects } from './judge.ts'
 
 /** An accepted `c_id` is one payment and exists; what was refused left no trace; no payment came from nowhere. */
 export const acceptedPaymentsExist: Invariant = function* (evidence) {
@@ -36,12 +36,13 @@ export const storedPaymentsAreFound: Invariant = function* (evidence) {
   }
 }
 
-/** Everything is final in the end: no payment is open and no effect waits. */
+/** Everything is final in the end: no payment is open, and no effect waits that is due by then. */
 export const paymentsAreFinal: Invariant = function* (evidence) {
-  for (const { merchant_id, c_id, status, effects, transition_number, history } of paymentsOf(evidence)) {
+  for (const payment of paymentsOf(evidence)) {
+    const { merchant_id, c_id, status, transition_number, history } = payment
     const key = recordKey(merchant_id, c_id)
     if (!isFinalStatus(status)) yield `${key} is still ${status}`
-    for (const { id, kind, stuck = false } of effects)
+    for (const { id, kind, stuck = false } of unfinishedEffects(payment))
       yield `${key} still has the effect ${kind} ${id}, stuck: ${stuck}`
     if (history.length !== transition_number)
       yield `${key} has ${history.length} history entries of ${transition_number}`
