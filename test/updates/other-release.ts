@@ -13,13 +13,13 @@ export interface OtherRelease {
 }
 
 const ROOT = resolve(import.meta.dirname, '../..')
-/** While no release has a tag, the other release is the code before this number of commits. */
-const COMMITS_BACK = 20
+/** While no release has a tag, the other release is the commit that made this image of the released protos. */
+const RELEASED_PROTOS = 'proto/released.binpb'
 const run = promisify(execFile)
 
 /**
- * Writes the files of the last release into a folder: of the commit MULTIHUB_SKEW_COMMIT, otherwise of the newest tag. It
- * uses the installed packages if it needs the same ones, and installs its own otherwise. Without git there is none.
+ * Writes the files of the last release into a folder: of the commit MULTIHUB_SKEW_COMMIT, otherwise of the newest tag or of
+ * the commit that renewed the released protos. It uses the installed packages if it needs the same ones, and installs its own otherwise. Without git there is none.
  */
 export async function checkOutOtherRelease(): Promise<OtherRelease | Skip> {
   const commit = await findCommit()
@@ -43,7 +43,9 @@ async function findCommit(): Promise<string | undefined> {
   if (asked) return git('rev-parse', '--verify', `${asked}^{commit}`)
   const missing = (): undefined => undefined
   const tag = await git('describe', '--tags', '--abbrev=0').catch(missing)
-  return git('rev-parse', '--verify', `${tag ?? `HEAD~${COMMITS_BACK}`}^{commit}`).catch(missing)
+  if (tag !== undefined) return git('rev-parse', '--verify', `${tag}^{commit}`)
+  const commit = await git('log', '-1', '--format=%H', '--', RELEASED_PROTOS).catch(missing)
+  return commit === '' ? undefined : commit
 }
 
 async function git(...parameters: readonly string[]): Promise<string> {
