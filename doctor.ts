@@ -179,7 +179,7 @@ async function findListener(host: string, port: number, advice: string): Promise
   return 'something listens'
 }
 
-/** The collector of traces. A process works without it, but the operator who has set it wants traces. */
+/** A process also works while the collector is down, so only doctor says that traces go nowhere. */
 function collectorCheck(endpoint: string): Check {
   const { hostname, port, protocol } = new URL(endpoint)
   const own_port = protocol === 'https:' ? 443 : 80

@@ -6,7 +6,7 @@ import type { SystemSuite } from './system.suite.ts'
 
 const attachment = (h_id: string) => ({ attachment: { h_id } })
 
-/** The suite for files, from the announcement to the download, for every way of running the system. */
+/** Uploads and downloads files through the public API. It must pass for every way of running the system. */
 export const attachmentsSuite: SystemSuite = (given) => {
   describe('files', () => {
     const call = async (method: string, params: object, operation_id?: string) =>

@@ -23,8 +23,8 @@ export interface IdempotencyRecord extends IdempotencyKey {
   /** Whether the key is free for any payload. A free record stays only because the next one replaces it. */
   readonly is_free: boolean
   /**
-   * Set when the record has a lifetime or is free. A free record is replaced, which keeps its versions increasing; the
-   * store deletes it only after its last slow execution is gone.
+   * Set when the record has a lifetime or is free. The next mutation replaces a free record; without one, the store deletes
+   * it long after every request that may have read it.
    */
   readonly expires_at?: Date
 }
