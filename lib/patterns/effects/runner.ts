@@ -108,7 +108,13 @@ export function createEffectRunner<D extends EffectDocument>(
     },
     start() {
       for (const lane of LANES) {
-        const sweep = createSweep<D>(lane, { collection, admission, writes, runEffects: runInBackground })
+        const sweep = createSweep<D>(lane, {
+          collection,
+          admission,
+          writes,
+          runEffects: runInBackground,
+          sweep_ms,
+        })
         const onError = (error: unknown): void => log.warn({ error }, 'sweep of due effects failed')
         timers.push(every(sweep_ms, () => background.track(sweep(), onError), onError))
       }

@@ -12,6 +12,7 @@ const knownEffect = defineKind('known', 'independent')
 const creditEffect = defineKind('credit', 'money')
 const publishEffect = defineKind('publish', 'event')
 const pollEffect = defineKind('poll', 'external')
+const otherPollEffect = defineKind('other_poll', 'external')
 const unknownEffect = defineKind('unknown', 'independent')
 
 let restoreClock = (): void => {}
@@ -307,5 +308,52 @@ test('one kind without room does not stop the others of its lane', async () => {
   ])
   runner.start()
   await fixture().untilDone('one')
+  await runner.stop()
+})
+
+test('a backlog is swept on as its effects end, without the pause between two sweeps', async () => {
+  await fixture().store(160, pollEffect, 1)
+  using clock = installManualClock(now().getTime())
+  let gate = Promise.withResolvers<void>()
+  let started = 0
+  const runner = fixture().runner([
+    pollEffect.bind<Item>({
+      ...idleHandler,
+      budget: createBudget(16),
+      async run() {
+        started += 1
+        const { promise, resolve } = gate
+        if (started % 16 === 0) {
+          gate = Promise.withResolvers()
+          resolve()
+        }
+        await promise
+        return (current) => current
+      },
+    }),
+  ])
+  runner.start()
+  await clock.advance(10)
+  for (let number = 0; number < 160; number += 1) await fixture().untilDone(`poll-${number}`)
+  await runner.stop()
+})
+
+test('a backlog whose effects hang does not keep the sweep from others of its lane', async () => {
+  await fixture().store(40, pollEffect, 1)
+  const gate = createGate()
+  const budget = createBudget(16)
+  const runner = fixture().runner([
+    pollEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, budget, run: gate.run }),
+    otherPollEffect.bind<Item>({ ...idleHandler, budget: createBudget(1) }),
+  ])
+  runner.start()
+  await eventually(
+    async () => gate.running.length,
+    (count) => count === 16,
+  )
+  await fixture().items.insert(itemWith('one', otherPollEffect))
+  await fixture().untilDone('one')
+  gate.release()
+  for (let number = 0; number < 40; number += 1) await fixture().untilDone(`poll-${number}`)
   await runner.stop()
 })

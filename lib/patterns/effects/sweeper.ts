@@ -1,6 +1,6 @@
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import { now, withTimeout } from '#lib/platform/time.ts'
 import type { Admission, Admit } from './admission.ts'
 import { createBudget } from './budget.ts'
 import { createDueWalk } from './due-walk.ts'
@@ -16,6 +16,8 @@ export interface SweepOptions<D extends EffectDocument> {
   readonly writes: EffectWrites<D>
   /** Runs what was leased. Resolves when that has ended, and never rejects. */
   readonly runEffects: (document: Stored<D>) => Promise<void>
+  /** The pause between two sweeps: effects that hang do not delay the next one by more. */
+  readonly sweep_ms: number
 }
 
 /**
@@ -30,8 +32,11 @@ const RUNNING_MAX: Readonly<Record<Lane, number>> = {
   event: 2_048,
 }
 
-/** A walk that leased this many found a backlog, so the next one follows without a pause. */
-const BACKLOG = 256
+/**
+ * A walk that leased this many found a backlog: the next one follows when half of them have run, without the pause. Without
+ * this, a budget of 64 would bound a lane to 64 effects per sweep.
+ */
+const BACKLOG = 16
 
 /**
  * An effect that no process ran for this long after its due time is postponed. Meanwhile others may have room for it. While
@@ -43,12 +48,13 @@ const POSTPONE_MS = 30_000
 
 /**
  * Makes the sweep of one lane, which takes over effects that a crash or a failure left behind. Each call walks
- * through the lane's due index, again while there is a backlog, and leases what it finds. An effect that this process cannot run, because its kind is
- * unknown or its budget has no room, is skipped, and postponed when it stays due, so that it hides nothing behind it.
+ * through the lane's due index, again while there is a backlog, and leases what it finds. An effect that this process cannot
+ * run, because its kind is unknown or its budget has no room, is skipped, and postponed when it stays due, so that it hides
+ * nothing behind it.
  */
 export function createSweep<D extends EffectDocument>(
   lane: Lane,
-  { collection, admission, writes, runEffects }: SweepOptions<D>,
+  { collection, admission, writes, runEffects, sweep_ms }: SweepOptions<D>,
 ): () => Promise<void> {
   const lane_budget = createBudget(RUNNING_MAX[lane])
 
@@ -70,23 +76,34 @@ export function createSweep<D extends EffectDocument>(
     }
   }
 
-  let leased_count = 0
+  let leased: Promise<void>[] = []
   const walk = createDueWalk(collection, `by_${lane}_due`, {
     // A visit ends when the effects are leased. They run in the background: one may take as long as a provider call.
     async visit(document) {
-      const leased = await writes.takeOver(document, stickOrPostpone(lane, admission, document), admitToLane)
-      if (!leased) return
-      leased_count += 1
-      void runEffects(leased)
+      const taken = await writes.takeOver(document, stickOrPostpone(lane, admission, document), admitToLane)
+      if (taken) leased.push(runEffects(taken))
     },
     hasRoom: () => lane_budget.hasRoom() && admission.hasRoom(lane),
   })
   return async () => {
     do {
-      leased_count = 0
+      leased = []
       await walk()
-    } while (leased_count >= BACKLOG)
+    } while (leased.length >= BACKLOG && (await withTimeout(halfOf(leased), sweep_ms)))
   }
+}
+
+/** Resolves with true when half of the works have ended. */
+function halfOf(works: readonly Promise<void>[]): Promise<true> {
+  const { promise, resolve } = Promise.withResolvers<true>()
+  let running = works.length
+  for (const work of works) {
+    void work.then(() => {
+      running -= 1
+      if (running <= works.length / 2) resolve(true)
+    })
+  }
+  return promise
 }
 
 /**
