@@ -142,7 +142,7 @@ export function startCrashingProcess(
           step(() => {
             outside.events.set(event_key, (outside.events.get(event_key) ?? new Set()).add(subject))
           }),
-        receiving: () => true,
+        getsReceipts: () => true,
         close: async () => {},
       }),
       ...refundEffects(provider_calls, ledger, supportOf(outside, step)),

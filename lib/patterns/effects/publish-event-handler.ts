@@ -12,9 +12,9 @@ const TRIES_MAX = 20_000
 const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
 
 /**
- * The handler that publishes the event until its consumer confirms with a receipt that it has stored it. An event that gets none
- * while others do is tried again at growing intervals. While none gets one, it stays due, so that it leaves as soon as the bus
- * and the notifier are back; the budget of the publisher bounds the tries until then.
+ * The handler that publishes an event until a receipt confirms that its consumer has stored it. An event without a
+ * receipt is tried again at growing intervals if other events get receipts. If no event gets one, it stays due, so that it
+ * leaves as soon as the bus and the notifier are back; the budget of the publisher bounds the tries until then.
  */
 export function publishEventHandler(publisher: Publisher) {
   return {
@@ -27,7 +27,7 @@ export function publishEventHandler(publisher: Publisher) {
       try {
         await publisher.publish(eventSubject(event), event_key, message)
       } catch (error) {
-        if (publisher.receiving()) throw error
+        if (publisher.getsReceipts()) throw error
         return putBack(effect)
       }
       return (current) => current

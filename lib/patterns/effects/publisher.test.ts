@@ -74,7 +74,7 @@ describe('a published event', () => {
     const publisher = await createPublisher(bus)
     await bus.close()
     await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
-    expect(publisher.receiving()).toBe(false)
+    expect(publisher.getsReceipts()).toBe(false)
   })
 })
 
@@ -113,11 +113,11 @@ describe('the budget', () => {
 
   test('admits none without a connection, and one as soon as the bus is connected again', async () => {
     let connected = true
-    const publisher = await createPublisher({ ...bus, connected: () => connected })
+    const publisher = await createPublisher({ ...bus, isConnected: () => connected })
     const { budget } = publisher
     expect(budget.hasRoom()).toBe(true)
     connected = false
-    expect([budget.hasRoom(), budget.reserve(undefined), publisher.receiving()]).toEqual([
+    expect([budget.hasRoom(), budget.reserve(undefined), publisher.getsReceipts()]).toEqual([
       false,
       undefined,
       false,

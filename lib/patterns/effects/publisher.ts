@@ -24,7 +24,7 @@ export interface Publisher {
    */
   publish(subject: string, event_key: string, data: Uint8Array): Promise<void>
   /** Whether events get receipts, as far as this process knows. */
-  receiving(): boolean
+  getsReceipts(): boolean
   /**
    * Bounds the events that are published at once. While no receipts arrive, it admits one event per second, the first of
    * them as soon as the bus is connected again; without a connection it admits none.
@@ -60,20 +60,21 @@ interface PendingReceipt {
 export async function createPublisher(bus: Bus): Promise<Publisher> {
   const receipt_subject = `receipts.${randomHex(8)}`
   const pending = new Map<string, PendingReceipt>()
-  let receiving = true
+  let gets_receipts = true
   let missed = 0
   let probed_at_ms = Number.NEGATIVE_INFINITY
 
-  const setReceiving = (value: boolean): void => {
-    if (receiving && !value) log.warn({}, 'published events get no receipts; check the notifier and the bus')
-    if (!receiving && value) log.warn({}, 'published events get receipts again')
-    receiving = value
+  const setGetsReceipts = (value: boolean): void => {
+    if (gets_receipts && !value)
+      log.warn({}, 'published events get no receipts; check the notifier and the bus')
+    if (!gets_receipts && value) log.warn({}, 'published events get receipts again')
+    gets_receipts = value
     receipts_missing.set({}, value ? 0 : 1)
   }
 
   const subscription = await bus.subscribe(receipt_subject, ({ data }) => {
     missed = 0
-    setReceiving(true)
+    setGetsReceipts(true)
     for (const event_key of fromBinary(ReceiptSchema, data).eventKeys) pending.get(event_key)?.resolve()
   })
 
@@ -81,7 +82,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     const receipt = Promise.withResolvers<void>()
     const timer = clock.after(RECEIPT_TIMEOUT_MS, () => {
       missed += 1
-      if (missed >= RECEIPTS_MISSED_MAX) setReceiving(false)
+      if (missed >= RECEIPTS_MISSED_MAX) setGetsReceipts(false)
       receipt.reject(new Unavailable('no receipt for an event within the time limit'))
     })
     pending.set(event_key, receipt)
@@ -94,7 +95,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
       }
       await Promise.all([bus.publish(subject, data, headers), receipt.promise])
     } catch (error) {
-      if (!bus.connected()) setReceiving(false)
+      if (!bus.isConnected()) setGetsReceipts(false)
       throw error
     } finally {
       timer.cancel()
@@ -104,12 +105,12 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
 
   const admitted = createBudget(PENDING_MAX)
   const mayPublish = (): boolean => {
-    if (!bus.connected()) {
-      setReceiving(false)
+    if (!bus.isConnected()) {
+      setGetsReceipts(false)
       probed_at_ms = Number.NEGATIVE_INFINITY
       return false
     }
-    return receiving || clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
+    return gets_receipts || clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
   }
   const budget: Budget<unknown> = {
     hasRoom: () => mayPublish() && admitted.hasRoom(),
@@ -117,14 +118,14 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
       if (!mayPublish()) return undefined
       const release = admitted.reserve(document)
       // The probe is used up here, before the event is leased and published, so that no second event is admitted.
-      if (release && !receiving) probed_at_ms = clock.monotonic_ms()
+      if (release && !gets_receipts) probed_at_ms = clock.monotonic_ms()
       return release
     },
   }
 
   return {
     publish,
-    receiving: () => receiving,
+    getsReceipts: () => gets_receipts,
     budget,
     async close() {
       for (const { reject } of pending.values()) reject(new Unavailable('the process is stopping'))

@@ -36,6 +36,6 @@ export interface Bus {
     options?: { queue_group?: string; concurrency?: number; pending_max?: number },
   ): Promise<Subscription>
   /** Whether the bus can carry messages now. */
-  connected(): boolean
+  isConnected(): boolean
   close(): Promise<void>
 }

@@ -39,7 +39,7 @@ export function createMemoryBus(): Bus {
         },
       }
     },
-    connected: () => !is_closed,
+    isConnected: () => !is_closed,
     async close() {
       is_closed = true
       const closed = [...subscribers].map(({ messages }) => messages.close())

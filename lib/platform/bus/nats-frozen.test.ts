@@ -31,7 +31,7 @@ if ('skip' in nats) {
       const subscription = await bus.subscribe('round', () => {})
       await subscription.close()
     }
-    expect(bus.connected()).toBe(true)
+    expect(bus.isConnected()).toBe(true)
 
     nats.pause()
     const large = new Uint8Array(512 * 1024)
@@ -41,12 +41,12 @@ if ('skip' in nats) {
     await expect(flood()).rejects.toThrow(Unavailable)
     await jest.advanceTimersByTimeAsync(2 * PING_INTERVAL_MS)
     await turnsOfEventLoop()
-    expect(bus.connected()).toBe(true)
+    expect(bus.isConnected()).toBe(true)
     await jest.advanceTimersByTimeAsync(PING_INTERVAL_MS)
-    while (bus.connected()) await turnsOfEventLoop()
+    while (bus.isConnected()) await turnsOfEventLoop()
 
     nats.resume()
-    while (!bus.connected()) {
+    while (!bus.isConnected()) {
       await jest.advanceTimersByTimeAsync(100)
       await turnsOfEventLoop()
     }

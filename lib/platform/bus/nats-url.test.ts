@@ -44,7 +44,7 @@ for (const [credentials, { server_config, right, wrong }] of Object.entries(SERV
       'opens a connection: %s',
       async (url) => {
         const bus = await open(url.replace('HOST', `${right}${host}`))
-        expect(bus.connected()).toBe(true)
+        expect(bus.isConnected()).toBe(true)
         await bus.close()
       },
     )

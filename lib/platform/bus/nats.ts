@@ -74,7 +74,7 @@ export async function connectNats(options: NatsConnectionOptions): Promise<Bus> 
       }
       return { close: () => closeSubscriber(subscriber) }
     },
-    connected: () => nats.current() !== undefined && !is_closing,
+    isConnected: () => nats.current() !== undefined && !is_closing,
     async close() {
       if (is_closing) return
       is_closing = true

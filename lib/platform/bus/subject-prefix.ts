@@ -13,7 +13,7 @@ export function withSubjectPrefix(bus: Bus, prefix: string): Bus {
         (message) => handler({ ...message, subject: message.subject.slice(prefix.length + 1) }),
         options,
       ),
-    connected: () => bus.connected(),
+    isConnected: () => bus.isConnected(),
     close: () => bus.close(),
   }
 }

@@ -9,10 +9,10 @@ import { newEventEffect } from '../domain/payment-event.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { bindPublishEvent } from './publish-event.ts'
 
-/** A publisher whose events get no receipt; `receiving` says whether others do. */
-const withoutReceipt = (receiving: boolean): Publisher => ({
+/** A publisher whose events get no receipt; `gets_receipts` says whether others do. */
+const withoutReceipt = (gets_receipts: boolean): Publisher => ({
   publish: () => Promise.reject(new Unavailable('no receipt for an event within the time limit')),
-  receiving: () => receiving,
+  getsReceipts: () => gets_receipts,
   budget: createBudget(1),
   close: async () => {},
 })

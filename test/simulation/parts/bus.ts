@@ -94,7 +94,7 @@ export function createSimulatedBus(machine: Machine, choices: Choices, trace: Tr
             },
           }
         },
-        connected: () => !is_closed && !faults.is_down,
+        isConnected: () => !is_closed && !faults.is_down,
         async close() {
           is_closed = true
           const closed = [...subscribers].filter((subscriber) => subscriber.connection === connection)
