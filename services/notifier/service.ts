@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000
 export const NOTIFIER_CONFIG = {
   callback_allow: CALLBACK_ALLOW_SETTING,
   retention_ms: describedSetting(
-    'How long events and their deliveries are kept for the operator. The last of the longest retries comes after less than 8 days.',
+    'How long events and their deliveries are kept for the operator. The longest series of retries ends within 8 days.',
     durationSetting('MULTIHUB_DELIVERY_RETENTION', {
       min: 8 * DAY_MS,
       max: 3_660 * DAY_MS,
@@ -69,6 +69,7 @@ export const role: Role = {
       role: 'notifier',
     })
     const policyFor = createCallbackAddressPolicies(config.callback_allow)
+    // Without a limit of its own, a connection has the time limit of its attempt (N4).
     const clients = {
       test: createHttpClient({ allow: policyFor('test'), connect_timeout_ms: 0 }),
       production: createHttpClient({ allow: policyFor('production'), connect_timeout_ms: 0 }),

@@ -5,7 +5,7 @@ import { dueAt, type EffectDocument, LANES } from './effect.ts'
 
 const oldest_due = gauge(
   'multihub_effects_oldest_due_seconds',
-  'How long the effect that waits for the longest time has been due, in the whole store.',
+  'How long the longest-waiting effect has been due, in the whole store.',
   ['documents', 'lane'],
 )
 const stuck_documents = gauge(

@@ -10,7 +10,7 @@ const attempts = counter(
 )
 const oldest_due = gauge(
   'multihub_delivery_oldest_due_seconds',
-  'How long the delivery that waits for the longest time has been due, among the destinations of this process.',
+  'How long the longest-waiting delivery has been due, among the destinations of this process.',
 )
 const breakers = gauge(
   'multihub_delivery_breakers',
