@@ -77,7 +77,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       const { destination_key, delivery_id, merchant_id, url } = delivery
       const at = storeNow()
       const is_behind = owned.has_more.first || owned.queue.firstDueMs('first') <= at.getTime()
-      if (is_behind || owned.breaker.opened_at !== undefined || !ownership.isHeld(owned)) return undefined
+      if (is_behind || owned.breaker.opened_at !== undefined || !ownership.hasLease(owned)) return undefined
       const begun = beginAttempt(delivery, owned.token, at)
       if (begun === undefined || in_progress.has(delivery_id)) return undefined
       const user = { merchant_id, destination_key, host: hostOf(url), lane: 'first' } as const
@@ -118,7 +118,7 @@ function endWith(
   delivery_id: string,
 ): void {
   work.then(end, (error: unknown) => {
-    // Whatever is stored now, the due index has it, and a later look finds it.
+    // Whatever is stored now, the due index has it, and the next refill reads it.
     owned.has_more.first = true
     owned.has_more.retry = true
     if (!(error instanceof Conflict)) log.warn({ error, delivery_id }, 'a delivery attempt was interrupted')

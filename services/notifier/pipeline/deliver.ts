@@ -12,7 +12,7 @@ import type { Takeover } from './takeover.ts'
 /** What storing a delivery needs. */
 export interface DeliverDeps {
   readonly deliveries: Deliveries
-  readonly ownership: Pick<Ownership, 'isHeld'>
+  readonly ownership: Pick<Ownership, 'hasLease'>
   readonly takeover: Pick<Takeover, 'own' | 'wakeOwner'>
   readonly attempts: Pick<Attempts, 'reserve'>
   readonly scheduler: Pick<Scheduler, 'add'>
@@ -51,8 +51,9 @@ async function deliverOwned(
   try {
     const reserved = attempts.reserve(owned, delivery)
     const { stored, is_new } = await insertReserved(deps, delivery, reserved, options)
-    // The next owner sees what was stored under the lease. Without the lease, it may have looked before.
-    const is_seen = ownership.isHeld(owned)
+    // The next owner finds a delivery that was stored under the lease. Without the lease, that owner may already have
+    // read the store before this write, so it must be woken.
+    const is_seen = ownership.hasLease(owned)
     if (reserved !== undefined && is_new && is_seen) return reserved.run(stored, body)
     reserved?.cancel()
     if (stored.status !== 'pending') return

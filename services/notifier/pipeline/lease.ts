@@ -51,7 +51,7 @@ export async function takeLease(
   try {
     const stored = await (current ? destinations.replace(next, current.version) : destinations.insert(next))
     return newOwnedDestination(stored, token, before.wake_at !== undefined, {
-      held_until_ms: until.getTime() - LEASE_MARGIN_MS,
+      leased_until_ms: until.getTime() - LEASE_MARGIN_MS,
       reviewed_at_ms: clock.monotonic_ms(),
     })
   } catch (error) {
@@ -69,7 +69,7 @@ export async function renewLease(
   const until = new Date(store_now_ms() + LEASE_MS)
   const lease = { owner: self_address, token, until }
   const stored = await writeUnderLease(destinations, owned, { lease, wake_at: until, breaker })
-  if (stored) owned.held_until_ms = until.getTime() - LEASE_MARGIN_MS
+  if (stored) owned.leased_until_ms = until.getTime() - LEASE_MARGIN_MS
   return stored !== undefined
 }
 

@@ -17,7 +17,7 @@ import type { Ownership } from './ownership.ts'
 /** What a counted attempt needs. */
 export interface CountedAttemptDeps {
   readonly deliveries: Deliveries
-  readonly ownership: Pick<Ownership, 'isHeld' | 'save'>
+  readonly ownership: Pick<Ownership, 'hasLease' | 'save'>
   readonly makeAttempt: MakeAttempt
   /** The present time by the clock of the store. */
   storeNow(): Date
@@ -42,7 +42,7 @@ export async function makeCountedAttempt(
   { is_probe, body }: { readonly is_probe: boolean; readonly body?: Uint8Array },
 ): Promise<Stored<Delivery> | undefined> {
   const { ownership, makeAttempt, storeNow } = deps
-  if (!ownership.isHeld(owned)) return undefined
+  if (!ownership.hasLease(owned)) return undefined
   const began_ms = clock.monotonic_ms()
   const outcome = await makeAttempt(begun, body)
   countAttempt(outcome.kind === 'ended' ? (outcome.result.failure ?? 'delivered') : outcome.kind)
@@ -113,7 +113,7 @@ async function moveBreaker(
       { destination_key, state: to, reason: failure ?? 'delivered' },
       'the breaker of a callback destination changed',
     )
-    owned.may_be_held = true
+    owned.may_have_held_deliveries = true
   }
   // The next owner must see it too. The next renewal of the lease repeats a write that fails.
   if (has_changed || is_probe) await ownership.save(owned)

@@ -15,14 +15,14 @@ export async function findNextWake(
   { destination_key, breaker }: Destination,
 ): Promise<Date | undefined> {
   const at = storeNow()
-  const [due, lost, blocked] = await Promise.all([
+  const [due, dead, blocked] = await Promise.all([
     findNextDue(deliveries, destination_key),
     findHeld(deliveries, destination_key, 'dead', 1),
     findHeld(deliveries, destination_key, 'blocked', 1),
   ])
   const times: number[] = []
   if (due !== undefined) times.push(due.getTime())
-  if (lost.length > 0)
+  if (dead.length > 0)
     times.push(breakerState(breaker, at) === 'open' ? (breaker.probe_at ?? at).getTime() : at.getTime())
   if (blocked.length > 0) times.push(at.getTime() + BLOCKED_LOOK_MS)
   return times.length === 0 ? undefined : new Date(Math.min(...times))

@@ -12,7 +12,7 @@ export interface OwnedDestination {
   /** The document as it was last written under this lease. */
   stored: Stored<Destination>
   /** Until when this process may begin attempts, by the clock of the store. */
-  held_until_ms: number
+  leased_until_ms: number
   /** By the monotonic clock. */
   reviewed_at_ms: number
   breaker: Breaker
@@ -31,7 +31,7 @@ export interface OwnedDestination {
   /** Whether the store may have due deliveries of a lane that are not in the queue. */
   readonly has_more: Record<Lane, boolean>
   /** Whether the store may have deliveries that are held until there is a secret, or until the breaker closes. */
-  may_be_held: boolean
+  may_have_held_deliveries: boolean
   /** Whether a read of due deliveries runs, and whether another must follow it. */
   refilling: 'no' | 'yes' | 'again'
 }
@@ -44,13 +44,13 @@ export function newOwnedDestination(
   stored: Stored<Destination>,
   token: string,
   was_awake: boolean,
-  { held_until_ms, reviewed_at_ms }: Pick<OwnedDestination, 'held_until_ms' | 'reviewed_at_ms'>,
+  { leased_until_ms, reviewed_at_ms }: Pick<OwnedDestination, 'leased_until_ms' | 'reviewed_at_ms'>,
 ): OwnedDestination {
   return {
     destination_key: stored.destination_key,
     token,
     stored,
-    held_until_ms,
+    leased_until_ms,
     reviewed_at_ms,
     breaker: stored.breaker,
     is_probing: false,
@@ -61,7 +61,7 @@ export function newOwnedDestination(
     in_progress: 0,
     queue: createDueQueue(),
     has_more: { first: was_awake, retry: was_awake },
-    may_be_held: was_awake,
+    may_have_held_deliveries: was_awake,
     refilling: 'no',
   }
 }

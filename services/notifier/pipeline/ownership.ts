@@ -13,7 +13,7 @@ export interface Ownership {
   /** Leases a destination unless another notifier has it; `undefined` then, and while this process may not. */
   take(destination_key: string): Promise<OwnedDestination | undefined>
   /** Whether an attempt may begin under the lease now. */
-  isHeld(owned: OwnedDestination): boolean
+  hasLease(owned: OwnedDestination): boolean
   /** Renews the lease and stores the breaker. Drops the destination when another notifier has it. */
   save(owned: OwnedDestination): Promise<void>
   /** Drops the destination and gives its lease back. */
@@ -71,7 +71,8 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
     all: () => owned_by_key.values(),
     count: () => owned_by_key.size,
     take: (destination_key) => inTurn(destination_key, () => take(destination_key)),
-    isHeld: (owned) => owned.is_open && clock_guard.isTrusted() && deps.store_now_ms() < owned.held_until_ms,
+    hasLease: (owned) =>
+      owned.is_open && clock_guard.isTrusted() && deps.store_now_ms() < owned.leased_until_ms,
     save: (owned) => inTurn(owned.destination_key, () => save(owned)),
     giveBack: (owned) => inTurn(owned.destination_key, () => giveBack(owned)),
     async ensureAwake(destination_key, wake_at) {

@@ -12,10 +12,10 @@ import type { Delivery } from '../domain/delivery.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { deliver } from './deliver.ts'
-import { createQueueHeld } from './held.ts'
 import { measurePipeline } from './measures.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
+import { createQueueHeld } from './queue-held.ts'
 import { createReviews } from './reviews.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import { createSlots } from './slots.ts'
@@ -129,14 +129,14 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: Pipeli
   const ownership = createOwnership({ destinations, clock_guard, self_address, live, store_now_ms, nextWake })
   const isStopping = (): boolean => is_stopping
   const onEnd: Parameters<typeof createAttempts>[0]['onEnd'] = (owned, stored) => {
-    if (stored?.held_at !== undefined) owned.may_be_held = true
+    if (stored?.held_at !== undefined) owned.may_have_held_deliveries = true
     else if (stored !== undefined) scheduler.add(owned, stored)
     scheduler.wake()
   }
   const common = { deliveries, ownership, slots, storeNow }
   const attempts: Attempts = createAttempts({ ...common, makeAttempt, isStopping, onEnd })
-  const { isHeld } = ownership
-  const scheduler: Scheduler = createScheduler({ ...common, ...attempts, isHeld, store_now_ms })
+  const { hasLease } = ownership
+  const scheduler: Scheduler = createScheduler({ ...common, ...attempts, hasLease, store_now_ms })
   const queueHeld = createQueueHeld({ ...common, hasSecret, onQueued: scheduler.add })
   const wakes = createWakes(bus, self_address, (destination_key) => takeover.onWake(destination_key))
   const sendWake = wakes.send

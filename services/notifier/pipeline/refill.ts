@@ -18,7 +18,7 @@ export interface RefillDeps {
 /** Below this number of queued deliveries of a lane the next ones are read. */
 export const REFILL_BELOW = QUEUED_MAX / 4
 
-/** How far ahead deliveries are kept in memory: longer than the pause between two looks at the store. */
+/** How far ahead deliveries are kept in memory: longer than the pause between two refills. */
 export const NEAR_FUTURE_MS = 4_000
 
 /** The longest page of the store, see `FindOptions`. */
@@ -43,7 +43,7 @@ export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Pro
     } catch (error) {
       owned.has_more.first = true
       owned.has_more.retry = true
-      log.warn({ error }, 'due deliveries could not be read; a later look repeats it')
+      log.warn({ error }, 'due deliveries could not be read; the next review repeats it')
     } finally {
       owned.refilling = 'no'
     }

@@ -34,7 +34,7 @@ beforeEach(() => {
     },
     slots: createSlots({ process: few, merchant: few, host: few, destination: few }),
     store_now_ms: clock.now_ms,
-    isHeld: ({ is_open }) => is_open,
+    hasLease: ({ is_open }) => is_open,
     isInProgress: () => false,
     begin(owned, _due, slot) {
       began.push(owned.destination_key)
@@ -47,7 +47,7 @@ afterEach(() => clock[Symbol.dispose]())
 /** A leased destination with a number of due deliveries. */
 function destinationWith(count: number, name: string, due_in_ms = 0): OwnedDestination {
   const stored = { ...newDestination(`endpoint:${name}`), version: 1 }
-  const owned = newOwnedDestination(stored, 'token', false, { held_until_ms: 0, reviewed_at_ms: 0 })
+  const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
   const due_at = new Date(clock.now_ms() + due_in_ms)
   for (let number = 0; number < count; number += 1)
     scheduler.add(owned, newDelivery(number, name, { due_at, merchant_id: name }))

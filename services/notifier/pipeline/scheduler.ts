@@ -13,7 +13,7 @@ export interface SchedulerDeps {
   readonly slots: Slots
   /** The clock of the store. */
   store_now_ms(): number
-  isHeld(owned: OwnedDestination): boolean
+  hasLease(owned: OwnedDestination): boolean
   /** Whether this process makes an attempt of the delivery now. */
   isInProgress(delivery_id: string): boolean
   /** Begins the attempt of a delivery that is due. The slot is released when it has ended. */
@@ -40,7 +40,7 @@ const TURN_MAX = 4
  * delay the others. An attempt costs one slot whatever it sends, so equal turns are fair.
  */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
-  const { deliveries, slots, store_now_ms, isHeld, isInProgress, begin } = deps
+  const { deliveries, slots, store_now_ms, hasLease, isInProgress, begin } = deps
   /** The destinations with due deliveries, in the order of their turns. */
   const ring = new Set<OwnedDestination>()
   const timers = createDueTimers(wake)
@@ -73,8 +73,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   function takeTurn(owned: OwnedDestination): number {
     let began = 0
     while (began < TURN_MAX) {
-      // Without its lease a destination begins nothing. The next look, after the lease was renewed, wakes it again.
-      if (!isHeld(owned)) return began
+      // Without its lease a destination begins nothing. Its next review renews the lease and wakes it again.
+      if (!hasLease(owned)) return began
       const at_ms = store_now_ms()
       const heads = owned.queue.heads(at_ms)
       if (heads.length === 0) {

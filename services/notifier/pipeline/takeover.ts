@@ -50,8 +50,8 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
   async function take(destination_key: string): Promise<OwnedDestination | undefined> {
     const owned = await ownership.take(destination_key)
     const onError = (error: unknown): void =>
-      log.warn({ error, destination_key }, 'a destination could not be read; a later look repeats it')
-    if (owned?.may_be_held) void background.track(readAll(owned), onError)
+      log.warn({ error, destination_key }, 'a destination could not be read; the next review repeats it')
+    if (owned?.may_have_held_deliveries) void background.track(readAll(owned), onError)
     return owned
   }
 

@@ -178,7 +178,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what a breaker cost its tries stays dead',
-    file: 'services/notifier/pipeline/held.ts',
+    file: 'services/notifier/pipeline/queue-held.ts',
     search: "return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))",
     replace: 'return false',
     needs: ['receiver fails'],

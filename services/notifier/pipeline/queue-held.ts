@@ -19,14 +19,14 @@ export interface HeldDeps {
 /** How a delivery is queued again. */
 type Requeue = (delivery: Delivery, at: Date) => Delivery
 
-/** The deliveries of one write burst, and the bursts of one look, so that a large backlog takes bounded steps. */
+/** The deliveries of one batch, and the batches of one call, so that a large backlog takes bounded steps. */
 const BATCH_SIZE = 100
 const BATCHES_MAX = 10
 
 /**
  * Makes the function that queues the held deliveries of a destination again when what they wait for has come: a secret
  * (N7), or the closing of the breaker that cost them their tries (N5). While the breaker waits for a probe and nothing
- * else is due, one of them becomes the probe. A crash in between leaves the others held, so the next look goes on.
+ * else is due, one of them becomes the probe. A crash in between leaves the others held, and the next call continues.
  */
 export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: HeldDeps) {
   async function queue(
@@ -64,7 +64,7 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
     return await queueAll(owned, 'blocked', (delivery, at) => queueAgain(delivery, at, delivery.tries))
   }
 
-  async function queueLost(owned: OwnedDestination): Promise<boolean> {
+  async function queueDead(owned: OwnedDestination): Promise<boolean> {
     const state = breakerState(owned.breaker, storeNow())
     if (state === 'closed') return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))
     const [first] = await findHeld(deliveries, owned.destination_key, 'dead', 1)
@@ -76,15 +76,15 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
   }
 
   return async (owned: OwnedDestination): Promise<void> => {
-    if (!owned.may_be_held) return
-    // What becomes held during this look sets it again.
-    owned.may_be_held = false
+    if (!owned.may_have_held_deliveries) return
+    // A delivery that becomes held meanwhile sets it again.
+    owned.may_have_held_deliveries = false
     let is_left = true
     try {
-      const left = await Promise.all([queueBlocked(owned), queueLost(owned)])
+      const left = await Promise.all([queueBlocked(owned), queueDead(owned)])
       is_left = left.includes(true)
     } finally {
-      if (is_left) owned.may_be_held = true
+      if (is_left) owned.may_have_held_deliveries = true
     }
   }
 }
