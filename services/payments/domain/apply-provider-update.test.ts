@@ -9,7 +9,7 @@ import {
   newOpenTooLongAnomaly,
   recordAnomalyEffect,
 } from './anomaly.ts'
-import { applyProviderUpdate, type ProviderUpdate, reportNotFound } from './apply-provider-update.ts'
+import { applyNotFoundUpdate, applyProviderUpdate, type ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { endPayment } from './end-payment.ts'
 import type { Payment } from './payment.ts'
@@ -254,7 +254,7 @@ test('a UPI deposit gets no web page of its provider, only the instructions of i
 describe('an attempt that the provider does not know', () => {
   const late = new Date(CREATED_AT.getTime() + 5 * 60_000)
   const notFound = (payment: Payment, may_repeat: boolean, looked_at = late): Payment =>
-    reportNotFound(payment, { attempt_number: 1, may_repeat, at: looked_at })
+    applyNotFoundUpdate(payment, { attempt_number: 1, may_repeat, at: looked_at })
 
   test('is sent again once at a time where that is safe', () => {
     const repeated = notFound(paymentIn('processing'), true)

@@ -68,11 +68,11 @@ export interface NotFoundUpdate {
 }
 
 /**
- * Sends the create of an attempt again that the provider does not know, or, when that is not safe, leaves it to the
- * operator as an anomaly after five minutes (P4). The payment is polled further in both cases, because the first request may arrive late.
- * Pure. Returns the same payment when nothing changes.
+ * Applies a lookup that did not find an attempt (P4): adds the effect that sends its create again or, where that is not
+ * safe, after five minutes an anomaly for the operator. Polls continue in both cases, because the first request may
+ * arrive late. Pure. Returns the same payment when nothing changes.
  */
-export function reportNotFound(
+export function applyNotFoundUpdate(
   payment: Payment,
   { attempt_number, may_repeat, at }: NotFoundUpdate,
 ): Payment {

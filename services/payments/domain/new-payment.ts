@@ -18,7 +18,7 @@ export type NewPaymentFields = Omit<
 /** A new deposit: it goes to its provider, is announced, and expires at `expires_at` (P8). Pure. */
 export function beginDeposit(fields: NewPaymentFields & { readonly expires_at: Date }): Payment {
   const { created_at: at, expires_at: due_at } = fields
-  const payment = created(fields, at)
+  const payment = withCreatedStatus(fields, at)
   const expiry = expirePaymentEffect.newEffect(payment, {}, { at, due_at })
   return { ...payment, effects: [...payment.effects, expiry] }
 }
@@ -35,7 +35,10 @@ const REPORT_OPEN_AFTER_MS = 24 * 3_600_000
 
 /** The withdrawal after the ledger has placed its hold: its life for the merchant begins. Pure. */
 export function admitWithdrawal(withdrawal: ReservingWithdrawal, at: Date): Payment {
-  const admitted = created({ ...withdrawal, attempt: { ...withdrawal.attempt, created_at: at } }, at)
+  const admitted = withCreatedStatus(
+    { ...withdrawal, attempt: { ...withdrawal.attempt, created_at: at } },
+    at,
+  )
   const due_at = new Date(at.getTime() + REPORT_OPEN_AFTER_MS)
   const report = reportOpenEffect.newEffect(admitted, {}, { at, due_at })
   return { ...admitted, effects: [...withdrawal.effects, ...admitted.effects, report] }
@@ -58,7 +61,7 @@ export function refuseWithdrawal(
 }
 
 /** A payment with its first public status, and the effects that follow from it: the create and the event. */
-function created(fields: NewPaymentFields, at: Date): Payment {
+function withCreatedStatus(fields: NewPaymentFields, at: Date): Payment {
   const payment: Payment = {
     ...fields,
     status: 'created',

@@ -19,9 +19,9 @@ import { mayRepeatCreate } from './repeat-create.ts'
 const POLLS_PER_ACCOUNT_MAX = 128
 
 /**
- * Asks the provider for the status of the attempt in growing intervals, until the payment is final. A poll is a question
- * and needs no lease: its result is applied in any order, like a callback. One that changes nothing writes nothing but
- * the time of the next one.
+ * Asks the provider for the status of the attempt at growing intervals, until the payment is final. Two processes may
+ * poll at once, because results are applied in any order, like callbacks: so the lease is only the time until the next
+ * poll. A poll that changes nothing writes nothing but that time.
  */
 export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
   return bindPaymentEffect(pollProviderEffect, {

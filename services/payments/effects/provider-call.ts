@@ -4,7 +4,7 @@ import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { OperationName, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'
-import { applyProviderUpdate, reportNotFound } from '../domain/apply-provider-update.ts'
+import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { type Attempt, attemptKey, operationKindOf, type Payer, type Payment } from '../domain/payment.ts'
 
@@ -100,7 +100,7 @@ export function applyResult(
 /** The change after a lookup that did not find the attempt. `may_repeat` says whether its create may be sent again. */
 export function applyNotFound({ attempt }: Payment, may_repeat: boolean): DocumentChange<Payment> {
   const at = now()
-  return (current) => reportNotFound(current, { attempt_number: attempt.number, may_repeat, at })
+  return (current) => applyNotFoundUpdate(current, { attempt_number: attempt.number, may_repeat, at })
 }
 
 function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknown: boolean): ProviderOrder {

@@ -53,7 +53,7 @@ export interface CreatePaymentDeps
   nextNumericId(): string
 }
 
-/** How often a `c_id` that other requests use and free again is tried. */
+/** How often the insert is tried while other requests use the `c_id` and free it again. */
 const INSERT_TRIES_MAX = 100
 
 /**
