@@ -3,7 +3,7 @@ import { type ReplayPair, readReplayPair } from './replay.ts'
 import type { SignatureScheme } from './signature-scheme.ts'
 import { responseBody, V1_NONCE_PATTERN } from './v1-scheme.ts'
 
-/** The first line of the text that a resend request with a replay pair signs. */
+/** The first line of the signed text of a resend request with a replay pair. */
 export const RESEND_REQUEST_PREFIX = 'service-merchant-webhook-resend-v1'
 
 /**

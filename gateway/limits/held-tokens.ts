@@ -40,7 +40,7 @@ export function createHeldTokens(quota: Quota, now_ms: () => number): HeldTokens
       return true
     },
     add(grant, callers) {
-      // An attempt to give tokens back that failed meanwhile may have left held tokens.
+      // Tokens of the same window may be held already: giving them back may have failed meanwhile.
       const available = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
       opened_at_ms = grant.opened_at_ms
       tokens = Math.max(0, available - callers)
@@ -52,17 +52,17 @@ export function createHeldTokens(quota: Quota, now_ms: () => number): HeldTokens
     async giveBackTo(counters) {
       const window_opened_ms = opened_at_ms
       if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, now_ms())) return
-      let withdrawn = 0
+      let taken = 0
       try {
         await giveBackTokens(counters, quota, window_opened_ms, () => {
           if (opened_at_ms !== window_opened_ms) return 0
           const unused = tokens
           tokens = 0
-          withdrawn += unused
+          taken += unused
           return unused
         })
       } catch (error) {
-        if (isCertainlyUnwritten(error) && opened_at_ms === window_opened_ms) tokens += withdrawn
+        if (isCertainlyUnwritten(error) && opened_at_ms === window_opened_ms) tokens += taken
         throw error
       }
     },

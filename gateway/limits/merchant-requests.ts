@@ -4,8 +4,8 @@ import { createKeyedCount } from './keyed-count.ts'
 import { CONCURRENCY_BUCKET, createLimitRefusal } from './refusal.ts'
 
 /**
- * Limits the requests in progress of each merchant and environment in this process, so that a slow provider of one merchant
- * delays no other, and tests delay no production (E10).
+ * Limits the requests in progress of each merchant and environment in this process (E10). So a slow provider of one
+ * merchant does not delay other merchants, and requests of the test environment do not delay those of production.
  */
 export interface MerchantRequests {
   /**

@@ -99,8 +99,8 @@ export async function acquireTokens(
 }
 
 /**
- * Gives back the tokens that `withdraw` hands out, if the counter is still in the window of `opened_at_ms`. `withdraw` is
- * called just before a write; after it, no caller may use those tokens.
+ * Gives back the tokens that `takeUnused` returns, if the counter is still in the window of `opened_at_ms`. `takeUnused`
+ * is called just before a write; after it, no caller may use those tokens.
  *
  * Throws `Unavailable` when the tokens were not given back; then the holder may use them again. WARNING: not after an
  * `Ambiguous`: the tokens may have been given back, and using them again could admit more calls than the limit.
@@ -109,13 +109,13 @@ export async function giveBackTokens(
   counters: Collection<QuotaCounter>,
   quota: Quota,
   opened_at_ms: number,
-  withdraw: () => number,
+  takeUnused: () => number,
 ): Promise<void> {
   const { application_id, name } = quota
   let tokens = 0
   await update(counters, { application_id, name }, (before) => {
     if (before.opened_at.getTime() !== opened_at_ms) return undefined
-    tokens += withdraw()
+    tokens += takeUnused()
     return tokens > 0 ? { ...before, used: Math.max(0, before.used - tokens) } : undefined
   })
 }

@@ -50,7 +50,7 @@ export const CLIENT = optional(
 export const WEBHOOK_URL = described(WEBHOOK, optionalText({ max: 2048, format: CALLBACK_URL }))
 
 /** What every method that creates a payment says about its response. */
-export const CREATE_RESPONSE =
+export const CREATE_RESPONSE_TEXT =
   'Once the payment is stored, the response is HTTP 200 with the payment, even if the provider refused it: read ' +
   '`payment.status`. An error other than 6009, 2001 and 2002 means that nothing was stored and the `c_id` is still free. ' +
   'After 2001, 2002 or no response, call `payment.status` with the `c_id`. Wait at least 35 seconds for a response.'

@@ -6,7 +6,7 @@ import { described, notApplicable, object, optional, type TypeOf } from '../json
 import { defineMethod } from './method.ts'
 import {
   CLIENT,
-  CREATE_RESPONSE,
+  CREATE_RESPONSE_TEXT,
   createPaymentCall,
   DESCRIPTION,
   NEW_AMOUNT,
@@ -65,7 +65,7 @@ export const paymentIn = defineMethod({
   name: 'payment.in',
   default_quota: 300_000,
   summary: 'Creates a deposit: a customer pays you',
-  description: CREATE_RESPONSE,
+  description: CREATE_RESPONSE_TEXT,
   example: {
     method: 'payment.in',
     service_id: 501,

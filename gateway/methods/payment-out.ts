@@ -6,7 +6,7 @@ import { described, notApplicable, object, type TypeOf } from '../json/schema.ts
 import { defineMethod } from './method.ts'
 import {
   CLIENT,
-  CREATE_RESPONSE,
+  CREATE_RESPONSE_TEXT,
   createPaymentCall,
   DESCRIPTION,
   NEW_AMOUNT,
@@ -72,7 +72,7 @@ export const paymentOut = defineMethod({
   default_quota: 300_000,
   summary: 'Creates a withdrawal: you pay a recipient',
   description:
-    `The amount is held in your balance at once, and taken or given back when the withdrawal ends. ${CREATE_RESPONSE} ` +
+    `The amount is held in your balance at once, and taken or given back when the withdrawal ends. ${CREATE_RESPONSE_TEXT} ` +
     'Without enough balance the response is 6004; beyond a limit of the route 6006 (day), 6005 (month) or 6035 (others).',
   example: {
     method: 'payment.out',

@@ -52,7 +52,7 @@ describe('the resend path', () => {
     ])
   })
 
-  test('gives a payment one payload hash, whatever the idempotency key and the spelling', async () => {
+  test('sends the same payload hash for a payment, whatever the idempotency key and the order of the fields', async () => {
     const { resend, requests } = await withPayments()
     await resend({ body: body() })
     await resend({ raw: `{ "operation_id":"twice", "payment_id":"${PAYMENT_ID}" }` })
