@@ -3,12 +3,12 @@ import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { createdRange } from '../../rpc/list-filter-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
-import { refundCommentToProto } from '../domain/refund-comment.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
 import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
+import { findRefund } from '../use-cases/find-refund.ts'
 import { listRefunds, summarizeRefunds } from '../use-cases/list-refunds.ts'
-import { findRefund } from '../use-cases/record-refund-change.ts'
 import { type RequestRefundDeps, requestRefund } from '../use-cases/request-refund.ts'
+import { refundCommentToProto } from './refund-comment-to-proto.ts'
 import {
   refundCommentFromProto,
   refundFilterFromProto,

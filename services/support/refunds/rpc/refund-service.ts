@@ -3,12 +3,12 @@ import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { COMMENT_MAX, operatorKey, operatorText } from '../../rpc/operator-text.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
-import { refundCommentToProto } from '../domain/refund-comment.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
 import { answerRefund, listAllRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
 import { approveRefund, closeRefund, type DecideRefundDeps } from '../use-cases/decide-refund.ts'
 import { listRefundsForOperator } from '../use-cases/list-refunds.ts'
 import { recordRefundChange } from '../use-cases/record-refund-change.ts'
+import { refundCommentToProto } from './refund-comment-to-proto.ts'
 import { operatorFilterFromProto } from './refund-from-proto.ts'
 
 /** The callers that each RPC permits. */
@@ -44,7 +44,8 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
         deps,
         operatorFilterFromProto(request),
         {
-          ...{ page_size: request.pageSize, page_token: request.pageToken },
+          page_size: request.pageSize,
+          page_token: request.pageToken,
         },
       )
       return { refunds: items.map(refundToProto), nextPageToken: next_page_token }

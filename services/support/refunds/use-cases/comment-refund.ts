@@ -15,8 +15,7 @@ import type { Refund } from '../domain/refund.ts'
 import type { RefundComment } from '../domain/refund-comment.ts'
 import { keyOfRefundComment } from '../store/refund-comments.ts'
 import type { RefundQuery } from '../store/refunds.ts'
-import { findAnyRefund } from './decide-refund.ts'
-import { findRefund } from './record-refund-change.ts'
+import { findRefund, getRefund } from './find-refund.ts'
 
 /** What the lists, summaries and comments of refunds need. */
 export interface RefundCommentDeps {
@@ -66,7 +65,7 @@ export async function answerRefund(
   deps: RefundCommentDeps,
   { refund_id, body, operation_id }: RefundAnswer,
 ): Promise<Stored<RefundComment>> {
-  const refund = await findAnyRefund(deps, refund_id)
+  const refund = await getRefund(deps.refunds, refund_id)
   const store = (comment_id: string): Promise<Stored<RefundComment>> =>
     storeComment(deps, refund, { comment_id, author: 'support', body })
   if (operation_id === '') return store(uuidv7())
@@ -121,7 +120,7 @@ export async function listAllRefundComments(
   id: string,
   page: PageRequest,
 ): Promise<{ readonly items: readonly Stored<RefundComment>[]; readonly next_page_token: string }> {
-  const { merchant_id, environment, refund_id } = await findAnyRefund(deps, id)
+  const { merchant_id, environment, refund_id } = await getRefund(deps.refunds, id)
   const owner = { merchant_id, environment, refund_id }
   return readPage<RefundComment>(
     {

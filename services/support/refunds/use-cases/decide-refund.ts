@@ -1,10 +1,9 @@
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import type { Refund } from '../domain/refund.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
-import { findRefundById } from '../store/refunds.ts'
+import { getRefund } from './find-refund.ts'
 import { recordRefundChange } from './record-refund-change.ts'
 import type { RequestRefundDeps } from './request-refund.ts'
 
@@ -20,7 +19,7 @@ const CALL = { timeoutMs: 15_000 }
  * refund that was rejected or canceled. A repetition gets the refund as it is by then.
  */
 export async function approveRefund(deps: DecideRefundDeps, refund_id: string): Promise<Stored<Refund>> {
-  const refund = await findAnyRefund(deps, refund_id)
+  const refund = await getRefund(deps.refunds, refund_id)
   const { change } = await deps.payments.approveRefund(nameOf(refund), CALL)
   return recordRefundChange(deps, refundChangeFromProto(change))
 }
@@ -35,20 +34,10 @@ export async function closeRefund(
   status: 'rejected' | 'canceled',
   reason: string,
 ): Promise<Stored<Refund>> {
-  const refund = await findAnyRefund(deps, refund_id)
+  const refund = await getRefund(deps.refunds, refund_id)
   const closing = { status: status === 'rejected' ? RefundStatus.REJECTED : RefundStatus.CANCELED, reason }
   const { change } = await deps.payments.closeRefund({ ...nameOf(refund), ...closing }, CALL)
   return recordRefundChange(deps, refundChangeFromProto(change))
-}
-
-/** The refund of any merchant. Throws 11001 when there is none. */
-export async function findAnyRefund(
-  { refunds }: Pick<DecideRefundDeps, 'refunds'>,
-  refund_id: string,
-): Promise<Stored<Refund>> {
-  const refund = await findRefundById(refunds, refund_id)
-  if (!refund) throw new PublicError(11001)
-  return refund
 }
 
 function nameOf({ merchant_id: merchantId, environment, payment, refund_id: refundId }: Refund) {

@@ -1,8 +1,7 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { applyRefundChange, newRefund, type Refund, type RefundChange } from '../domain/refund.ts'
-import { findRefundBy, keyOfRefund, type RefundQuery } from '../store/refunds.ts'
+import { findRefundBy, keyOfRefund } from '../store/refunds.ts'
 
 /** What the use cases of refunds read and write. */
 export interface RefundsDeps {
@@ -42,11 +41,4 @@ async function apply(deps: RefundsDeps, change: RefundChange): Promise<Stored<Re
   )
   if (!stored) throw new Error(`the refund ${id} is gone`)
   return stored
-}
-
-/** Finds a merchant's refund. Throws 11001, also for a refund of another merchant or environment. */
-export async function findRefund(refunds: Collection<Refund>, query: RefundQuery): Promise<Stored<Refund>> {
-  const refund = await findRefundBy(refunds, query)
-  if (!refund) throw new PublicError(11001)
-  return refund
 }

@@ -7,7 +7,8 @@ import type { Stored } from '#lib/platform/store/store.ts'
 import type { Owner } from '../../domain/support-resource.ts'
 import type { Refund } from '../domain/refund.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
-import { findRefund, type RefundsDeps, recordRefundChange } from './record-refund-change.ts'
+import { findRefund } from './find-refund.ts'
+import { type RefundsDeps, recordRefundChange } from './record-refund-change.ts'
 
 /** What requesting a refund needs. */
 export interface RequestRefundDeps extends RefundsDeps {

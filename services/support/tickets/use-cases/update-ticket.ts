@@ -7,7 +7,7 @@ import type { TicketDeps } from './deps.ts'
 
 /**
  * Applies a change to a ticket that was just found, and runs the effects that follow. `change` is pure and gets the time
- * of the change; `undefined` from it means that nothing changes. Throws 10001 when the ticket is deleted meanwhile.
+ * of the change; `undefined` from it means that nothing changes. Throws 10001 when the ticket was deleted meanwhile.
  */
 export async function updateTicket(
   { runner }: Pick<TicketDeps, 'runner'>,
