@@ -34,7 +34,7 @@ const KINDS = createEnumMap<EntryKind, LedgerEntryKind>({
   settlement: LedgerEntryKind.SETTLEMENT,
 })
 
-/** Writes an entry for a response. */
+/** Maps an entry for a response. */
 export function entryToProto({
   shard,
   seq,
@@ -61,7 +61,7 @@ export function entryToProto({
   }
 }
 
-/** Reads an entry from another balances process; `undefined` when it has values that this release does not know. */
+/** Maps an entry that another balances process sent; `undefined` when it has values that this release does not know. */
 export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined {
   const { amount, createTime, refusedCode, paymentId } = message
   const kind = KINDS.fromProto(message.kind)
@@ -88,7 +88,7 @@ export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined 
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
 }
 
-/** Writes where a withdrawal is counted. */
+/** Maps the place where a withdrawal is counted. */
 export function withdrawalCountToProto({
   service_id,
   day,
@@ -101,7 +101,7 @@ function withdrawalCountFromProto({ serviceId, day, period }: ProtoWithdrawalCou
   return { service_id: Number(serviceId), day, period: Number(period) }
 }
 
-/** Writes the balance of one currency for a response. */
+/** Maps the balance of one currency for a response. */
 export function balanceToProto(
   accounts: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>,
 ): MessageInitShape<typeof BalanceSchema> {

@@ -49,7 +49,7 @@ export function forwardFromProto({ shard, commands }: ForwardRequest): {
   return { shard, commands: routed.map(({ command }) => command) }
 }
 
-/** Writes a result for the Forward response. */
+/** Maps a result for the Forward response. */
 export function resultToProto(result: ForwardedResult): MessageInitShape<typeof LedgerCommandResultSchema> {
   if (result !== 'unavailable' && 'recorded' in result) {
     return { result: { case: 'entry', value: entryToProto(result.recorded) } }
@@ -88,7 +88,7 @@ function commandFromProto({ command }: LedgerCommand, path: string): CommandInEn
   }
 }
 
-/** Writes a command for the Forward request, in the form of its original request, such as `PostTransferRequest`. */
+/** Maps a command for the Forward request, in the form of its original request, such as `PostTransferRequest`. */
 export function commandToProto(shard: number, command: Command): LedgerCommand {
   const environment = environmentToProto(environmentOfShard(shard))
   const common = { merchantId: command.merchant_id, environment, reason: command.reason }

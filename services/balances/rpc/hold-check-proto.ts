@@ -21,7 +21,7 @@ export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironm
   return { environment, command: { kind: 'hold', id, merchant_id, ...money, reason: '', ...limits } }
 }
 
-/** Writes how a hold would be decided. */
+/** Maps the decision that a hold would get. */
 export function holdCheckToProto({
   refused_codes,
   available,

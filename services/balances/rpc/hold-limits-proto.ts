@@ -19,7 +19,7 @@ export function limitsFromProto(limits: HoldLimits): PayoutLimits {
   return { service_id, timezone, ...amounts }
 }
 
-/** Writes the limits of a withdrawal. */
+/** Maps the limits of a withdrawal. */
 export function limitsToProto(limits: PayoutLimits): MessageInitShape<typeof HoldLimitsSchema> {
   const { service_id, since_settlement: sinceSettlement, ...same } = limits
   return { serviceId: String(service_id), sinceSettlement, ...same }

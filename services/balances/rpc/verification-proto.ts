@@ -10,7 +10,7 @@ import { SHARDS } from '../domain/shard.ts'
 import { isShardDone, type LedgerVerification, type ShardVerification } from '../domain/verification.ts'
 import type { VerificationProgress } from '../use-cases/get-verification.ts'
 
-/** Writes the progress of a verification for a response. */
+/** Maps the progress of a verification for a response. */
 export function verificationToProto(
   progress: VerificationProgress,
 ): MessageInitShape<typeof VerificationSchema> {
