@@ -19,7 +19,7 @@ export type StoreName = (typeof STORES)[number]
 const copies = (role: RoleName): number => (role === 'sandbox' ? 1 : 2)
 
 /** Short limits, so that a run of a minute reaches them: P5, and how long amounts that end in 903 get no response. */
-const LIMITS: Variables = {
+const VARIABLES: Variables = {
   MULTIHUB_CREATE_TIMEOUT: '3s',
   MULTIHUB_SANDBOX_SILENCE: '6s',
   MULTIHUB_LOG_LEVEL: 'warn',
@@ -45,18 +45,19 @@ export async function startSurroundings(
   const folder = store === 'mongodb' ? await makeServersFolder() : undefined
   const guard = startGuard(directory, folder)
   const ends: (() => Promise<void>)[] = []
+  // The guard stops MongoDB, and deletes the directories.
   const end = async (keep_logs: boolean): Promise<void> => {
     for (const each of ends.toReversed()) await each()
     await guard.end(keep_logs)
   }
   try {
-    const nats = await startPrivateNats('', directory)
+    const nats = await startPrivateNats(undefined, directory)
     if ('skip' in nats) print(`  one process with all roles, because ${nats.skip}`)
     else ends.push(nats.stop)
     const nats_url = 'skip' in nats ? undefined : nats.url
     const mongodb = folder === undefined ? undefined : await startPrivateMongodb(folder)
     const fleet = await startFleet(
-      { directory, nats_url, mongodb_uri: mongodb?.uri, copies, variables: LIMITS },
+      { directory, nats_url, mongodb_uri: mongodb?.uri, copies, variables: VARIABLES },
       { onUnexpectedEnd: (place, text) => onProblem(`${place} ${text}`) },
     )
     ends.push(fleet.end)
