@@ -5,6 +5,7 @@ import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { explainStartError } from '#lib/platform/process/start-error.ts'
+import { BACKUP_ORDER } from '../../backup.ts'
 import { restore } from '../../restore.ts'
 import { launch, runToEnd, runUntilEnd } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
@@ -16,6 +17,10 @@ import { destroyFiles, expectBackupUnderLoad } from './backup.suite.ts'
 
 const LONG_MS = 900_000
 const server = await mongodbForTests()
+
+test('a backup has the database of every role', () => {
+  expect([...BACKUP_ORDER].sort()).toEqual([...ROLES].sort())
+})
 
 // R10
 describe('under load', () => {
