@@ -191,7 +191,9 @@ describe('the replay of deliveries by filter', () => {
     expect(await matched({ createdTo: newest?.createTime })).toBe(1)
     expect(await matched({ createdTo: oldest?.createTime })).toBe(0)
     const { deliveries: listed } = await deliveries.listDeliveries({
-      ...{ merchantId, createdFrom: oldest?.createTime, createdTo: newest?.createTime },
+      merchantId,
+      createdFrom: oldest?.createTime,
+      createdTo: newest?.createTime,
     })
     expect(listed.map(({ deliveryId }) => deliveryId)).toEqual([oldest?.deliveryId])
   })

@@ -77,7 +77,8 @@ export async function createFuzzMerchant(operator: Operator): Promise<FuzzMercha
   const v2 = await create('v2')
   const v1 = await create('v1')
   const rotated = await update('CredentialService/RotateSecret', {
-    ...{ applicationId: v1.application_id, overlapSeconds: OVERLAP_SECONDS },
+    applicationId: v1.application_id,
+    overlapSeconds: OVERLAP_SECONDS,
   })
   const usable = { v1: { ...v1, secrets: [rotated.secret, ...v1.secrets] }, v2 }
   return { merchant_id, service_id, disabled_service_id, usable, refused }

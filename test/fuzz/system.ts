@@ -119,7 +119,8 @@ async function stateOf(operator: Operator, merchants: readonly string[]): Promis
         merchantId,
       }),
       balances: await operator('multihub.balances.v1.BalanceService/GetBalances', {
-        ...{ merchantId, environment: 'ENVIRONMENT_TEST' },
+        merchantId,
+        environment: 'ENVIRONMENT_TEST',
       }),
     })),
   )

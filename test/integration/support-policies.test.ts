@@ -45,7 +45,8 @@ test.each(REQUESTS)(
     expect(await request(restricted)).toMatchObject(refusal)
     // The refusal has made nothing, and has freed the c_id.
     const permitted = await system.newCredential(shop, {
-      ...{ currencies: ['INR'], serviceIds: [String(shop.service_id)] },
+      currencies: ['INR'],
+      serviceIds: [String(shop.service_id)],
     })
     expect(await request(permitted)).toMatchObject({ http_status: 200 })
   },

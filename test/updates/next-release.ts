@@ -43,13 +43,11 @@ export function addUnknownEffects(
 ): Promise<void> {
   return withPayments(system, async ({ payments }) => {
     const runner = createEffectRunner<StoredPayment>({
-      ...{
-        name: 'payments',
-        collection: payments,
-        keyOf: keyOfPayment,
-        clock_guard: trustedClock,
-        effects: [],
-      },
+      name: 'payments',
+      collection: payments,
+      keyOf: keyOfPayment,
+      clock_guard: trustedClock,
+      effects: [],
     })
     for (const c_id of c_ids) {
       const unknown = LANES.map((lane) => ({

@@ -73,7 +73,9 @@ export async function listResources<D extends ListedResource>(
   const found = filter.payment
     ? (await readOfPayment(deps, filter, filter.payment)).filter(isAfter).sort(compare)
     : await mergeRanges<D>(deps.collection, sourcesOf(deps, filter, after), {
-        ...{ limit: size + 1, reverse: true, compare },
+        limit: size + 1,
+        reverse: true,
+        compare,
       })
   const items = found.slice(0, size)
   const last = found.length > size ? items.at(-1) : undefined
