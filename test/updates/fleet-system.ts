@@ -8,8 +8,10 @@ import { startBalancer } from '../support/balancer.ts'
 import { resolveCopies } from '../support/fleet/copies.ts'
 import { type Fleet, startFleet } from '../support/fleet/fleet.ts'
 import type { Place, Release } from '../support/fleet/place.ts'
-import { type Demo, merchantClient } from '../support/merchant.ts'
+import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
 import type { Variables } from '../support/system-settings.ts'
+import { type LoadOptions, type SteadyLoad, startSteadyLoad } from './steady-load.ts'
 
 /** A system with several processes per role, with the demonstration data. */
 export interface FleetSystem {
@@ -22,8 +24,20 @@ export interface FleetSystem {
   demo(): Demo
   /** What processes reported that ended by themselves. */
   readonly unexpected_ends: readonly string[]
-  /** Kills all processes and deletes the data. */
-  end(): Promise<void>
+  /** Kills all processes and deletes the data, and their logs too unless they are kept. */
+  end(keeps_logs: boolean): Promise<void>
+}
+
+/** What a test of an update works with. */
+export interface UpdateTest {
+  readonly system: FleetSystem
+  /** Records the callbacks. */
+  readonly receiver: Receiver
+  /** The merchant of the load, and its available balance before it. */
+  readonly alpha: MerchantClient
+  readonly opening: number
+  /** Starts a load, which ends with the test at the latest. */
+  startLoad(options?: LoadOptions): SteadyLoad
 }
 
 const BALANCES_COPIES = 3
@@ -41,10 +55,40 @@ const VARIABLES: Variables = {
 /** More calls per minute than the default, for the methods that a steady load calls often. */
 const RATE_LIMITS = { 'refund.request': 100_000, 'refund.get': 100_000, 'ticket.get': 100_000 }
 
-/** Starts the system on embedded stores that the copies of a role share, behind a load balancer. */
-export async function startFleetSystem(
+/**
+ * Runs a test on a system of its own, which ends with it. When the test fails, the logs of all processes are kept, because
+ * nothing else shows why a request failed; their directory is printed.
+ */
+export async function withFleetSystem(
   nats_url: string,
-  releaseOf: (place: Place) => Release = () => ({}),
+  releaseOf: (place: Place) => Release,
+  test: (deps: UpdateTest) => Promise<void>,
+): Promise<void> {
+  const system = await startFleetSystem(nats_url, releaseOf)
+  const receiver = await startReceiver()
+  const loads: SteadyLoad[] = []
+  const startLoad = (options?: LoadOptions): SteadyLoad => {
+    const load = startSteadyLoad(system.demo, receiver.url, options)
+    loads.push(load)
+    return load
+  }
+  let has_passed = false
+  try {
+    const alpha = merchantClient(system.demo)
+    await test({ system, receiver, alpha, opening: await alpha.available(), startLoad })
+    has_passed = true
+  } finally {
+    await Promise.all(loads.map((load) => load.stop()))
+    await receiver.stop()
+    await system.end(!has_passed)
+    if (!has_passed) process.stderr.write(`the logs of all processes are in ${system.directory}\n`)
+  }
+}
+
+/** Starts the system on embedded stores that the copies of a role share, behind a load balancer. */
+async function startFleetSystem(
+  nats_url: string,
+  releaseOf: (place: Place) => Release,
 ): Promise<FleetSystem> {
   resolveCopies()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-fleet-'))
@@ -54,10 +98,11 @@ export async function startFleetSystem(
     fleet?.places.filter((place) => place.role === role) ?? []
   const gateways = await startBalancer(placesOf('gateway'), 'base_url')
   const provider_callbacks = await startBalancer(placesOf('payments'), 'provider_url')
-  const end = async (): Promise<void> => {
+  const end = async (keeps_logs: boolean): Promise<void> => {
     await fleet?.end()
     await Promise.all([gateways.stop(), provider_callbacks.stop()])
-    await rm(directory, { recursive: true, force: true })
+    const unneeded = keeps_logs ? join(directory, 'data') : directory
+    await rm(unneeded, { recursive: true, force: true })
   }
   try {
     const started = await startFleet(
@@ -86,7 +131,7 @@ export async function startFleetSystem(
       end,
     }
   } catch (error) {
-    await end()
+    await end(false)
     throw error
   }
 }

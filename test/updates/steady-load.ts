@@ -40,6 +40,11 @@ const REQUESTS = 5
 const LIMIT_MS = 300_000
 const REFUND_AMOUNT = '100'
 
+/** What clients do not do in a load. */
+export interface LoadOptions {
+  readonly without?: readonly ActName[]
+}
+
 /**
  * Starts the load: deposits, withdrawals, refunds, and reads of statuses, balances and a ticket, without the acts in
  * `without`.
@@ -47,7 +52,7 @@ const REFUND_AMOUNT = '100'
 export function startSteadyLoad(
   demo: () => Demo,
   webhook_url: string,
-  { without = [] }: { readonly without?: readonly ActName[] } = {},
+  { without = [] }: LoadOptions = {},
 ): SteadyLoad {
   const payments = new Map<string, StormPayment>()
   const refunds: string[] = []

@@ -3,13 +3,17 @@ import { shardOf } from '../../services/balances/domain/shard.ts'
 import { expectNothingLost } from '../e2e/crash.suite.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Place, Release } from '../support/fleet/place.ts'
-import { merchantClient } from '../support/merchant.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { natsForTests } from '../support/servers.ts'
-import { copyOf, type FleetSystem, restart, startFleetSystem, wavesOf } from './fleet-system.ts'
+import {
+  copyOf,
+  type FleetSystem,
+  restart,
+  type UpdateTest,
+  wavesOf,
+  withFleetSystem,
+} from './fleet-system.ts'
 import { addUnknownEffects, commitInNextFormat, NEXT_RELEASE, triesOfUnknownEffects } from './next-release.ts'
 import { checkOutOtherRelease } from './other-release.ts'
-import { startSteadyLoad } from './steady-load.ts'
 
 const LONG_MS = 1_200_000
 const THIS_RELEASE: Release = {}
@@ -24,51 +28,58 @@ else
   test(
     `this release and ${other.commit.slice(0, 8)} work on one store, after an update and after its reversal`,
     async () => {
-      const isEven = (place: Place): boolean => copyOf(place) % 2 === 0
-      const system = await startFleetSystem(nats.url, (place) => (isEven(place) ? other : THIS_RELEASE))
-      const receiver = await startReceiver()
       try {
-        const alpha = merchantClient(system.demo)
-        const opening = await alpha.available()
-        const load = startSteadyLoad(system.demo, receiver.url)
-        await load.untilMoreRequests()
-        for (const wave of wavesOf(system.places)) {
-          await Promise.all(wave.map((place) => restart(place, isEven(place) ? THIS_RELEASE : other)))
-          await load.untilMoreRequests()
-        }
-        await load.stop()
-        expect(load.failures).toEqual([])
-        await expectNothingLost(system, receiver, load, opening)
-
-        const { merchant_id } = alpha.merchant
-        const c_ids = [...load.payments.keys()]
-        await addUnknownEffects(system, merchant_id, c_ids)
-        await moveShard(system, merchant_id)
-        // The two processes that do not read the new format show no balance of the merchant.
-        const more = startSteadyLoad(system.demo, receiver.url, { without: ['readBalance'] })
-        await more.untilMoreRequests()
-        await more.stop()
-        expect(more.failures).toEqual([])
-
-        await Promise.all(placesOfBalances(system).map((place) => restart(place, NEXT_RELEASE)))
-        await expectNothingLost(
-          system,
-          receiver,
-          { payments: new Map([...load.payments, ...more.payments]) },
-          opening,
-        )
-        const tries = await triesOfUnknownEffects(system, merchant_id, c_ids)
-        expect(tries).toEqual(c_ids.flatMap(() => [0, 0, 0, 0]))
-        expect(system.unexpected_ends).toEqual([])
+        const releaseOf = (place: Place): Release => (isEven(place) ? other : THIS_RELEASE)
+        await withFleetSystem(nats.url, releaseOf, (deps) => exchangeReleases(deps, other))
       } finally {
-        await receiver.stop()
-        await system.end()
         await other.remove()
         await nats.stop()
       }
     },
     LONG_MS,
   )
+
+function isEven(place: Place): boolean {
+  return copyOf(place) % 2 === 0
+}
+
+/**
+ * Updates one half of the processes while the other half goes back to the other release, then adds what only a later release
+ * knows.
+ */
+async function exchangeReleases(
+  { system, receiver, alpha, opening, startLoad }: UpdateTest,
+  other: Release,
+): Promise<void> {
+  const load = startLoad()
+  await load.untilMoreRequests()
+  for (const wave of wavesOf(system.places)) {
+    await Promise.all(wave.map((place) => restart(place, isEven(place) ? THIS_RELEASE : other)))
+    await load.untilMoreRequests()
+  }
+  await load.stop()
+  expect(load.failures).toEqual([])
+  await expectNothingLost(system, receiver, load, opening)
+
+  const { merchant_id } = alpha.merchant
+  const c_ids = [...load.payments.keys()]
+  await addUnknownEffects(system, merchant_id, c_ids)
+  await moveShard(system, merchant_id)
+  // The two processes that do not read the new format show no balance of the merchant.
+  const more = startLoad({ without: ['readBalance'] })
+  await more.untilMoreRequests()
+  await more.stop()
+  expect(more.failures).toEqual([])
+
+  await Promise.all(placesOfBalances(system).map((place) => restart(place, NEXT_RELEASE)))
+  const payments = new Map([...load.payments, ...more.payments])
+  await expectNothingLost(system, receiver, { payments }, opening)
+  const tries = await triesOfUnknownEffects(system, merchant_id, c_ids)
+  expect(tries).toEqual(c_ids.flatMap(() => [0, 0, 0, 0]))
+  expect(system.unexpected_ends).toEqual([])
+  const text = JSON.stringify({ before: load.counts(), after: more.counts() })
+  process.stderr.write(`two releases, ${system.places.length} processes: ${text}, 0 failed\n`)
+}
 
 function placesOfBalances({ places }: FleetSystem): readonly Place[] {
   return places.filter(({ role }) => role === 'balances')
