@@ -8,11 +8,12 @@ const { runSeeds, seedsFrom } = await import('./run-seeds.ts')
 const { faultKind } = await import('./faults/plan.ts')
 
 /**
- * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--with KIND]`: simulates the
- * whole system under faults. Without `--from` the first seed is new; `--failed` simulates every seed that ever failed.
- * `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each seed twice and
- * compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event. `--with KIND`
- * leaves out the seeds without that kind of faults; several may be given.
+ * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--profile]
+ * [--with KIND]`: simulates the whole system under faults. Without `--from` the first seed is new; `--failed` simulates every
+ * seed that ever failed. `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each
+ * seed twice and compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event.
+ * `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without that kind of faults; several
+ * may be given.
  */
 const { values } = parseArgs({
   options: {
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     small: { type: 'boolean', default: false },
     failed: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
     with: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -41,6 +43,7 @@ const failed = await runSeeds({
   is_twice: values.twice,
   stops_at_failure: values.stop,
   is_small: values.small,
+  is_profiled: values.profile,
   onLine: values.trace ? (line) => process.stdout.write(`${line}\n`) : undefined,
 })
 process.exitCode = failed === 0 ? 0 : 1

@@ -1,4 +1,5 @@
 import { type FaultKind, planOf } from './faults/plan.ts'
+import { type ProcessorShares, startProfile } from './profile.ts'
 import { type SeedResult, simulateSeed } from './simulate.ts'
 
 /** Which seeds to simulate, and how. */
@@ -12,6 +13,8 @@ export interface SeedRun {
   readonly stops_at_failure: boolean
   /** Whether the simulations are small, see `choosePlan`. */
   readonly is_small: boolean
+  /** Whether to report whose code used the processor. */
+  readonly is_profiled: boolean
   readonly onLine: ((line: string) => void) | undefined
 }
 
@@ -28,8 +31,10 @@ export async function runSeeds({
   is_twice,
   stops_at_failure,
   is_small,
+  is_profiled,
   onLine,
 }: SeedRun): Promise<number> {
+  const endProfile = is_profiled ? await startProfile() : undefined
   const began_ms = performance.now()
   let [count, payments, events, failed] = [0, 0, 0, 0]
   let progress_ms = began_ms + PROGRESS_MS
@@ -61,7 +66,17 @@ export async function runSeeds({
       `${(payments / seconds).toFixed(0)} payments/s (${(payments / cpu_seconds).toFixed(0)} per second of processor ` +
       `time), ${((count * 60) / seconds).toFixed(0)} seeds/minute`,
   )
+  if (endProfile !== undefined) reportShares(await endProfile(), payments / cpu_seconds)
   return failed
+}
+
+/** Also says how many payments a simulation could make whose own parts took no time. */
+function reportShares({ product, simulation, node }: ProcessorShares, payments_per_second: number): void {
+  const percent = (share: number): string => `${(share * 100).toFixed(0)} %`
+  console.log(
+    `processor time: product ${percent(product)}, simulation ${percent(simulation)}, Node.js by itself ${percent(node)}; ` +
+      `the product alone: ${(payments_per_second / product).toFixed(0)} payments per second of processor time`,
+  )
 }
 
 function report(

@@ -26,7 +26,8 @@ test('20 seeds pass, and each has the same trace when it runs again', async () =
 }, 1_800_000)
 
 test('every seed that ever failed passes', async () => {
-  const { code, output } = await simulate('--failed')
+  const { code, output } = await simulate('--failed', '--profile')
+  expect(output).toMatch(/^processor time: product [0-9]+ %, simulation [0-9]+ %/m)
   expect(output).toContain(`${FAILED_SEEDS.length} seeds, 0 failed`)
   expect(code).toBe(0)
 }, 1_800_000)
