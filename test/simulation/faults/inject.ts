@@ -166,14 +166,20 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
 
 /** A fault waits at most this time for a process that begins something. */
 const ACTIVITY_WAIT_MS = 1_000
+/** The same for something of a certain kind, which may be rare. */
+const KIND_WAIT_MS = 3_000
 
 /**
  * The place of a fault: any, or that of the next process that sends a request or a write, while that is on its way. Most
- * faults at any moment would hit a process that does nothing.
+ * faults at any moment would hit a process that does nothing. Half of the others wait for a kind of request or write that the
+ * seed chooses, because rare ones, such as a refund, would hardly ever be hit.
  */
 async function choosePlace({ cluster, activity }: World, choices: Choices): Promise<Place | undefined> {
   if (choices.chance(0.5)) return choices.pick(cluster.places)
-  const process = await withTimeout(activity.next(), ACTIVITY_WAIT_MS)
+  const process = choices.chance(0.5)
+    ? await withTimeout(activity.next(), ACTIVITY_WAIT_MS)
+    : await withTimeout(activity.nextOfKind(choices), KIND_WAIT_MS)
+  if (process === undefined) return undefined
   await sleep(choices.between(0, choices.pick([1, 10, 1_000])))
   return cluster.places.find((place) => place.process === process)
 }

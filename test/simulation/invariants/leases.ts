@@ -5,6 +5,8 @@ import type { Change } from '../parts/store/memory-collection.ts'
 export interface LeaseWatch {
   /** Judges one change of a document with effects. */
   onChange(change: Change, writer: Actor): Iterable<string>
+  /** Notes that a process asks the provider whether it knows a key. */
+  onLookup(idempotency_key: string): void
   /** Judges a create that a process sends to the provider under the key of an attempt. */
   onCreate(idempotency_key: string, sender: Actor): Iterable<string>
 }
@@ -38,6 +40,9 @@ export function createLeaseWatch(): LeaseWatch {
   const owners = new Map<string, SimulatedProcess>()
   /** The end of the last lease that a process had of an effect. */
   const ends_ms = new Map<string, number>()
+  /** The keys of all creates that were sent, and of all lookups. */
+  const sent = new Set<string>()
+  const looked_up = new Set<string>()
   const leaseName = (process: SimulatedProcess, effect_id: string): string => `${process.name} ${effect_id}`
 
   return {
@@ -63,7 +68,12 @@ export function createLeaseWatch(): LeaseWatch {
         ends_ms.set(leaseName(writer.process, id), lease.until.getTime())
       }
     },
+    onLookup: (idempotency_key) => void looked_up.add(idempotency_key),
     *onCreate(idempotency_key, { process, now_ms }) {
+      // The sender cannot know that the first one was lost.
+      if (sent.has(idempotency_key) && !looked_up.has(idempotency_key))
+        yield `${process.name} sent the create ${idempotency_key} again without a lookup`
+      sent.add(idempotency_key)
       // The key of an attempt is its payment and its number, that of a refund its payment and the id of the refund.
       const [payment_id, ...name] = idempotency_key.split(':')
       const effectOf = (kind: string): string =>

@@ -3,6 +3,7 @@ import type { Actor } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
+import { keyOfCreate, keysOfLookup } from '../world/provider/requests.ts'
 import { createDeliveryWatch } from './deliveries.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
@@ -20,10 +21,6 @@ export interface Watch {
   /** Judges a callback when it arrives at its receiver. */
   onCallback(body: string): void
 }
-
-/** The path of a create at a provider of our own protocol, and those of the other one (docs/provider-protocol.md). */
-const CREATE_PATH = '/provider/v1/operations'
-const FORM_PATHS = ['/v1/collections', '/v1/payouts', '/v1/reversals']
 
 /** The part of a public operation that the invariants read. */
 interface ShownOperation {
@@ -89,6 +86,7 @@ export function createWatch(history: History): Watch {
     },
     onRequest(request, sender) {
       problems.push(...deliveries.onCallback(request, sender))
+      for (const key of keysOfLookup(request)) leases.onLookup(key)
       const idempotency_key = keyOfCreate(request)
       if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
     },
@@ -116,14 +114,6 @@ export function createWatch(history: History): Watch {
       }
     },
   }
-}
-
-/** The key of a create at a provider; `undefined` for any other request. */
-function keyOfCreate({ method, path, body }: WireRequest): string | undefined {
-  if (method !== 'POST') return undefined
-  const text = Buffer.from(body).toString()
-  if (path === CREATE_PATH) return JSON.parse(text).idempotency_key
-  return FORM_PATHS.includes(path) ? (new URLSearchParams(text).get('reference') ?? '') : undefined
 }
 
 /** The refunds that a payment shows as paid. */

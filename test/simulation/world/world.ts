@@ -25,6 +25,7 @@ import { type Cluster, createCluster } from './cluster.ts'
 import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
 import { createFormProvider } from './provider/form-provider.ts'
 import { combineProviders, createProvider, type Provider, type ProviderDeps } from './provider/provider.ts'
+import { kindOfRequest } from './provider/requests.ts'
 import { createSandboxProvider } from './provider/sandbox.ts'
 import { createReceivers, type Receivers } from './receiver.ts'
 
@@ -116,7 +117,7 @@ export async function createWorld(
   const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
   const activity = createActivity()
   const http = createHttpNetwork(machine, choicesOf('http'), trace, (request) => {
-    activity.note(machine.current())
+    activity.note(machine.current(), 'request', kindOfRequest(request))
     const sender = machine.actorOf(machine.current())
     if (sender !== undefined) observers.onRequest(request, sender)
   })
@@ -155,7 +156,8 @@ export async function createWorld(
     http,
     bus,
     carry(command, apply) {
-      if (isWrite(command)) activity.note(machine.current())
+      if (isWrite(command))
+        activity.note(machine.current(), 'write', `${command.database}.${command.collection}`)
       return stores.carry(command, apply)
     },
     databaseOf,
