@@ -9,6 +9,7 @@ import { collectFacts } from './judge/collect.ts'
 import { evidenceOf } from './judge/evidence.ts'
 import { compareFinalReads, verifyLedger } from './judge/final-reads.ts'
 import { faultsInLogs } from './judge/logs.ts'
+import { persist } from './judge/pages.ts'
 import { measureRecovery, type Recovery } from './judge/recovery.ts'
 import { judge, type Verdict } from './judge/verdict.ts'
 import { runLoad } from './load.ts'
@@ -183,7 +184,10 @@ async function createMerchants(
   for (let number = 0; number < MERCHANTS; number += 1) {
     const first = number * ORIGINS_PER_MERCHANT
     const spec = { routes: drawRoutes(choices), origins: origins.slice(first, first + ORIGINS_PER_MERCHANT) }
-    merchants.push(await createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec))
+    // One that was created in part makes no requests.
+    merchants.push(
+      await persist(() => createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec)),
+    )
   }
   return merchants
 }

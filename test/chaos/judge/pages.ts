@@ -1,7 +1,7 @@
 import { sleep } from '#lib/platform/time.ts'
 
-const READ_TRIES_MAX = 30
-const READ_PAUSE_MS = 1_000
+const TRIES_MAX = 30
+const PAUSE_MS = 1_000
 
 /** Reads all pages of a list, each with `persist`. */
 export async function readAll<T>(
@@ -32,14 +32,17 @@ export async function mapConcurrently<T, R>(
   return results
 }
 
-/** Reads. What the system cannot read now, on a slow machine say, is read again, for half a minute. */
-export async function persist<T>(read: () => Promise<T>): Promise<T> {
+/**
+ * Calls the system, again and again for half a minute while that fails, as on a slow machine. A call that changes something
+ * may then have happened several times.
+ */
+export async function persist<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await read()
+      return await call()
     } catch (error) {
-      if (tries === READ_TRIES_MAX) throw error
-      await sleep(READ_PAUSE_MS)
+      if (tries === TRIES_MAX) throw error
+      await sleep(PAUSE_MS)
     }
   }
 }
