@@ -23,6 +23,8 @@ export interface ProviderUpdate {
   readonly at: Date
   /** When to poll the provider for the first time if it has not decided. */
   readonly poll_at: Date
+  /** When to send the create to the next account if it was not sent to this one; at once unless given. */
+  readonly next_attempt_at?: Date
 }
 
 /**
@@ -49,7 +51,7 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
       // Beyond `created` the provider may already have the payment: this request was not sent, but an earlier one may
       // have arrived.
       if (payment.status !== 'created') return pollLater(payment, update)
-      return moveToNextAccount(payment, at) ?? fail(payment, 'error', 7002, at)
+      return moveToNextAccount(payment, update) ?? fail(payment, 'error', 7002, at)
     case 'declined':
       // A refusal by the provider is the public status `error` (6044 unless the provider gives a public code). The public
       // status `declined` is only for expiry (P8).
@@ -144,11 +146,17 @@ function pollLater(payment: Payment, { at, poll_at }: Omit<ProviderUpdate, 'resu
 }
 
 /** Starts the next attempt, under its own key. Only a request that certainly was not sent may go elsewhere (P4). */
-function moveToNextAccount(payment: Payment, at: Date): Payment | undefined {
+function moveToNextAccount(
+  payment: Payment,
+  { at, next_attempt_at: due_at = at }: ProviderUpdate,
+): Payment | undefined {
   const account_id = payment.provider_accounts[payment.attempt.number]
   if (account_id === undefined) return undefined
   const moved = { ...payment, attempt: { number: payment.attempt.number + 1, account_id, created_at: at } }
-  return { ...moved, effects: [...moved.effects, createAtProviderEffect.newEffect(moved, {}, { at })] }
+  return {
+    ...moved,
+    effects: [...moved.effects, createAtProviderEffect.newEffect(moved, {}, { at, due_at })],
+  }
 }
 
 /** What a provider reports besides the status. */

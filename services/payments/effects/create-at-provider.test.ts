@@ -1,6 +1,7 @@
-import { expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
-import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { describe, expect, test } from '@jest/globals'
+import { now, useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
@@ -60,15 +61,66 @@ test('does not try another account when the request may have arrived', async () 
 })
 
 // P5
-test('shares the time of one create between all accounts', async () => {
-  using clock = installManualClock()
-  await using fixture = await openPayments()
-  const connector = scriptedConnector(async () => {
-    await clock.advance(25_000)
-    return NOT_SENT
+describe('a create over accounts that cannot be reached', () => {
+  /** Creates a deposit on ten accounts. Each attempt takes `attempt_ms`; the last account has the result `last`. */
+  async function createOnTen(attempt_ms: number, last: CallResult) {
+    const clock = createAdjustableClock()
+    const restoreClock = useClock(clock)
+    clock.stopWall()
+    const fixture = await openPayments()
+    const connector = scriptedConnector((account_id) => {
+      clock.stepWall(attempt_ms)
+      return account_id === 'a10' ? last : NOT_SENT
+    })
+    const runner = fixture.runner([bindCreateAtProvider(connector.deps())], { sweep_ms: 20 })
+    const accounts = Array.from({ length: 10 }, (_, index) => `a${index + 1}`)
+    const deposit = depositOn(accounts)
+    const answered = requireAdmitted(await runner.runEffects(await runner.insert(deposit)))
+    return {
+      answered,
+      took_ms: now().getTime() - deposit.created_at.getTime(),
+      timeouts: () => connector.creates.map(({ timeout_ms }) => timeout_ms),
+      /** Waits until the sweeper has created the deposit. */
+      async ended() {
+        runner.start()
+        return await eventually(
+          async () => {
+            const stored = await fixture.store.payments.get(keyOfPayment(deposit))
+            const wait_ms = (stored?.external_due_at?.getTime() ?? 0) - now().getTime()
+            const is_leased = stored?.effects.some(({ lease }) => lease !== undefined)
+            if (wait_ms >= 0 && !is_leased) clock.stepWall(wait_ms + 1)
+            return stored
+          },
+          (stored) => stored?.status !== 'created',
+        )
+      },
+      async [Symbol.asyncDispose]() {
+        await fixture[Symbol.asyncDispose]()
+        restoreClock()
+      },
+    }
+  }
+
+  test('is answered within its time, which all accounts share, and the rest is tried after the answer', async () => {
+    await using ten = await createOnTen(5_000, PENDING)
+    expect(ten.took_ms).toBeLessThanOrEqual(30_000)
+    expect(ten.answered).toMatchObject({ status: 'created', attempt: { number: 7 } })
+    expect(ten.timeouts()).toEqual([30_000, 25_000, 20_000, 15_000, 10_000, 5_000])
+    expect(await ten.ended()).toMatchObject({ status: 'processing', attempt: { account_id: 'a10' } })
+    expect(ten.timeouts().slice(6)).toEqual([30_000, 30_000, 30_000, 30_000])
   })
-  await create(fixture, connector.deps(), depositOn(['first', 'second', 'third']))
-  expect(connector.creates.map(({ timeout_ms }) => timeout_ms)).toEqual([30_000, 5_000, 2_000])
+
+  test('fails after the answer when the rest cannot be reached either', async () => {
+    await using ten = await createOnTen(5_000, NOT_SENT)
+    expect(ten.answered.status).toBe('created')
+    expect(await ten.ended()).toMatchObject({ status: 'error', error_code: 7002 })
+  })
+
+  test('asks no account for which hardly any time is left before the answer', async () => {
+    await using ten = await createOnTen(28_500, PENDING)
+    expect(ten.timeouts()).toEqual([30_000])
+    expect(ten.answered).toMatchObject({ status: 'created', attempt: { number: 2 } })
+  })
 })
 
 test('is not given up when the process stops: a poll of the next process sends it again', async () => {

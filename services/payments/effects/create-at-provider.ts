@@ -16,8 +16,10 @@ import {
 
 /** Creates in progress per account: as many as one merchant can have at a gateway (E10). Further ones wait for room. */
 const CREATES_PER_ACCOUNT_MAX = 2_500
-/** The shortest time that an account gets, also when earlier accounts have used up the time of the create. */
-const ATTEMPT_MIN_MS = 2_000
+/** The part of the create's time that an account needs. With less of it left, it is asked after the merchant's answer. */
+const ATTEMPT_MIN_PART = 0.1
+/** When that is: later than the write of the result, because the request waits for what is due at that write. */
+const AFTER_ANSWER_MS = 5_000
 
 /**
  * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only
@@ -43,13 +45,21 @@ async function createOnce(
   if (tries > 1)
     return applyResult(payment, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
   const connected = deps.accountOf(payment)
-  // All accounts share the time of one create, because the merchant waits for the last of them (P5).
-  const used_ms = now().getTime() - payment.created_at.getTime()
-  const timeout_ms = Math.max(deps.create_timeout_ms - Math.max(0, used_ms), ATTEMPT_MIN_MS)
+  const timeout_ms = timeLeft(deps, payment) ?? deps.create_timeout_ms
   const sent = await sendCreate(deps, connected, payment, { timeout_ms, earlier_result_unknown: false })
   // A request that this process did not send because it stops says nothing about the account. As `unknown`, the payment
   // stays at this account, and a poll of another process goes on.
   const result: CallResult =
     sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
-  return applyResult(payment, result, connected.schedule.first_ms)
+  const next_attempt_ms = timeLeft(deps, payment) === undefined ? AFTER_ANSWER_MS : 0
+  return applyResult(payment, result, connected.schedule.first_ms, next_attempt_ms)
+}
+
+/**
+ * What is left of the time of the create, which all accounts share, because the merchant waits for the last of them (P5).
+ * `undefined` when an account needs more: then the merchant does not wait for it.
+ */
+function timeLeft({ create_timeout_ms }: ProviderCallDeps, { created_at }: Payment): number | undefined {
+  const left_ms = create_timeout_ms - Math.max(0, now().getTime() - created_at.getTime())
+  return left_ms < create_timeout_ms * ATTEMPT_MIN_PART ? undefined : left_ms
 }

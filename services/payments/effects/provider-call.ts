@@ -85,15 +85,20 @@ export function lookUpAttempt(
   return connector.lookUp(operation, LOOKUP_TIMEOUT_MS, stopping)
 }
 
-/** The change that applies a result to the payment. If nothing polls the provider yet, the first poll is after `poll_ms`. */
+/**
+ * The change that applies a result to the payment. If nothing polls the provider yet, the first poll is after `poll_ms`. A
+ * create that was not sent goes to the next account after `next_attempt_ms`.
+ */
 export function applyResult(
   { attempt }: { readonly attempt: Pick<Attempt, 'number'> },
   result: CallResult,
   poll_ms: number,
+  next_attempt_ms = 0,
 ): DocumentChange<Payment> {
   const at = now()
   const poll_at = new Date(at.getTime() + poll_ms)
-  const update = { attempt_number: attempt.number, result, at, poll_at }
+  const next_attempt_at = new Date(at.getTime() + next_attempt_ms)
+  const update = { attempt_number: attempt.number, result, at, poll_at, next_attempt_at }
   return (current) => applyProviderUpdate(current, update)
 }
 
