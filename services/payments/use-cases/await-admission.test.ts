@@ -5,10 +5,13 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { clock, now } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import type { CallResult } from '../domain/call-result.ts'
 import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
 import type { ReservingWithdrawal, StoredPayment } from '../domain/payment.ts'
+import { bindCreateAtProvider } from '../effects/create-at-provider.ts'
 import { bindDiscardRefused } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/hold-funds.ts'
+import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -59,6 +62,23 @@ test('places the hold of an abandoned withdrawal, and returns the payment', asyn
     status: 'created',
   })
   expect(meeting.ledger.holds).toHaveLength(1)
+})
+
+// P3
+test('does not wait for a provider that hangs', async () => {
+  const withdrawal = await fixture.store.payments.insert(abandoned())
+  const answer = Promise.withResolvers<CallResult>()
+  const provider = scriptedConnector(() => answer.promise)
+  const ledger = scriptedLedger(() => 0)
+  const meeting = fixture.deps([
+    bindHoldFunds({ ledger: ledger.client, findRoute: async () => WITHDRAWAL_ROUTE }),
+    bindCreateAtProvider(provider.deps()),
+  ])
+  expect(await awaitAdmission(meeting, withdrawal)).toMatchObject({ status: 'created' })
+  answer.resolve({ kind: 'pending', provider_id: 'p-1' })
+  const stored = () => fixture.store.payments.get(keyOfPayment(withdrawal))
+  await eventually(stored, (found) => found?.status === 'processing')
+  expect(provider.creates).toHaveLength(1)
 })
 
 // P2, P3

@@ -40,7 +40,10 @@ export async function awaitAdmission(
   return decided && isAdmitted(decided) ? decided : undefined
 }
 
-/** Leases and runs the effects of a withdrawal that no process has leased. */
+/**
+ * Leases and runs the effects of a withdrawal that no process has leased, in the background: the caller waits for the ledger,
+ * but not for the provider that comes after it.
+ */
 async function completeIfLeft(
   runner: EffectRunner<StoredPayment>,
   withdrawal: Stored<StoredPayment>,
@@ -56,5 +59,5 @@ async function completeIfLeft(
     (current) => (isLeft(current) ? current : undefined),
     withdrawal,
   )
-  if (leased) await runner.runEffects(leased)
+  if (leased) runner.runEffectsInBackground(leased)
 }
