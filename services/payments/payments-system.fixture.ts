@@ -79,9 +79,15 @@ const SANDBOX_SILENCE = '1s'
 
 /**
  * Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides; nothing listens at the
- * addresses of `down-1` and `down-2`.
+ * addresses of `down-1` and `down-2`. `accounts` are more accounts, as the accounts file has them.
  */
-export async function startPayments({ notifier }: { notifier?: Role } = {}): Promise<PaymentsSystem> {
+export async function startPayments({
+  notifier,
+  accounts = [],
+}: {
+  readonly notifier?: Role
+  readonly accounts?: readonly object[]
+} = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
   const roles = await startRoles([sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])], {
@@ -90,7 +96,7 @@ export async function startPayments({ notifier }: { notifier?: Role } = {}): Pro
     MULTIHUB_SANDBOX_DELAY: '50ms',
     MULTIHUB_SANDBOX_SILENCE: SANDBOX_SILENCE,
     MULTIHUB_PROVIDER_PORT: '0',
-    MULTIHUB_PROVIDERS_FILE: await writeProvidersFile(directory, provider),
+    MULTIHUB_PROVIDERS_FILE: await writeProvidersFile(directory, provider, accounts),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
   })
   const published = notifier ? new Map<string, MerchantEvent>() : await consumeEvents(roles)
@@ -191,7 +197,11 @@ function fundsOf(
   }
 }
 
-async function writeProvidersFile(directory: string, provider: TestProvider): Promise<string> {
+async function writeProvidersFile(
+  directory: string,
+  provider: TestProvider,
+  more: readonly object[],
+): Promise<string> {
   const path = join(directory, 'providers.json')
   const account = { connector: 'sandbox', environment: 'test', base_url: provider.url }
   const accounts = [
@@ -203,6 +213,7 @@ async function writeProvidersFile(directory: string, provider: TestProvider): Pr
       base_url: 'http://127.0.0.1:1',
       key: RIVAL_KEY,
     })),
+    ...more,
   ]
   await writeFile(path, JSON.stringify({ accounts }))
   return path

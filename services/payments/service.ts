@@ -30,7 +30,7 @@ import { bindExpirePayment } from './effects/expire-payment.ts'
 import { bindHoldFunds, type HoldFundsDeps } from './effects/hold-funds.ts'
 import { bindHoldRefund } from './effects/hold-refund.ts'
 import type { LedgerClient } from './effects/ledger-call.ts'
-import { bindLookUpLate } from './effects/look-up-late.ts'
+import { bindLookUpLate, bindLookUpRefundLate } from './effects/look-up-late.ts'
 import { bindPollProvider } from './effects/poll-provider.ts'
 import { bindPollRefund } from './effects/poll-refund.ts'
 import { bindDebitChargeback, bindReturnChargeback } from './effects/post-chargeback.ts'
@@ -232,6 +232,7 @@ function bindRefundEffects(
     bindCreateRefund(provider_calls),
     bindPollRefund(provider_calls),
     bindRepeatRefund(provider_calls),
+    bindLookUpRefundLate(provider_calls),
     bindReportOpenRefund(),
     bindReportRefund(support),
     bindDebitChargeback(ledger),

@@ -1,14 +1,16 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { completeRefund, failRefund } from './apply-refund-update.ts'
-import { addLateLookup } from './late-lookup.ts'
+import { addLateLookup, addLateRefundLookup } from './late-lookup.ts'
 import type { Payment } from './payment.ts'
 import type { Refund } from './refund.ts'
 import { transition } from './transition.ts'
 
-/** The operator's decision on a payment, by its id, and when it was made. */
+/** The operator's decision on a payment or refund, by its id, and when it was made. */
 export interface PaymentDecision {
   readonly decision: string
   readonly at: Date
+  /** Whether the provider reports by itself what it decides later. */
+  readonly sends_callbacks: boolean
 }
 
 /**
@@ -19,7 +21,7 @@ export interface PaymentDecision {
 export function endPayment(
   payment: Payment,
   status: 'success' | 'error',
-  { decision, at, sends_callbacks }: PaymentDecision & { readonly sends_callbacks: boolean },
+  { decision, at, sends_callbacks }: PaymentDecision,
 ): Payment {
   if (isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has ended`)
   const ended = status === 'success' ? { at } : { at, error_code: 6044 as const }
@@ -27,13 +29,15 @@ export function endPayment(
   return sends_callbacks ? decided : addLateLookup(decided, at)
 }
 
-/** Ends an approved refund as the operator decides, with the same ledger entries and reports. Pure. */
+/** Ends an approved refund as the operator decides, like `endPayment`, with the same ledger entries and reports. Pure. */
 export function endRefund(
   payment: Payment,
   refund: Refund,
   state: 'completed' | 'failed',
-  { decision, at }: PaymentDecision,
+  { decision, at, sends_callbacks }: PaymentDecision,
 ): Payment {
   const decided = { ...refund, operator_decision: decision }
-  return state === 'completed' ? completeRefund(payment, decided, at) : failRefund(payment, decided, 6044, at)
+  const ended =
+    state === 'completed' ? completeRefund(payment, decided, at) : failRefund(payment, decided, 6044, at)
+  return sends_callbacks ? ended : addLateRefundLookup(ended, refund.refund_id, at)
 }

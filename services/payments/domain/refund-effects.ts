@@ -62,6 +62,14 @@ export const repeatRefundEffect = defineEffect({
   id: (_payment: Payment, { refund_id }) => `${refund_id}:repeat`,
 })
 
+/** The effect that asks a provider without callbacks again after the operator has ended a refund (P7). */
+export const lookUpRefundLateEffect = defineEffect({
+  kind: 'look_up_refund_late',
+  lane: 'external',
+  data: REFUND,
+  id: (_payment: Payment, { refund_id }) => `${refund_id}:look_up_late`,
+})
+
 /** The effect that reports a refund to the operator which is open 24 hours after its approval. */
 export const reportOpenRefundEffect = defineEffect({
   kind: 'report_open_refund',

@@ -152,7 +152,7 @@ describe('a poll of a refund', () => {
     const early = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 4 * MINUTE_MS)
     expect(early.payment.effects.filter(recordRefundAnomalyEffect.matches)).toEqual([])
     const refund = requireRefund(payment, REFUND_ID)
-    const decision = { decision: 'a:1', at: now() }
+    const decision = { decision: 'a:1', at: now(), sends_callbacks: true }
     expect(endRefund(payment, refund, 'completed', decision).status).toBe('partially_refunded')
     expect(endRefund(payment, refund, 'failed', decision).status).toBe('success')
   })

@@ -1,14 +1,21 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { recordRefundAnomalyEffect } from '../domain/anomaly.ts'
 import { applyExpiry } from '../domain/apply-expiry.ts'
 import type { LookupResult } from '../domain/call-result.ts'
+import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { endRefund } from '../domain/end-payment.ts'
+import type { Payment } from '../domain/payment.ts'
 import { lookUpLateEffect } from '../domain/payment-effects.ts'
+import { refundKey, requireRefund } from '../domain/refund.ts'
+import { lookUpRefundLateEffect } from '../domain/refund-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { bindLookUpLate } from './look-up-late.ts'
+import { bindLookUpLate, bindLookUpRefundLate } from './look-up-late.ts'
 import { bindRecordAnomaly } from './record-anomaly.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
@@ -63,4 +70,73 @@ test('a late lookup without a response is repeated until the provider responds',
   const due_at = new Date(deposit.expires_at.getTime() + 24 * HOUR_MS)
   await eventually(stored, (payment) => payment?.effects.length === 1)
   expect(await stored()).toMatchObject({ status: 'declined', effects: [{ due_at, tries: 0 }] })
+})
+
+// P7, S9
+describe('a refund that the operator ended', () => {
+  const refundId = 'refund-1'
+  const ended_at = deposit.expires_at
+  const paid = { kind: 'success', provider_id: 'p-9', completed_at: ended_at } as const
+
+  /** A deposit whose refund of 4.00 the operator ended. */
+  function ended(state: 'completed' | 'failed', sends_callbacks = false): Payment {
+    const request = { refund_id: refundId, c_id: 'c', amount: 400n, reason: '' }
+    const success = newDeposit({ status: 'success', effects: [] })
+    const requested = decideReservation(success, request, ended_at).payment
+    const approving = beginApproval(requested, refundId, ended_at).payment
+    const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
+    const approved = applyHoldDecision(approving, hold, ended_at)
+    const decision = { decision: 'a:1', at: ended_at, sends_callbacks }
+    return endRefund(approved, requireRefund(approved, refundId), state, decision)
+  }
+
+  /** Looks the refund up at some hours after its end. Returns when the next lookup is due, and the anomalies. */
+  async function lookUp(payment: Payment, hours: number, result: LookupResult) {
+    using _clock = installManualClock(ended_at.getTime() + hours * HOUR_MS)
+    const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
+      lookUp: async ({ kind, idempotency_key }) =>
+        kind === 'refund' && idempotency_key === refundKey(payment, refundId)
+          ? result
+          : { kind: 'unknown', reason: 'another operation' },
+    })
+    const effect = payment.effects.find(lookUpRefundLateEffect.matches)
+    if (!effect) throw new Error('the refund has no late lookup')
+    const change = await bindLookUpRefundLate(deps()).run(effect, { ...payment, version: 2 })
+    const { effects } = change({ ...payment, effects: [] })
+    const hoursOf = (due_at: Date): number => (due_at.getTime() - ended_at.getTime()) / HOUR_MS
+    return {
+      next: effects.filter(lookUpRefundLateEffect.matches).map(({ due_at }) => hoursOf(due_at)),
+      anomalies: effects.filter(recordRefundAnomalyEffect.matches).map(({ data }) => data['kind']),
+    }
+  }
+
+  test.each(['completed', 'failed'] as const)(
+    'as %s is looked up late only if its provider sends no callbacks',
+    (state) => {
+      expect(ended(state, true).effects.filter(lookUpRefundLateEffect.matches)).toEqual([])
+      const due_at = new Date(ended_at.getTime() + HOUR_MS)
+      expect(ended(state).effects.filter(lookUpRefundLateEffect.matches)).toMatchObject([{ due_at }])
+    },
+  )
+
+  test('is looked up after an hour and after a day, and then no more', async () => {
+    expect(await lookUp(ended('failed'), 1, { kind: 'not_found' })).toEqual({ next: [24], anomalies: [] })
+    expect(await lookUp(ended('failed'), 24, { kind: 'not_found' })).toEqual({ next: [], anomalies: [] })
+  })
+
+  test.each<['completed' | 'failed', LookupResult, readonly string[]]>([
+    ['failed', { ...paid, amount: { minor: 400n, currency: 'INR' } }, ['contradicts_final_status']],
+    ['failed', { kind: 'declined', code: 6044 }, []],
+    ['completed', { ...paid, amount: { minor: 400n, currency: 'INR' } }, []],
+    ['completed', { ...paid, amount: { minor: 401n, currency: 'INR' } }, ['amount_differs']],
+    ['completed', { kind: 'declined', code: 6044 }, ['contradicts_final_status']],
+  ])('as %s, of which the provider says %p later, has the anomalies %p', async (state, result, anomalies) => {
+    expect(await lookUp(ended(state), 1, result)).toEqual({ next: [24], anomalies })
+  })
+
+  test('is looked up again when the provider does not respond', async () => {
+    await expect(lookUp(ended('failed'), 1, { kind: 'unknown', reason: 'time-out' })).rejects.toThrow(
+      'the late lookup has no result: time-out',
+    )
+  })
 })

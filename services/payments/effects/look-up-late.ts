@@ -1,8 +1,11 @@
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
-import { applyLateLookup } from '../domain/late-lookup.ts'
+import type { LookupResult, Unknown } from '../domain/call-result.ts'
+import { applyLateLookup, applyLateRefundLookup } from '../domain/late-lookup.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { lookUpLateEffect } from '../domain/payment-effects.ts'
+import { requireRefund } from '../domain/refund.ts'
+import { lookUpRefundLateEffect } from '../domain/refund-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
   accountBudget,
@@ -12,26 +15,54 @@ import {
   lookUpAttempt,
   type ProviderCallDeps,
 } from './provider-call.ts'
+import { lookUpRefund } from './refund-call.ts'
 
-/** The late lookups of one account that wait for a provider that hangs. */
+/** The late lookups of payments, and those of refunds, of one account that wait for a provider that hangs. */
 const LATE_LOOKUPS_PER_ACCOUNT_MAX = 32
 /** A provider that does not respond is asked for some hours. Then the effect is stuck, so that the operator knows. */
-const BACKOFF = { first_ms: 60_000, max_ms: 3_600_000 }
+const LIMITS = {
+  lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
+  tries_max: CALL_TRIES_MAX,
+  backoff: { first_ms: 60_000, max_ms: 3_600_000 },
+}
 
 /** Asks a provider without callbacks about a payment after its end. What it reports never changes the status (P7). */
 export function bindLookUpLate(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
   return bindPaymentEffect(lookUpLateEffect, {
-    lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
-    tries_max: CALL_TRIES_MAX,
-    backoff: BACKOFF,
+    ...LIMITS,
     budget: accountBudget(LATE_LOOKUPS_PER_ACCOUNT_MAX),
     run: (_effect, payment) => lookUpLate(deps, payment),
   })
 }
 
+/** Asks a provider without callbacks about a refund after the operator has ended it, like `bindLookUpLate`. */
+export function bindLookUpRefundLate(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(lookUpRefundLateEffect, {
+    ...LIMITS,
+    budget: accountBudget(LATE_LOOKUPS_PER_ACCOUNT_MAX),
+    run: ({ data }, payment) => lookUpRefundLate(deps, payment, data.refund_id),
+  })
+}
+
 async function lookUpLate(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
-  const result = await lookUpAttempt(deps, deps.accountOf(payment), payment)
-  if (result.kind === 'unknown') throw new Error(`the late lookup has no result: ${result.reason}`)
+  const result = requireResult(await lookUpAttempt(deps, deps.accountOf(payment), payment))
   const update = { attempt_number: payment.attempt.number, result, at: now() }
   return (current) => applyLateLookup(current, update)
+}
+
+async function lookUpRefundLate(
+  deps: ProviderCallDeps,
+  payment: Payment,
+  refund_id: string,
+): Promise<DocumentChange<Payment>> {
+  const refund = requireRefund(payment, refund_id)
+  const result = requireResult(await lookUpRefund(deps, deps.accountOf(payment), payment, refund))
+  const update = { refund_id, result, at: now() }
+  return (current) => applyLateRefundLookup(current, update)
+}
+
+/** The result of a lookup that has one. Throws otherwise: the try has failed, and the provider is asked again. */
+function requireResult(result: LookupResult): Exclude<LookupResult, Unknown> {
+  if (result.kind === 'unknown') throw new Error(`the late lookup has no result: ${result.reason}`)
+  return result
 }

@@ -43,7 +43,7 @@ export async function resolveAnomaly(
   deps: ResolveAnomalyDeps,
   request: ResolveAnomalyRequest,
 ): Promise<Anomaly> {
-  const { anomalies, payments, runner } = deps
+  const { anomalies, payments } = deps
   const found = await findAnomaly(anomalies, request.anomaly_id)
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
   const payment = await findByAnyId(payments, found.payment_id)
@@ -56,7 +56,7 @@ export async function resolveAnomaly(
   } else {
     if (payment === undefined) throw new PublicError(6010)
     if (found.refund_id === undefined) await decidePayment(deps, payment, request)
-    else await decideRefund(runner, payment, found.refund_id, request)
+    else await decideRefund(deps, payment, found.refund_id, request)
   }
   return recordResolution(anomalies, found, request)
 }
@@ -108,7 +108,7 @@ async function decidePayment(
 
 /** Ends the refund, like `decidePayment`. */
 async function decideRefund(
-  runner: ResolveAnomalyDeps['runner'],
+  deps: Pick<ResolveAnomalyDeps, 'runner' | 'sendsCallbacks'>,
   found: Stored<StoredPayment>,
   refund_id: string,
   request: ResolveAnomalyRequest,
@@ -119,13 +119,16 @@ async function decideRefund(
     const payment = requireAdmitted(current)
     const refund = requireRefund(payment, refund_id)
     const state = kind === 'paid' ? 'completed' : 'failed'
-    if (refund.state === 'approved') return endRefund(payment, refund, state, { decision, at: now() })
+    if (refund.state === 'approved') {
+      const sends_callbacks = deps.sendsCallbacks(payment)
+      return endRefund(payment, refund, state, { decision, at: now(), sends_callbacks })
+    }
     if (refund.operator_decision !== decision) throw new PublicError(8801)
     if (refund.state !== state) throw new PublicError(1013)
     return undefined
   }
-  const stored = await runner.update(keyOfPayment(found), decide, found)
-  if (stored) runner.runEffectsInBackground(stored)
+  const stored = await deps.runner.update(keyOfPayment(found), decide, found)
+  if (stored) deps.runner.runEffectsInBackground(stored)
 }
 
 async function recordResolution(

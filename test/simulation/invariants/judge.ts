@@ -61,9 +61,12 @@ export interface StoredPayment {
   readonly reservation_refusals?: readonly { readonly id: string; readonly code: number }[]
 }
 
-/** The effects of a payment that must end before the simulation does. A late lookup waits for an hour and longer. */
+/** The late lookups of a payment and of its refunds: they wait for an hour and longer. */
+const LATE_LOOKUPS = ['look_up_late', 'look_up_refund_late']
+
+/** The effects of a payment that must end before the simulation does. */
 export function unfinishedEffects({ effects }: StoredPayment): StoredPayment['effects'] {
-  return effects.filter(({ kind, stuck = false }) => stuck || kind !== 'look_up_late')
+  return effects.filter(({ kind, stuck = false }) => stuck || !LATE_LOOKUPS.includes(kind))
 }
 
 /** The documents of a collection, by the type that the caller expects. */
