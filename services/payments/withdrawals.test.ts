@@ -166,6 +166,33 @@ describe('a withdrawal above the balance', () => {
   })
 })
 
+// P3
+test('a withdrawal that the ledger has not decided has no status and is in no list until it is admitted', async () => {
+  const serviceId = await system.withdrawalRoute()
+  const owner = { merchantId: system.merchant_id, environment: Environment.TEST }
+  const c_id = randomHex(8)
+  const gateway = system.roles.client(PaymentService, 'gateway')
+  const errorOfStatus = (): Promise<unknown> =>
+    gateway.findPayment({ ...owner, policy: {}, cId: c_id }, { timeoutMs: 1_000 }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  const operator = system.roles.client(PaymentService, 'operator')
+  const isListed = async (): Promise<boolean> => {
+    const { payments } = await operator.listPayments({ merchantId: system.merchant_id, pageSize: 100 })
+    return payments.some(({ cId }) => cId === c_id)
+  }
+  system.roles.setStoreUnavailable('balances', true)
+  const created = system.withdraw(AMOUNT, { c_id, request: { serviceId } }).catch(() => undefined)
+  // It is stored as soon as its status is not 6010 any more.
+  await eventually(errorOfStatus, (error) => error instanceof PublicError && error.code !== 6010)
+  expect(await isListed()).toBe(false)
+  system.roles.setStoreUnavailable('balances', false)
+  await created
+  await eventually(isListed, (listed) => listed === true)
+  expect(await errorOfStatus()).toBeUndefined()
+})
+
 describe('a withdrawal beyond a limit of its route', () => {
   const limited = (payoutLimits: object): Promise<string> =>
     system.withdrawalRoute({ route: { payoutLimits } })

@@ -18,8 +18,9 @@ export interface PaymentFilter {
 const POSITION = { created_at: 'instant', environment: 'text', c_id: 'text' } as const
 
 /**
- * Lists a page of a merchant's payments, newest first, without withdrawals that the ledger has not admitted. A page may have fewer payments than `page_size` although more
- * follow: only an empty `next_page_token` ends the list.
+ * Lists a page of a merchant's payments, newest first, for the operator. Withdrawals that the ledger has not admitted are left
+ * out (P3), and not completed first as by `findPayment`: a list must not wait while the ledger is down. A page may have fewer
+ * payments than `page_size` although more follow: only an empty `next_page_token` ends the list.
  */
 export async function listPayments(
   payments: Collection<StoredPayment>,

@@ -1101,7 +1101,8 @@ export const PaymentService: GenService<{
     output: typeof GetPaymentResponseSchema;
   },
   /**
-   * ListPayments lists the payments of a merchant, newest first, for the operator.
+   * ListPayments lists the payments of a merchant, newest first, for the operator. A withdrawal whose funds are being
+   * decided is left out; admitted, it has the time of its request, so the list of a past time can still grow.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ListPayments
    */
