@@ -46,12 +46,8 @@ export interface ProviderHttp<E extends Environment> {
   readonly request: (request: ProviderRequest<E>) => Promise<ProviderResponse | NotSent | Unknown>
 }
 
-/** The failures that say nothing about the provider: also a URL and an address that this system refuses. */
-const NOT_OF_PROVIDER: ReadonlySet<FailureReason> = new Set([
-  ...OWN_FAILURES,
-  'bad_request',
-  'refused_address',
-])
+/** The failures that say nothing about the provider: also a request that no client could send. */
+const NOT_OF_PROVIDER: ReadonlySet<FailureReason> = new Set([...OWN_FAILURES, 'bad_request'])
 
 const http_log = log.child('payments')
 

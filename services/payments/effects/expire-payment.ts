@@ -1,4 +1,3 @@
-import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
@@ -32,7 +31,6 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
 }
 
 async function expire(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
-  if (isFinal(payment.status)) return (current) => current
   const result = await askOnceMore(deps, payment)
   const at = now()
   const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)

@@ -1,4 +1,3 @@
-import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { now } from '#lib/platform/time.ts'
@@ -38,7 +37,6 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPaym
 }
 
 async function poll(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
-  if (isFinal(payment.status)) return (current) => current
   const connected = deps.accountOf(payment)
   const lookup = await lookUpAttempt(deps, connected, payment)
   if (lookup.kind !== 'not_found') return applyResult(payment, lookup, connected.schedule.first_ms)

@@ -1,8 +1,6 @@
-import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Connector } from '../connectors/connector.ts'
-import type { CallResult } from '../domain/call-result.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { repeatCreateEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
@@ -38,11 +36,8 @@ async function repeatCreate(deps: ProviderCallDeps, payment: Payment): Promise<D
   const connected = deps.accountOf(payment)
   const { create_timeout_ms: timeout_ms } = deps
   // The effect may have waited since the poll, for room or for a process.
-  if (isFinal(payment.status) || !mayRepeatCreate(payment, connected.connector, timeout_ms))
-    return (current) => current
-  const sent = await sendCreate(deps, connected, payment, { timeout_ms, earlier_result_unknown: true })
-  // The first request may still arrive, so `not_sent` for this one proves nothing.
-  const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
+  if (!mayRepeatCreate(payment, connected.connector, timeout_ms)) return (current) => current
+  const result = await sendCreate(deps, connected, payment, { timeout_ms, earlier_result_unknown: true })
   return applyResult(payment, result, connected.schedule.first_ms)
 }
 

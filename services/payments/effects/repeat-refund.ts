@@ -1,6 +1,5 @@
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Connector } from '../connectors/connector.ts'
-import type { CallResult } from '../domain/call-result.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
 import { repeatRefundEffect } from '../domain/refund-effects.ts'
@@ -32,9 +31,7 @@ async function repeat(
   // The effect may have waited since the poll, for room or for a process.
   if (!refund || !mayRepeatRefund(refund, connected.connector, deps.create_timeout_ms))
     return (current) => current
-  const sent = await sendRefund(deps, connected, payment, refund, true)
-  // The first request may still arrive, so `not_sent` for this one proves nothing.
-  const result: CallResult = sent.kind === 'not_sent' ? { ...sent, kind: 'unknown' } : sent
+  const result = await sendRefund(deps, connected, payment, refund, true)
   return applyRefundResult(refund, result, connected.schedule.first_ms)
 }
 

@@ -2,21 +2,23 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Listening } from '#lib/platform/process/listen.ts'
+import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { holdTimers } from '../../../test/support/held-timers.ts'
-import { serveProviderCallbacks } from './provider-callback-server.ts'
+import { createProviderCallbackServer, serveProviderCallbacks } from './provider-callback-server.ts'
+
+const ADDRESS = { host: '127.0.0.1', port: 0, variable: 'none' }
 
 let server: Listening
 beforeAll(async () => {
-  server = await serveProviderCallbacks(async () => 200, { host: '127.0.0.1', port: 0, variable: 'none' })
+  server = await serveProviderCallbacks(async () => 200, ADDRESS)
 })
 afterAll(() => server.close(0))
 
-function post(agent: Agent, body: Buffer): Promise<number | undefined> {
+function post(agent: Agent, body: Buffer, to = server): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const url = `http://${server.host_and_port}/callbacks`
+    const url = `http://${to.host_and_port}/callbacks`
     const sent = request(
       url,
       { method: 'POST', agent, headers: { 'Content-Length': body.length } },
@@ -87,4 +89,41 @@ test('disconnects a client that does not end its body in time', async () => {
   } finally {
     restore()
   }
+})
+
+test('a client that does not end its head is disconnected', async () => {
+  const created = createProviderCallbackServer(async () => 200)
+  expect([created.headersTimeout, created.keepAliveTimeout]).toEqual([10_000, 65_000])
+  created.headersTimeout = 1
+  const listening = await listen(created, ADDRESS)
+  const slow_client = connect(listening.port, '127.0.0.1')
+  slow_client.write('POST /callbacks HTTP/1.1\r\nHost: a\r\n')
+  const [refusal] = await once(slow_client, 'data')
+  expect(String(refusal)).toMatch(/^HTTP\/1.1 408 /)
+  await once(slow_client, 'close')
+  await listening.close(0)
+})
+
+test('a callback beyond the 1,024 in progress gets 503, and there is room again when they end', async () => {
+  const store_answers = Promise.withResolvers<void>()
+  let count = 0
+  const receive = async (): Promise<200> => {
+    count += 1
+    await store_answers.promise
+    return 200
+  }
+  const busy = await serveProviderCallbacks(receive, ADDRESS)
+  const agent = new Agent()
+  const send = () => post(agent, Buffer.from('{}'), busy)
+  const hanging = Array.from({ length: 1_024 }, send)
+  await eventually(
+    async () => count,
+    (received) => received === 1_024,
+  )
+  expect(await send()).toBe(503)
+  store_answers.resolve()
+  expect(new Set(await Promise.all(hanging))).toEqual(new Set([200]))
+  expect(await send()).toBe(200)
+  agent.destroy()
+  await busy.close(0)
 })

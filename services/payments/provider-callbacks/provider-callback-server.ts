@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Address, type Listening, listen } from '#lib/platform/process/listen.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
@@ -7,6 +7,7 @@ import type { ReceiveProviderCallback } from '../use-cases/receive-provider-call
 
 const BODY_MAX_BYTES = 64 * 1024
 const HEADER_MAX_BYTES = 16 * 1024
+const HEAD_TIMEOUT_MS = 10_000
 /** A provider sends its few hundred bytes at once, so a slower body is not from a provider. */
 const BODY_TIMEOUT_MS = 5_000
 /** The number of complete callbacks in progress. Incomplete ones do not count, because any client can keep them open. */
@@ -15,14 +16,19 @@ const CONNECTIONS_MAX = 10_000
 /** How late the time limits of heads are noticed. Node's default is 30 s. */
 const CHECK_INTERVAL_MS = 1_000
 
-/**
- * Serves the callbacks of providers on a port of their own, because they are not part of the merchants' API (R2). A
- * callback that could not be stored gets 503, so that the provider repeats it.
- */
+/** Serves the callbacks of providers on a port of their own, because they are not part of the merchants' API (R2). */
 export async function serveProviderCallbacks(
   receive: ReceiveProviderCallback,
   address: Address,
 ): Promise<Listening> {
+  return listen(createProviderCallbackServer(receive), address)
+}
+
+/**
+ * Makes the server of these callbacks, which does not listen yet. A callback that could not be stored, or that comes while
+ * too many are in progress, gets 503, so that the provider repeats it. No client can keep a connection by being slow.
+ */
+export function createProviderCallbackServer(receive: ReceiveProviderCallback): Server {
   let in_progress = 0
   const receiveWithinLimit = async (callback: ProviderCallback): Promise<number> => {
     if (in_progress >= IN_PROGRESS_MAX) return 503
@@ -44,10 +50,9 @@ export async function serveProviderCallbacks(
     })
   })
   server.maxConnections = CONNECTIONS_MAX
-  server.headersTimeout = 10_000
-  server.requestTimeout = 20_000
+  server.headersTimeout = HEAD_TIMEOUT_MS
   server.keepAliveTimeout = 65_000
-  return listen(server, address)
+  return server
 }
 
 async function respond(
