@@ -80,6 +80,25 @@ test.each([
   expect(received).toHaveLength(count)
 })
 
+describe('a request that was not sent', () => {
+  test('because it is malformed says nothing about the provider: its circuit breaker does not count it', async () => {
+    const request = { ...requestOf('/a'), authenticate: () => ({ 'x-signature': 'a\r\nb' }) }
+    expect(await createProviderHttp(http, account).request(request)).toEqual({
+      kind: 'not_sent',
+      reason: 'bad_request',
+    })
+  })
+
+  test('because the provider refuses connections counts', async () => {
+    const unreachable = accountOf('test', 'http://127.0.0.1:1')
+    expect(await createProviderHttp(http, unreachable).request(requestOf('/a'))).toEqual({
+      kind: 'not_sent',
+      reason: 'refused',
+      is_provider_failure: true,
+    })
+  })
+})
+
 // spec: What the service does, 7
 describe('a test credential', () => {
   const production = accountOf('production', 'https://acme.example')

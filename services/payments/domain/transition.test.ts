@@ -8,6 +8,8 @@ import {
   expirePaymentEffect,
   pollProviderEffect,
   releaseHoldEffect,
+  repeatCreateEffect,
+  reportOpenEffect,
 } from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition, EVENT_OF } from './transition-table.ts'
@@ -114,16 +116,12 @@ test("a success has the provider's time, not the time at which it was reported",
 })
 
 test.each(STATUSES.filter((to) => canTransition(newDeposit({ status: 'processing' }), to)))(
-  'polls and the expiry end with the status %s',
+  'polls, the repetition of the create, the expiry and the report of an open payment end with the status %s',
   (to) => {
     const processing = newDeposit({ status: 'processing', effects: [] })
-    const effects = [
-      pollProviderEffect.newEffect(processing, {}, { at }),
-      expirePaymentEffect.newEffect(processing, {}, { at }),
-    ]
+    const ended = [pollProviderEffect, repeatCreateEffect, expirePaymentEffect, reportOpenEffect]
+    const effects = ended.map((effect) => effect.newEffect(processing, {}, { at }))
     const { effects: left } = transition({ ...processing, effects }, to, { at })
-    expect(left.filter((one) => pollProviderEffect.matches(one) || expirePaymentEffect.matches(one))).toEqual(
-      [],
-    )
+    expect(left.filter(({ id }) => effects.some((one) => one.id === id))).toEqual([])
   },
 )

@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { now } from '#lib/platform/time.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { bindPollProvider } from './poll-provider.ts'
+import { bindPollRefund } from './poll-refund.ts'
 import { bindRepeatCreate } from './repeat-create.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
@@ -63,6 +65,20 @@ describe('a poll of a payment that the provider does not know', () => {
     expect(creates).toHaveLength(count)
   })
 
+  test('does not send it again when the repetition has waited until the window has ended', async () => {
+    const connector = scriptedConnector(() => PENDING, { idempotency_window_ms: 10 * MINUTE_MS })
+    const repeat = async (age_ms: number): Promise<number> => {
+      const created_at = new Date(now().getTime() - age_ms)
+      const attempt = { number: 1, account_id: 'first', created_at }
+      const payment = newDeposit({ status: 'processing', attempt, created_at, effects: [] })
+      const effect = repeatCreateEffect.newEffect(payment, {}, { at: created_at })
+      await bindRepeatCreate(connector.deps()).run(effect, { ...payment, version: 2 })
+      return connector.creates.length
+    }
+    expect(await repeat(10 * MINUTE_MS)).toBe(0)
+    expect(await repeat(MINUTE_MS)).toBe(1)
+  })
+
   test('leaves the decision to the operator after the window, and polls again', async () => {
     const { payment } = await pollUnknownDeposit(PENDING, undefined, 6 * MINUTE_MS)
     expect(payment).toMatchObject({
@@ -79,4 +95,21 @@ describe('a poll of a payment that the provider does not know', () => {
       ],
     })
   })
+})
+
+test.each([
+  ['payments', bindPollProvider],
+  ['refunds', bindPollRefund],
+] as const)('%s that were created together are not polled together', (_what, bind) => {
+  using _clock = installManualClock()
+  const { deps } = scriptedConnector(() => PENDING)
+  const { lease_ms } = bind(deps())
+  if (typeof lease_ms === 'number') throw new Error('all intervals are the same')
+  const created_at = now()
+  const payment = newDeposit({
+    attempt: { number: 1, account_id: 'first', created_at },
+    updated_at: created_at,
+  })
+  const intervals = new Set(Array.from({ length: 100 }, () => lease_ms(payment)))
+  expect(intervals.size).toBeGreaterThan(50)
 })

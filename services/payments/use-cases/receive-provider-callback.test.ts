@@ -1,12 +1,17 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { uuidv7 } from '#lib/platform/ids.ts'
+import { now } from '#lib/platform/time.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { OperationName, ProviderCallback } from '../connectors/connector.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { ProviderStatus } from '../domain/call-result.ts'
+import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
+import { refundKey, requireRefund } from '../domain/refund.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
 import {
   createProviderCallbackReceiver,
   type ReceiveProviderCallback,
@@ -27,14 +32,14 @@ afterEach(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-/** A receiver of callbacks that are verified when their body says so, and report that the payment is pending. */
+/** A receiver of callbacks that are verified when their body says so, and report `result` of the operation. */
 function receiver(
   changes: Partial<ReceiveProviderCallbackDeps> = {},
   operation: OperationName = { kind: 'deposit', idempotency_key: `${payment.payment_id}:1` },
+  result: ProviderStatus = { kind: 'pending', provider_id: 'p-1' },
 ): ReceiveProviderCallback {
   const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
-    parseCallback: ({ body }) =>
-      VERIFIED.equals(body) ? { ...operation, result: { kind: 'pending', provider_id: 'p-1' } } : undefined,
+    parseCallback: ({ body }) => (VERIFIED.equals(body) ? { ...operation, result } : undefined),
   })
   const { accountOf } = deps()
   return createProviderCallbackReceiver({
@@ -113,6 +118,45 @@ test('a callback about a withdrawal that is not admitted gets 404', async () => 
   const { account_id } = reserving.attempt
   const receive = receiver({}, { kind: 'withdrawal', idempotency_key: `${payment_id}:1` })
   expect(await receive(callback(account_id, VERIFIED, payment_id))).toBe(404)
+})
+
+// P7, S9
+describe('a report that a refund is paid', () => {
+  const refundId = 'refund-1'
+  const paid = { kind: 'success', provider_id: 'p-9', completed_at: now() } as const
+
+  /** Stores a deposit with a refund of 4.00, and receives the report of an account. */
+  async function report(account_id: string, is_approved: boolean) {
+    const at = now()
+    const payment_id = uuidv7()
+    const ids = { c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] }
+    const deposit = newDeposit({ ...ids, status: 'success', effects: [] })
+    const request = { refund_id: refundId, c_id: 'c', amount: 400n, reason: '' }
+    const requested = decideReservation(deposit, request, at).payment
+    const approving = beginApproval(requested, refundId, at).payment
+    const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
+    const stored = is_approved ? applyHoldDecision(approving, hold, at) : requested
+    await fixture.store.payments.insert({ ...stored, effects: [] })
+    const operation = { kind: 'refund', idempotency_key: refundKey(deposit, refundId) } as const
+    const receive = receiver({}, operation, { ...paid, amount: { minor: 400n, currency: 'INR' } })
+    const status = await receive(callback(account_id, VERIFIED, payment_id))
+    const after = await fixture.store.payments.get(keyOfPayment(deposit))
+    const anomalies = await fixture.store.anomalies.find('by_open', {}, { limit: 10 })
+    return { status, state: after && requireRefund(requireAdmitted(after), refundId).state, anomalies }
+  }
+
+  test('completes it when it comes from the account of its deposit', async () => {
+    expect(await report('first', true)).toEqual({ status: 200, state: 'completed', anomalies: [] })
+  })
+
+  test.each([
+    ['from an account that was not asked for it', 'second', true, 'approved'],
+    ['before it was sent', 'first', false, 'pending'],
+  ])('%s gets 404 and is an unmatched report', async (_what, account_id, is_approved, state) => {
+    const reported = await report(account_id, is_approved)
+    expect(reported).toMatchObject({ status: 404, state, anomalies: [{ kind: 'unmatched_report' }] })
+    expect(reported.anomalies).toHaveLength(1)
+  })
 })
 
 test('unverified callbacks let the payment be polled at most once per second and account', async () => {

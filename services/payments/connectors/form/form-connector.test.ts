@@ -45,6 +45,7 @@ describe('the protocol', () => {
   const http = createHttpClient({ allow: allowAnyAddress })
   const requests: { readonly target: string; readonly form: Record<string, string> }[] = []
   let response: object
+  let http_status = 200
   let server: Listening
   let connector: Connector
 
@@ -54,7 +55,7 @@ describe('the protocol', () => {
       for await (const chunk of request) chunks.push(chunk)
       const form = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
       requests.push({ target: `${request.method} ${request.url}`, form })
-      answer.end(JSON.stringify(response))
+      answer.writeHead(http_status).end(JSON.stringify(response))
     })
     server = await listen(provider, { host: '127.0.0.1', port: 0, variable: 'none' })
     const url = `http://${server.host_and_port}`
@@ -78,19 +79,19 @@ describe('the protocol', () => {
     Promise.all(
       keys.map((idempotency_key) => connector.lookUp({ kind: 'withdrawal', idempotency_key }, HANG_LIMIT_MS)),
     )
+  const order: ProviderOrder = {
+    kind: 'withdrawal',
+    idempotency_key: 'p:1',
+    amount: { minor: 123_450n, currency: 'INR' },
+    method: 'imps',
+    callback_url: 'http://127.0.0.1:9/',
+    beneficiary: { account_id: '12345', ifsc: 'SBIN0000001', first_name: 'A & B=', last_name: 'Öz' },
+  }
   const success = expect.objectContaining({ kind: 'success', amount: { minor: 100n, currency: 'INR' } })
   const unknown = expect.objectContaining({ kind: 'unknown', is_provider_failure: true })
 
   test('sends a payout as a form with a decimal amount', async () => {
     response = { transfer: { ...transfer, reference: 'p:1', amount: '1234.50' } }
-    const order: ProviderOrder = {
-      kind: 'withdrawal',
-      idempotency_key: 'p:1',
-      amount: { minor: 123_450n, currency: 'INR' },
-      method: 'imps',
-      callback_url: 'http://127.0.0.1:9/',
-      beneficiary: { account_id: '12345', ifsc: 'SBIN0000001', first_name: 'A & B=', last_name: 'Öz' },
-    }
     expect(await connector.create(order, HANG_LIMIT_MS)).toMatchObject({ kind: 'success' })
     expect(requests.at(-1)).toEqual({
       target: 'POST /v1/payouts',
@@ -108,6 +109,21 @@ describe('the protocol', () => {
     const of_unknown_method = { ...order, method: 'toString' }
     const created = await connector.create(of_unknown_method, HANG_LIMIT_MS)
     expect(created).toEqual({ kind: 'not_sent', reason: 'the protocol cannot express the order' })
+  })
+
+  // P4
+  test.each([400, 500])('a report under HTTP %d proves nothing, and a refusal counts', async (status) => {
+    http_status = status
+    try {
+      response = { transfer: { ...transfer, reference: order.idempotency_key } }
+      expect(await connector.create(order, HANG_LIMIT_MS)).toEqual(unknown)
+      response = { transfers: [transfer] }
+      expect(await lookUp('k1')).toEqual([unknown])
+      response = { error: 'ACCOUNT_INVALID' }
+      expect(await connector.create(order, HANG_LIMIT_MS)).toEqual({ kind: 'declined', code: 8600 })
+    } finally {
+      http_status = 200
+    }
   })
 
   test('asks for up to 50 transfers with one request', async () => {
