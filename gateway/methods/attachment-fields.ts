@@ -9,8 +9,6 @@ import type { Scope } from '#lib/contract/scopes.ts'
 import type { Caller } from '../auth/caller.ts'
 import { type TextFormat, text, uuid } from '../json/scalars.ts'
 import { described, object, type Schema } from '../json/schema.ts'
-import { MERCHANT_REFERENCE } from './request-fields.ts'
-import { SUPPORT_ENVELOPE } from './support-fields.ts'
 
 /** The scopes with which a merchant uploads files, by purpose; evidence is the operator's (F7). */
 export const WRITE_SCOPES = {
@@ -50,12 +48,3 @@ export const ATTACHMENT_NAME: Schema<string, 'required'> = described(
 export const ATTACHMENT_PARAMS = object({
   attachment: object({ h_id: described('Our identifier.', uuid()) }),
 })
-
-/** The envelope of a support method that changes something under an `operation_id`. */
-export const KEYED_ENVELOPE = {
-  ...SUPPORT_ENVELOPE,
-  operation_id: described(
-    'An idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.',
-    text(MERCHANT_REFERENCE),
-  ),
-} as const

@@ -3,7 +3,7 @@ import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { object } from '../json/schema.ts'
 import { record } from '../openapi/json-schema.ts'
-import { ATTACHMENT_PARAMS, KEYED_ENVELOPE, permittedPurposes, WRITE_SCOPES } from './attachment-fields.ts'
+import { ATTACHMENT_PARAMS, permittedPurposes, WRITE_SCOPES } from './attachment-fields.ts'
 import {
   ATTACHMENT,
   ATTACHMENT_COMPONENTS,
@@ -11,6 +11,7 @@ import {
   toAttachmentObject,
 } from './attachment-result.ts'
 import { defineMethod } from './method.ts'
+import { MUTATION_ENVELOPE } from './support-fields.ts'
 import { ownerOf } from './ticket-fields.ts'
 
 /** `attachment.finalize`: ends an upload and has the file checked (F3). */
@@ -27,7 +28,7 @@ export const attachmentFinalize = defineMethod({
     operation_id: 'finalize-receipt-1',
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
-  request: object({ ...KEYED_ENVELOPE, params: ATTACHMENT_PARAMS }),
+  request: object({ ...MUTATION_ENVELOPE, params: ATTACHMENT_PARAMS }),
   result: record({ attachment: ATTACHMENT }),
   result_components: ATTACHMENT_COMPONENTS,
   createHandler({ clientOf }) {

@@ -10,7 +10,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { integer, text, word } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
-import { ATTACHMENT_NAME, KEYED_ENVELOPE, permittedPurposes, WRITE_SCOPES } from './attachment-fields.ts'
+import { ATTACHMENT_NAME, permittedPurposes, WRITE_SCOPES } from './attachment-fields.ts'
 import {
   ATTACHMENT,
   ATTACHMENT_COMPONENTS,
@@ -20,6 +20,7 @@ import {
   toLinkObject,
 } from './attachment-result.ts'
 import { defineMethod } from './method.ts'
+import { MUTATION_ENVELOPE } from './support-fields.ts'
 import { ownerOf } from './ticket-fields.ts'
 
 /** `attachment.prepare`: opens an upload session for a file (F1). */
@@ -44,7 +45,7 @@ export const attachmentPrepare = defineMethod({
     },
   },
   request: object({
-    ...KEYED_ENVELOPE,
+    ...MUTATION_ENVELOPE,
     params: object({
       purpose: word(Object.keys(WRITE_SCOPES) as (keyof typeof WRITE_SCOPES)[]),
       name: ATTACHMENT_NAME,
