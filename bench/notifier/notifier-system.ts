@@ -38,7 +38,11 @@ export async function startNotifierSystem(
   directory?: string,
 ): Promise<NotifierSystem> {
   const variables = { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' }
-  const roles = await startRoles([merchants, notifier], variables, directory)
+  const roles = await startRoles(
+    [merchants, notifier],
+    variables,
+    directory === undefined ? {} : { directory },
+  )
   const publisher = await createPublisher(roles.bus)
   const deliveries = roles.client(DeliveryService, 'operator')
   const merchant_ids = await Promise.all(urls.map(newMerchantWithEndpoint))

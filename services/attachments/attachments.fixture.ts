@@ -6,6 +6,7 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import { INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
+import type { Role } from '#lib/platform/process/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
 import { role } from './service.ts'
@@ -52,11 +53,14 @@ export const MERCHANT = '7001'
 /** The SHA-256 digest of bytes, as the contract writes it. */
 export const sha256Of = (content: Buffer): string => createHash('sha256').update(content).digest('hex')
 
-/** Starts the service on an embedded store. */
+/** Starts the service after `others` that it calls, on the server of `mongodb_uri` or, without one, on embedded files. */
 export async function startAttachments(
   variables: Readonly<Record<string, string>> = { MULTIHUB_SCANNER: 'none' },
+  { others = [], mongodb_uri }: { others?: readonly Role[]; mongodb_uri?: string | undefined } = {},
 ): Promise<AttachmentsFixture> {
-  const roles = await startRoles([role], { MULTIHUB_ATTACHMENTS_PORT: '0', ...variables })
+  const all_variables = { MULTIHUB_ATTACHMENTS_PORT: '0', ...variables }
+  const mongodb = mongodb_uri === undefined ? {} : { mongodb: { uri: mongodb_uri, roles: [role.name] } }
+  const roles = await startRoles([...others, role], all_variables, mongodb)
   const gateway = roles.client(AttachmentService, 'gateway')
   const environment = Environment.TEST
   const prepare: AttachmentsFixture['prepare'] = async (options = {}) => {

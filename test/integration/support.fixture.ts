@@ -55,9 +55,11 @@ const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
 const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway]
 
-/** Starts all roles. */
-export async function startSupport(): Promise<SupportSystem> {
-  const roles = await startRoles(ROLES, {
+/** Starts all roles; those of support and of files on the server of `mongodb_uri`, if there is one. */
+export async function startSupport(mongodb_uri?: string): Promise<SupportSystem> {
+  const on_server = { roles: ['support', 'attachments'] } as const
+  const place = mongodb_uri === undefined ? {} : { mongodb: { ...on_server, uri: mongodb_uri } }
+  const variables = {
     MULTIHUB_SANDBOX_PORT: '0',
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_SANDBOX_DELAY: '50ms',
@@ -66,7 +68,8 @@ export async function startSupport(): Promise<SupportSystem> {
     MULTIHUB_ATTACHMENTS_PORT: '0',
     MULTIHUB_SCANNER: 'none',
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
-  })
+  }
+  const roles = await startRoles(ROLES, variables, place)
   const operator: SupportSystem['operator'] = (service) => roles.client(service, 'operator')
   const base_url = roles.urls['base_url'] ?? ''
   const environment = Environment.TEST

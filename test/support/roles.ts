@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
+import { MongoClient } from 'mongodb'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { createKeyring, type Keyring } from '#lib/platform/crypto/keyring.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
-import type { Role, RunningRole } from '#lib/platform/process/role.ts'
+import type { Role, RoleName, RunningRole } from '#lib/platform/process/role.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
 import { openStore } from '#lib/platform/store/open.ts'
@@ -15,7 +17,7 @@ import type { Store } from '#lib/platform/store/store.ts'
 import { trustedClock } from './clock-guard.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
 import { rpcConfig } from './rpc.ts'
-import { withOutages } from './store.ts'
+import { type CallsByRequest, withOutages, withRecordedCalls } from './store.ts'
 
 /** Roles that run inside the process of a test, with real stores and ports and with in-memory RPC. */
 export interface TestRoles extends AsyncDisposable {
@@ -28,17 +30,28 @@ export interface TestRoles extends AsyncDisposable {
   storeOf(role: string): Store
   /** Makes the store of a role unavailable or available again. */
   setStoreUnavailable(role: string, unavailable: boolean): void
+  /** The calls that the public requests have made to the stores of all roles, by their request ids. */
+  readonly store_calls: CallsByRequest
   /** Announces to the roles that the process will stop, without stopping them. */
   announceStop(): void
 }
 
-/** Starts roles in the given order, with their data in `kept_directory`, or in a new one that is deleted at the end. */
+/** Where the roles of a test have their data, unless that is a new directory which is deleted at the end. */
+export interface RolesPlace {
+  /** A directory that is kept. */
+  readonly directory?: string
+  /** A server for some of the roles, in new databases that are dropped at the end. */
+  readonly mongodb?: { readonly uri: string; readonly roles: readonly RoleName[] }
+}
+
+/** Starts roles in the given order. */
 export async function startRoles(
   roles: readonly Role[],
   variables: Readonly<Record<string, string>>,
-  kept_directory?: string,
+  { directory: kept_directory, mongodb }: RolesPlace = {},
 ): Promise<TestRoles> {
   const directory = kept_directory ?? (await mkdtemp(join(tmpdir(), 'multihub-roles-')))
+  const databases: string[] = []
   const bus = createMemoryBus()
   const rpc = await createRpc(rpcConfig())
   const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
@@ -48,12 +61,14 @@ export async function startRoles(
   const unavailable = new Set<string>()
   const stores = new Map<string, Store>()
   const running: RunningRole[] = []
+  const store_calls: CallsByRequest = new Map()
   const end = async (): Promise<void> => {
     stopping.abort()
     for (const started of running.reverse()) await started.stop()
     await bus.close()
     rpc.close()
     for (const store of stores.values()) await store.close()
+    if (mongodb) await dropDatabases(mongodb.uri, databases)
     if (kept_directory === undefined) await rm(directory, { recursive: true, force: true })
   }
 
@@ -67,9 +82,16 @@ export async function startRoles(
       draining: stopping.signal,
       stopping: stopping.signal,
       async openStore() {
-        const store = await openStore({ database: role.name, directory, timeout_ms: HANG_LIMIT_MS })
+        const place = { database: role.name, directory, timeout_ms: HANG_LIMIT_MS }
+        const is_on_server = mongodb?.roles.includes(role.name) === true
+        const database = `test_${randomHex(6)}_${role.name}`
+        if (is_on_server) databases.push(database)
+        const store = await openStore(
+          is_on_server ? { ...place, database, mongodb_uri: new Secret(mongodb.uri) } : place,
+        )
         stores.set(role.name, store)
-        return withOutages(store, () => unavailable.has(role.name))
+        const mortal = withOutages(store, () => unavailable.has(role.name))
+        return withRecordedCalls(mortal, store_calls)
       },
     })
     running.push(started)
@@ -90,7 +112,13 @@ export async function startRoles(
     },
     setStoreUnavailable: (role, is_unavailable) =>
       void (is_unavailable ? unavailable.add(role) : unavailable.delete(role)),
+    store_calls,
     announceStop: () => stopping.abort(),
     [Symbol.asyncDispose]: end,
   }
+}
+
+async function dropDatabases(uri: string, databases: readonly string[]): Promise<void> {
+  await using client = new MongoClient(uri)
+  for (const database of databases) await client.db(database).dropDatabase()
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { currentRequest } from '#lib/platform/context.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Store } from '#lib/platform/store/store.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
@@ -45,4 +46,31 @@ export function withOutages(store: Store, isUnavailable: () => boolean): Store {
       },
     })
   return { ...store, collection: async (spec) => guarded(await store.collection(spec)) }
+}
+
+/** The calls of collections that each request has made, by its request id. */
+export type CallsByRequest = Map<string, string[]>
+
+/**
+ * Wraps a store so that each call which a request makes is recorded, such as `tickets.find by_h_id`. Background work belongs
+ * to no request.
+ */
+export function withRecordedCalls(store: Store, calls: CallsByRequest): Store {
+  const recorded = <T extends object>(inner: T, name: string): T =>
+    new Proxy(inner, {
+      get(target, member) {
+        const method: unknown = Reflect.get(target, member)
+        if (typeof method !== 'function') return method
+        return (...parameters: unknown[]) => {
+          const { request_id } = currentRequest() ?? {}
+          if (request_id !== undefined) {
+            const index = member === 'find' ? ` ${String(parameters[0])}` : ''
+            const made = calls.get(request_id) ?? []
+            calls.set(request_id, [...made, `${name}.${String(member)}${index}`])
+          }
+          return method.apply(target, parameters)
+        }
+      },
+    })
+  return { ...store, collection: async (spec) => recorded(await store.collection(spec), spec.name) }
 }
