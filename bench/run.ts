@@ -19,6 +19,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   'notifier-backlog': () => import('./notifier-backlog.ts'),
   'notifier-fairness': () => import('./notifier-fairness.ts'),
   tickets: () => import('./tickets.ts'),
+  refunds: () => import('./refunds.ts'),
   start: () => import('./start.ts'),
   roles: () => import('./roles.ts'),
 }
