@@ -1,4 +1,6 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
@@ -8,13 +10,14 @@ import { createKeyring } from '#lib/platform/crypto/keyring.ts'
 import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { RoleContext } from '#lib/platform/process/role.ts'
 import { createRpc } from '#lib/platform/rpc/rpc.ts'
+import { now } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { rpcConfig } from '../../test/support/rpc.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import { role } from './service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
 
-/** The support role in this process, with payments as the test decides. */
+/** The support role in this process, with payments as the test decides, and with files that are always ready. */
 export interface SupportRole extends AsyncDisposable {
   readonly store: SupportStore
   /** The RPCs of the operator, and those by which payments reports. */
@@ -23,6 +26,8 @@ export interface SupportRole extends AsyncDisposable {
   readonly effects: Client<typeof EffectService>
   /** The chargebacks that payments was asked to credit back, repetitions included. */
   readonly returned: readonly string[]
+  /** The files that were claimed and given back. */
+  readonly released: readonly string[]
   /** While it is not available, payments answers nothing. */
   setPaymentsAvailable(is_available: boolean): void
 }
@@ -31,16 +36,29 @@ export interface SupportRole extends AsyncDisposable {
 export async function startSupportRole(): Promise<SupportRole> {
   const opened = await openTestStore()
   const returned: string[] = []
+  const released: string[] = []
   let is_available = true
-  const transport = createRouterTransport(({ service }) =>
+  const transport = createRouterTransport(({ service }) => {
     service(PaymentRefundService, {
       returnChargeback({ chargebackId }) {
         if (!is_available) throw new Error('payments is not available, as the test says')
         returned.push(chargebackId)
         return {}
       },
-    }),
-  )
+    })
+    service(AttachmentService, {
+      claimAttachments: ({ attachmentIds }) => ({
+        attachments: attachmentIds.map((attachmentId) => ({
+          ...{ attachmentId, name: 'a.pdf', mimeType: 'application/pdf', sizeBytes: 1n },
+          createTime: timestampFromDate(now()),
+        })),
+      }),
+      releaseAttachments({ attachmentIds }) {
+        released.push(...attachmentIds)
+        return {}
+      },
+    })
+  })
   const context: RoleContext = {
     variables: {},
     clientOf: (service) => createClient(service, transport),
@@ -63,6 +81,7 @@ export async function startSupportRole(): Promise<SupportRole> {
     refunds: { ...rpc.clientsOf('operator')(RefundService), recordRefundChange },
     effects: rpc.clientsOf('operator')(EffectService),
     returned,
+    released,
     setPaymentsAvailable: (value) => {
       is_available = value
     },

@@ -1,5 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Fields } from '#lib/platform/store/store.ts'
+import { useClock } from '#lib/platform/time.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { type CountedResource, countStatusEffect } from '../domain/counted-resource.ts'
 import { summarize } from './summarize.ts'
 
@@ -44,4 +47,21 @@ test('waits for every change that is pending, however many there are', async () 
     { ...OWNER, created_from: at, created_to: at },
   )
   expect(awaited).toEqual(pending.map(({ resource_id }) => resource_id))
+})
+
+// S11
+test('is refused as unavailable, instead of being wrong, when a change is not counted in time', async () => {
+  const clock = createAdjustableClock()
+  clock.setRate(50)
+  const restoreClock = useClock(clock)
+  const collection = {
+    find: async (index: string) => (index === 'by_uncounted' ? [waiting(1)] : []),
+    get: async () => waiting(1),
+  }
+  const summary = summarize(
+    { collection, counts: { find: async () => [] }, keyOf: () => ({}), statuses: ['open'] },
+    { ...OWNER, created_from: at, created_to: at },
+  )
+  await expect(summary).rejects.toThrow(Unavailable)
+  restoreClock()
 })

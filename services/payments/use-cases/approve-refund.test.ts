@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { now } from '#lib/platform/time.ts'
+import type { FindAccount } from '../connectors/connect-account.ts'
+import type { Connector } from '../connectors/connector.ts'
+import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
+import { requireRefund } from '../domain/refund.ts'
+import { bindHoldRefund } from '../effects/hold-refund.ts'
+import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
+import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
+import { newDeposit } from '../payment.fixture.ts'
+import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
+import { approveRefund, closeRefund } from './approve-refund.ts'
+
+let fixture: PaymentsFixture
+beforeAll(async () => {
+  fixture = await openPayments()
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+const REFUND = { refund_id: 'r', c_id: 'r', amount: 400n, reason: '' }
+
+/** A paid deposit with a pending refund, after `change`. Nothing of it is due in this process. */
+async function withRefund(change: (payment: Payment) => Payment = (payment) => payment) {
+  const payment_id = uuidv7()
+  const deposit = newDeposit({
+    payment_id,
+    c_id: payment_id,
+    h_id: payment_id,
+    ids: [payment_id],
+    effects: [],
+  })
+  const { payment } = decideReservation({ ...deposit, status: 'success' }, REFUND, now())
+  return requireAdmitted(await fixture.store.payments.insert({ ...change(payment), effects: [] }))
+}
+
+const queryOf = ({ merchant_id, environment, c_id }: Payment) => ({
+  ...{ merchant_id, environment, c_id, refund_id: REFUND.refund_id },
+})
+
+const refundOf = async (payment: Payment) => {
+  const found = await fixture.store.payments.get(keyOfPayment(payment))
+  return found && requireRefund(requireAdmitted(found), REFUND.refund_id)
+}
+
+/** Finds every account, with a connector that can do these operations. */
+function accountsFor(...operations: Connector['operations']): FindAccount {
+  const { accountOf } = scriptedConnector(() => ({ kind: 'not_sent', reason: 'nothing is sent' }), {
+    operations,
+  }).deps()
+  return (account_id) => accountOf(newDeposit({ attempt: { number: 1, account_id, created_at: now() } }))
+}
+
+/** What decisions need, with a ledger that admits every hold. */
+function decisions(findAccount: FindAccount = accountsFor('deposit', 'withdrawal', 'refund')) {
+  const ledger = scriptedLedger()
+  return { ledger, findAccount, ...fixture.deps([bindHoldRefund(ledger.client)]) }
+}
+
+// S9
+describe('an approval', () => {
+  test.each([
+    ['is not configured any more', () => undefined],
+    ['cannot refund', accountsFor('deposit', 'withdrawal')],
+  ])('is 1009 when the account of the deposit %s, and holds no funds', async (_name, findAccount) => {
+    const payment = await withRefund()
+    const deps = decisions(findAccount)
+    await expect(approveRefund(deps, queryOf(payment))).rejects.toMatchObject({ code: 1009 })
+    expect(deps.ledger.holds).toEqual([])
+    expect(await refundOf(payment)).toMatchObject({ state: 'pending' })
+    // It can be approved when the account is back, and its repetition needs the account no more.
+    await approveRefund(decisions(), queryOf(payment))
+    const repeated = await approveRefund(deps, queryOf(payment))
+    expect(repeated.change).toMatchObject({ number: 2, status: 'approved' })
+  })
+})
+
+// S7, S9
+test('the closing of a refund waits for the hold of its approval, and closes it when the ledger refuses', async () => {
+  const approving = await withRefund((payment) => beginApproval(payment, REFUND.refund_id, now()).payment)
+  const { ledger, ...deps } = decisions()
+  const read_again = Promise.withResolvers<void>()
+  let reads = 0
+  const payments: typeof deps.payments = {
+    ...deps.payments,
+    get(...call) {
+      reads += 1
+      if (reads > 1) read_again.resolve()
+      return deps.payments.get(...call)
+    },
+  }
+  const closing = closeRefund({ ...deps, payments }, queryOf(approving), {
+    ...{ refund_id: REFUND.refund_id, status: 'rejected', reason: 'no' },
+  })
+  await Promise.race([closing, read_again.promise])
+  // The process that has asked the ledger stores its decision.
+  const { version, ...payment } = approving
+  const decision = {
+    refund_id: REFUND.refund_id,
+    hold_id: `${REFUND.refund_id}:hold:1`,
+    refused_code: 6004,
+  } as const
+  await deps.payments.replace(applyHoldDecision(payment, decision, now()), version)
+  expect((await closing).change).toMatchObject({ number: 2, status: 'rejected' })
+  expect(await refundOf(approving)).toMatchObject({ state: 'rejected' })
+  expect(ledger.holds).toEqual([])
+})
