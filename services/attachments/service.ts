@@ -1,3 +1,4 @@
+import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { NO_SCANNER, SCANNER_SETTING } from '#lib/platform/clamd/scanner-setting.ts'
@@ -9,6 +10,7 @@ import { type Listening, listen } from '#lib/platform/process/listen.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
+import { bindCheckClaim } from './effects/check-claim.ts'
 import { bindDeleteBytes } from './effects/delete-bytes.ts'
 import { bindExpireSession } from './effects/expire-session.ts'
 import { bindExpireUnused } from './effects/expire-unused.ts'
@@ -53,6 +55,7 @@ export const role: Role = {
       effects: [
         bindExpireSession(upload_quotas),
         bindExpireUnused(),
+        bindCheckClaim(context.clientOf(AttachmentUseService)),
         bindDeleteBytes(files),
         bindInspectContent(files, scanner),
         bindScanContent(files, scanner),

@@ -21,6 +21,7 @@ import type { Refund } from './refunds/domain/refund.ts'
 import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.ts'
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
 import { findRefundById, keyOfRefund, REFUNDS } from './refunds/store/refunds.ts'
+import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
@@ -88,6 +89,7 @@ export const role: Role = {
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
         createChargebackRpc(chargeback_deps),
+        createAttachmentUseRpc(store),
         createEffectRpc(
           new Map([
             ['tickets', stuckTickets(store, ticket_runner)],

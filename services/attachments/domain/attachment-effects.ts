@@ -18,6 +18,14 @@ export const expireUnusedEffect = defineEffect({
   id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:unused`,
 })
 
+/** Ends a claim whose owner was never stored, because the call that claimed crashed. */
+export const checkClaimEffect = defineEffect({
+  kind: 'check_claim',
+  lane: 'independent',
+  data: {},
+  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:claim`,
+})
+
 /** Deletes bytes that no attachment refers to any more. */
 export const deleteBytesEffect = defineEffect({
   kind: 'delete_bytes',

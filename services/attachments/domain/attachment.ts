@@ -27,6 +27,8 @@ export interface Writer {
 export interface Claim {
   /** `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
   readonly owner: string
+  /** The ticket of a comment; absent for other owners. */
+  readonly ticket_id?: string
   /** The calls that made or joined the claim. It ends only when the last of them is refused. */
   readonly executions: readonly string[]
 }

@@ -18,7 +18,7 @@ const call = (owner: string, execution: string) => ({ owner, execution, purpose:
 
 // F7
 test('the refusal of one call does not take back what another call for the same owner has claimed', () => {
-  const both = withClaim(withClaim(ready, call('ticket:1', 'a')), call('ticket:1', 'b'))
+  const both = withClaim(withClaim(ready, call('ticket:1', 'a'), AT), call('ticket:1', 'b'), AT)
   const after_a = withoutExecution(both, 'a', AT)
   expect(after_a?.claim).toEqual({ owner: 'ticket:1', executions: ['b'] })
   expect(after_a && withoutExecution(after_a, 'a', AT)).toBeUndefined()
@@ -26,7 +26,7 @@ test('the refusal of one call does not take back what another call for the same 
 })
 
 test('a claim is refused to every other owner, and given up by its own only', () => {
-  const claimed = withClaim(ready, call('ticket:1', 'a'))
+  const claimed = withClaim(ready, call('ticket:1', 'a'), AT)
   expect(claimRefusal(claimed, call('ticket:1', 'b'), 'path', AT)).toBeUndefined()
   expect(claimRefusal(claimed, call('ticket:2', 'b'), 'path', AT)).toMatchObject({ code: 9000 })
   expect(withoutOwner(claimed, 'ticket:2', AT)).toBeUndefined()
@@ -35,7 +35,7 @@ test('a claim is refused to every other owner, and given up by its own only', ()
 
 test('the calls of a claim are bounded', () => {
   const often = Array.from({ length: 40 }).reduce<Attachment>(
-    (attachment, _, number) => withClaim(attachment, call('ticket:1', `${number}`)),
+    (attachment, _, number) => withClaim(attachment, call('ticket:1', `${number}`), AT),
     ready,
   )
   expect(often.claim?.executions).toHaveLength(16)

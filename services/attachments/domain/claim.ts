@@ -1,12 +1,15 @@
 import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
+import { CLAIM_CHECK_MS } from '#lib/patterns/attachment-claim.ts'
 import { type Attachment, statusAt } from './attachment.ts'
-import { expireUnusedEffect } from './attachment-effects.ts'
+import { checkClaimEffect, expireUnusedEffect } from './attachment-effects.ts'
 
 /** One call that claims attachments. */
 export interface ClaimExecution {
   readonly owner: string
+  /** The ticket of a comment; absent for other owners. */
+  readonly ticket_id?: string
   readonly purpose: AttachmentPurpose
   /** A random id, so that a refused call takes back what it claimed itself and nothing else. */
   readonly execution: string
@@ -33,11 +36,21 @@ export function claimRefusal(
 
 /**
  * The attachment with the claim. A repetition joins the claim that exists: two calls for one owner can run at once, and
- * the refusal of one must not take back what the other one has returned as claimed.
+ * the refusal of one must not take back what the other one has returned as claimed. The check of the claim begins anew, so
+ * that one which runs now does not end what this call has joined.
  */
-export function withClaim(attachment: Attachment, { owner, execution }: ClaimExecution): Attachment {
+export function withClaim(
+  attachment: Attachment,
+  { owner, ticket_id, execution }: ClaimExecution,
+  at: Date,
+): Attachment {
   const executions = [...(attachment.claim?.executions ?? []), execution].slice(-EXECUTIONS_MAX)
-  return { ...attachment, claim: { owner, executions } }
+  const due_at = new Date(at.getTime() + CLAIM_CHECK_MS)
+  return {
+    ...attachment,
+    claim: { owner, executions, ...(ticket_id === undefined ? {} : { ticket_id }) },
+    effects: [...withoutCheck(attachment), checkClaimEffect.newEffect(attachment, {}, { at, due_at })],
+  }
 }
 
 /** The attachment after a call was refused; `undefined` when the call had no part in the claim. */
@@ -60,11 +73,17 @@ export function withoutOwner(attachment: Attachment, owner: string, at: Date): A
 }
 
 /** The attachment without its claim. The look for an unused file is due again: the one that found the claim has ended. */
-function withoutClaim({ claim: _, ...attachment }: Attachment, at: Date): Attachment {
-  const { effects, unused_until } = attachment
-  if (unused_until === undefined || effects.some(expireUnusedEffect.matches)) return attachment
+export function withoutClaim({ claim: _, ...attachment }: Attachment, at: Date): Attachment {
+  const { unused_until } = attachment
+  const effects = withoutCheck(attachment)
+  if (unused_until === undefined || effects.some(expireUnusedEffect.matches))
+    return { ...attachment, effects }
   return {
     ...attachment,
     effects: [...effects, expireUnusedEffect.newEffect(attachment, {}, { at, due_at: unused_until })],
   }
+}
+
+function withoutCheck({ effects }: Attachment): Attachment['effects'] {
+  return effects.filter((effect) => !checkClaimEffect.matches(effect))
 }

@@ -25,7 +25,7 @@ const PERMISSIONS = {
   prepareEvidence: ['operator'],
   finalizeEvidence: ['operator'],
   getAttachment: ['gateway', 'operator'],
-  getAttachments: ['support', 'operator', 'internal'],
+  getAttachments: ['operator', 'internal'],
   claimAttachments: ['support'],
   releaseAttachments: ['support'],
 } as const
@@ -103,6 +103,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
         attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
         owner: requiredText(request.owner, 'owner'),
+        ...(request.ticketId === '' ? {} : { ticket_id: request.ticketId }),
       })
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
     },

@@ -50,7 +50,7 @@ export async function claimAttachments(
       const path = paths[position] ?? ''
       const stored = await deps.runner.update(key, (current) => {
         refuse(current, execution, path)
-        return withClaim(current, execution)
+        return withClaim(current, execution, now())
       })
       if (stored === undefined) throw refusalOfUnknown(path)
       claimed.push(stored)

@@ -18,6 +18,7 @@ import { bindCountStatus } from '../effects/count-status.ts'
 import { bindForgetCount } from '../effects/forget-count.ts'
 import { bindPublishEvent } from '../effects/publish-event.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
+import type { AttachmentClaims } from '../use-cases/claim-attachments.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { bindStoreComment } from './effects/store-comment.ts'
 import { keyOfTicket } from './store/tickets.ts'
@@ -36,12 +37,20 @@ export interface TicketsFixture extends AsyncDisposable {
   readonly store: SupportStore
   /** The keys of the events that were published, each as often as it was. */
   readonly published: string[]
-  /** Starts a process. With `writes_max` each call after that number of writes fails, so that the process is dead. */
-  newProcess(writes_max?: number): TicketProcess
+  /**
+   * Starts a process. With `writes_max` each call after that number of writes fails, so that the process is dead. Without
+   * `attachments` no merchant has files.
+   */
+  newProcess(writes_max?: number, attachments?: AttachmentClaims): TicketProcess
 }
 
 /** The merchant of these tests has the payments `pay-1` to `pay-9`. */
 const PAYMENT = /^pay-[1-9]$/
+
+const NO_FILES: AttachmentClaims = {
+  claimAttachments: () => Promise.reject(new PublicError(13001)),
+  releaseAttachments: () => Promise.reject(new Error('nothing was claimed')),
+}
 
 /** Opens the collections in a new directory, which is deleted on disposal. */
 export async function openTickets(): Promise<TicketsFixture> {
@@ -59,7 +68,7 @@ export async function openTickets(): Promise<TicketsFixture> {
   return {
     store,
     published,
-    newProcess(writes_max = Number.POSITIVE_INFINITY) {
+    newProcess(writes_max = Number.POSITIVE_INFINITY, attachments = NO_FILES) {
       let writes = 0
       const mortal = <D extends object>(collection: Collection<D>): Collection<D> =>
         crashing(collection, () => {
@@ -98,10 +107,7 @@ export async function openTickets(): Promise<TicketsFixture> {
             return create(FindPaymentResponseSchema, { payment })
           },
         },
-        attachments: {
-          claimAttachments: () => Promise.reject(new PublicError(13001)),
-          releaseAttachments: () => Promise.reject(new Error('nothing was claimed')),
-        },
+        attachments,
       }
       return { deps, runner, writes: () => writes }
     },

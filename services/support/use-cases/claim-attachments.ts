@@ -5,6 +5,9 @@ import type { AttachmentService } from '#gen/multihub/attachments/v1/attachment_
 import { ATTACHMENT_PURPOSES, type AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
+import { now } from '#lib/platform/time.ts'
 import type { AttachedFile } from '../domain/attached-file.ts'
 import type { Owner } from '../domain/support-resource.ts'
 
@@ -19,29 +22,42 @@ export interface FileClaim extends Owner {
   readonly purpose: AttachmentPurpose
   readonly attachment_ids: readonly string[]
   readonly user: string
+  /** The ticket of a comment. */
+  readonly ticket_id?: string
+}
+
+/** Files that a call has claimed for what it is about to store. */
+export interface ClaimedFiles {
+  readonly files: readonly AttachedFile[]
+  /** Asked right before the write: throws `Unavailable` when the claim is so old that it may have ended meanwhile. */
+  assertHeld(): void
 }
 
 /**
  * Claims the files, then does the work that uses them. When the work is refused, the files are given back before the
  * refusal is thrown, so that another ticket or comment can have them. A repetition for the same user claims nothing twice.
- * Throws 13001 to 13004 and 9000 for a file that cannot be used.
+ * After a crash the claim ends by itself, unless what uses the files was stored by then. Throws 13001 to 13004 and 9000 for a file that cannot be used.
  */
 export async function withClaimed<T>(
   attachments: AttachmentClaims,
-  { merchant_id, environment, purpose, attachment_ids, user }: FileClaim,
-  work: (claimed: readonly AttachedFile[]) => Promise<T>,
+  { merchant_id, environment, purpose, attachment_ids, user, ticket_id: ticketId = '' }: FileClaim,
+  work: (claimed: ClaimedFiles) => Promise<T>,
 ): Promise<T> {
-  if (attachment_ids.length === 0) return work([])
+  if (attachment_ids.length === 0) return work({ files: [], assertHeld: () => {} })
+  const until_ms = now().getTime() + CLAIM_USE_MS
   const claim = {
     ...{ merchantId: merchant_id, environment: environmentToProto(environment) },
     ...{ attachmentIds: [...attachment_ids], owner: user },
   }
   const { attachments: claimed } = await attachments.claimAttachments({
     ...claim,
-    purpose: ATTACHMENT_PURPOSES.toProto(purpose),
+    ...{ purpose: ATTACHMENT_PURPOSES.toProto(purpose), ticketId },
   })
+  const assertHeld = (): void => {
+    if (now().getTime() >= until_ms) throw new Unavailable('the files were claimed too long ago; try again')
+  }
   try {
-    return await work(claimed.map(attachmentFromProto))
+    return await work({ files: claimed.map(attachmentFromProto), assertHeld })
   } catch (error) {
     // After a fault the work may have been done, so the claim stays.
     if (error instanceof PublicError && error.code !== 2001 && error.code !== 2002)

@@ -28,9 +28,9 @@ export async function addEvidenceTo(
   return withClaimed(
     attachments,
     { ...owner, purpose: 'chargeback_evidence', attachment_ids: [attachment_id] },
-    async (files) => {
+    async ({ files: [file], assertHeld }) => {
       const decide = (current: Chargeback): Chargeback | undefined => {
-        const [file] = files
+        assertHeld()
         return file && addEvidence(current, file, now())
       }
       const stored = await runner.update(keyOfChargeback(found), decide, found)

@@ -14,21 +14,23 @@ const TRIES_MAX = 100
 /**
  * Adds a comment to a ticket, once per `comment_id`. Its ticket accepts it in one guarded write, which also decides its
  * status and its event; an effect of that write stores it. `find` reads the ticket, and throws 10001 when there is none.
- * Throws 10003 when the ticket takes no comments.
+ * `assertHeld` is that of the claim of its files. Throws 10003 when the ticket takes no comments.
  */
 export async function acceptComment(
   deps: TicketDeps,
   find: () => Promise<Stored<Ticket>>,
   fields: NewCommentFields,
+  assertHeld: () => void = () => {},
 ): Promise<Stored<Comment>> {
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const ticket = await find()
     // Read after the ticket: a comment that it had accepted before this read is pending in it or stored.
     const stored = (await storePending(deps, ticket, fields.comment_id)) ?? (await read(deps, ticket, fields))
     if (stored) return stored
-    await updateTicket(deps, ticket, (current, at) =>
-      current.version === ticket.version ? addComment(current, fields, at) : undefined,
-    )
+    await updateTicket(deps, ticket, (current, at) => {
+      assertHeld()
+      return current.version === ticket.version ? addComment(current, fields, at) : undefined
+    })
   }
   throw new Unavailable(`other changes of a ticket were faster ${TRIES_MAX} times; try again`)
 }

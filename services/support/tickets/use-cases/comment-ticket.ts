@@ -26,11 +26,12 @@ export interface CommentRequest extends TicketMutation {
 export async function createComment(deps: TicketDeps, request: CommentRequest): Promise<Stored<Comment>> {
   const find = (): Promise<Stored<Ticket>> => findTicket(deps.tickets, request.ticket)
   const comment_id = await runMutation(deps.idempotency, 'ticket.comment.create', request, async (id) => {
-    await find()
+    const { ticket_id } = await find()
     const fields = { comment_id: id('comment'), author: 'merchant', body: request.body } as const
-    const claim = { ...request, purpose: 'ticket_comment', user: `comment:${fields.comment_id}` } as const
-    await withClaimed(deps.attachments, claim, (attachments) =>
-      acceptComment(deps, find, { ...fields, attachments, is_internal: false }),
+    const user = { user: `comment:${fields.comment_id}`, ticket_id }
+    const claim = { ...request, ...user, purpose: 'ticket_comment' } as const
+    await withClaimed(deps.attachments, claim, ({ files: attachments, assertHeld }) =>
+      acceptComment(deps, find, { ...fields, attachments, is_internal: false }, assertHeld),
     )
     return fields.comment_id
   })

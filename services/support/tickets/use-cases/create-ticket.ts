@@ -54,9 +54,10 @@ async function insertTicket(
   const existing = payment && (await deps.tickets.get(key))
   if (existing) checkPlace(existing, ticket_id)
   const claim = { ...request, purpose: 'ticket', user: `ticket:${ticket_id}` } as const
-  const placed = await withClaimed(deps.attachments, claim, (attachments) =>
-    place(deps, newTicket(request, { ticket_id, payment, attachments }, now())),
-  )
+  const placed = await withClaimed(deps.attachments, claim, ({ files: attachments, assertHeld }) => {
+    assertHeld()
+    return place(deps, newTicket(request, { ticket_id, payment, attachments }, now()))
+  })
   await deps.runner.runEffects(placed)
 }
 

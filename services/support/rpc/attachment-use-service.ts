@@ -1,0 +1,25 @@
+import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
+import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type AttachmentUseDeps, isAttachmentUsed } from '../use-cases/attachment-use.ts'
+import { ownerFromProto } from './owner-from-proto.ts'
+
+/** The callers that each RPC permits. */
+const PERMISSIONS = {
+  getAttachmentUse: ['attachments'],
+} as const
+
+/** Serves the check of claims of the attachments service. */
+export function createAttachmentUseRpc(deps: AttachmentUseDeps): RpcService {
+  return rpcService(AttachmentUseService, PERMISSIONS, {
+    async getAttachmentUse(request) {
+      const isUsed = await isAttachmentUsed(deps, {
+        ...ownerFromProto(request),
+        attachment_id: requiredText(request.attachmentId, 'attachment_id'),
+        user: requiredText(request.owner, 'owner'),
+        ticket_id: request.ticketId,
+      })
+      return { isUsed }
+    },
+  })
+}

@@ -1,0 +1,63 @@
+import type { Collection } from '#lib/platform/store/store.ts'
+import { type Chargeback, hasEvidence } from '../chargebacks/domain/chargeback.ts'
+import { keyOfChargeback } from '../chargebacks/store/chargebacks.ts'
+import type { AttachedFile } from '../domain/attached-file.ts'
+import type { Owner } from '../domain/support-resource.ts'
+import type { Comment } from '../tickets/domain/comment.ts'
+import type { Ticket } from '../tickets/domain/ticket.ts'
+import { keyOfComment } from '../tickets/store/comments.ts'
+import { findTicketBy } from '../tickets/store/tickets.ts'
+import { storePending } from '../tickets/use-cases/add-comment.ts'
+
+/** A claim of a file, as `FileClaim` has made it. */
+export interface AttachmentUse extends Owner {
+  readonly attachment_id: string
+  /** `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
+  readonly user: string
+  /** The ticket of a comment; empty for other users. */
+  readonly ticket_id: string
+}
+
+/** The collections that use files. */
+export interface AttachmentUseDeps {
+  readonly tickets: Collection<Ticket>
+  readonly comments: Collection<Comment>
+  readonly chargebacks: Collection<Chargeback>
+}
+
+/**
+ * Whether the user of a claim exists and has the file. A deleted ticket has it until another one takes its place. A user of
+ * an unknown kind, for which another release has claimed, counts as one that has it, so that no file is freed by mistake.
+ * The reads are ordinary ones: what they look for was stored minutes ago.
+ */
+export async function isAttachmentUsed(deps: AttachmentUseDeps, use: AttachmentUse): Promise<boolean> {
+  const { merchant_id, environment, attachment_id, user } = use
+  const [, kind, id = ''] = /^([a-z]+):(.*)$/.exec(user) ?? []
+  if (kind === 'ticket') {
+    const ticket = await findTicketBy(deps.tickets, { merchant_id, environment, by: 'h_id', id })
+    return hasFile(ticket?.attachments, attachment_id)
+  }
+  if (kind === 'comment') return isUsedByComment(deps, use, id)
+  if (kind !== 'chargeback') return true
+  const chargeback = await deps.chargebacks.get(
+    keyOfChargeback({ merchant_id, environment, chargeback_id: id }),
+  )
+  return chargeback !== undefined && hasEvidence(chargeback, attachment_id)
+}
+
+async function isUsedByComment(
+  deps: AttachmentUseDeps,
+  { merchant_id, environment, attachment_id, ticket_id }: AttachmentUse,
+  comment_id: string,
+): Promise<boolean> {
+  // A claim of the previous release does not name the ticket.
+  if (ticket_id === '') return true
+  const ticket = await findTicketBy(deps.tickets, { merchant_id, environment, by: 'h_id', id: ticket_id })
+  if (ticket) await storePending(deps, ticket)
+  const comment = await deps.comments.get(keyOfComment({ merchant_id, environment, ticket_id, comment_id }))
+  return hasFile(comment?.attachments, attachment_id)
+}
+
+function hasFile(files: readonly AttachedFile[] = [], attachment_id: string): boolean {
+  return files.some((file) => file.attachment_id === attachment_id)
+}
