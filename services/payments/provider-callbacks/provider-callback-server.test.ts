@@ -106,24 +106,31 @@ test('a client that does not end its head is disconnected', async () => {
 
 test('a callback beyond the 1,024 in progress gets 503, and there is room again when they end', async () => {
   const store_answers = Promise.withResolvers<void>()
-  let count = 0
+  let received = 0
   const receive = async (): Promise<200> => {
-    count += 1
+    received += 1
     await store_answers.promise
     return 200
   }
   const busy = await serveProviderCallbacks(receive, ADDRESS)
   const agent = new Agent()
-  const send = () => post(agent, Buffer.from('{}'), busy)
-  const hanging = Array.from({ length: 1_024 }, send)
-  await eventually(
-    async () => count,
-    (received) => received === 1_024,
-  )
-  expect(await send()).toBe(503)
-  store_answers.resolve()
-  expect(new Set(await Promise.all(hanging))).toEqual(new Set([200]))
-  expect(await send()).toBe(200)
-  agent.destroy()
-  await busy.close(0)
+  const statuses: (number | undefined)[] = []
+  const send = async (): Promise<void> => void statuses.push(await post(agent, Buffer.from('{}'), busy))
+  const sent = Array.from({ length: 1_025 }, send)
+  try {
+    await eventually(
+      async () => received + statuses.length,
+      (count) => count === sent.length,
+    )
+    expect([received, statuses]).toEqual([1_024, [503]])
+    store_answers.resolve()
+    await Promise.all(sent)
+    await send()
+    expect(statuses.slice(1)).toEqual(sent.map(() => 200))
+  } finally {
+    store_answers.resolve()
+    await Promise.all(sent)
+    agent.destroy()
+    await busy.close(0)
+  }
 })
