@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { expect, test } from '@jest/globals'
 import { parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
-import { networkOf } from '../hostile-connections/network.ts'
 import { clientAddress } from './address.ts'
 import { PING, requestText, sendBytes } from './socket.fixture.ts'
 
@@ -22,19 +21,6 @@ test.each([
   ['the socket is closed', undefined, '203.0.113.9', undefined],
 ])('finds the caller when %s', (_when, socket, forwarded, expected) => {
   expect(clientAddress(from(socket, forwarded), parseIpRanges(['10.0.0.0/8']))).toBe(expected)
-})
-
-test.each([
-  ['a host of IPv4', '192.0.2.1', '192.0.2.1'],
-  ['an IPv4-mapped IPv6 address', '::ffff:192.0.2.1', '192.0.2.1'],
-  ['a /48 of IPv6', '2001:db8:1:2::1', '8193:3512:1'],
-  ['a zone', 'fe80::1%eth0', '65152:0:0'],
-  ['a zone with a dot', 'fe80::1%eth0.100', '65152:0:0'],
-  ['a zone with a dash', 'fe80::1%br-lan', '65152:0:0'],
-  ['text that is not an address', 'nonsense', 'unknown'],
-  ['a missing address', undefined, 'unknown'],
-])('counts %s, %p, to the network %p', (_what, address, network) => {
-  expect(networkOf(address)).toBe(network)
 })
 
 test('joins the hops of several headers in their order', async () => {

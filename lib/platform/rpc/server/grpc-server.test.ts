@@ -226,7 +226,7 @@ describe('a server that stops and starts', () => {
 })
 
 describe('a call by a foreign client', () => {
-  test('with a malformed request id or trace is served under new ones', async () => {
+  test('with a malformed request id and trace is served under a new id and without the trace', async () => {
     const seen: (RequestContext | undefined)[] = []
     const served = await serve({
       async getMerchant() {
@@ -235,12 +235,12 @@ describe('a call by a foreign client', () => {
       },
     })
     const { unary } = rawClient(served.address)
-    for (const bad of ['a b', 'x'.repeat(129), '"', ' '])
+    for (const bad of ['a b', 'x'.repeat(129), ' '])
       expect(
         (await unary(GET, new Uint8Array(), { ...known, 'x-request-id': bad, traceparent: bad })).error,
       ).toBeNull()
     const ids = seen.map((context) => context?.request_id ?? '')
-    expect(ids.map((id) => isUuid(id) || id === '"')).toEqual([true, true, true, true])
+    expect(ids.map(isUuid)).toEqual([true, true, true])
     expect(seen.every((context) => context?.trace === undefined)).toBe(true)
   })
 
