@@ -40,7 +40,7 @@ export function createHeldTokens(quota: Quota, now_ms: () => number): HeldTokens
       return true
     },
     add(grant, callers) {
-      // Tokens of the same window may be held already: giving them back may have failed meanwhile.
+      // Tokens of the same window may be held already: a `giveBackTo` that failed during the acquisition restored them.
       const available = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
       opened_at_ms = grant.opened_at_ms
       tokens = Math.max(0, available - callers)

@@ -12,7 +12,10 @@ import type { TokenLease } from './token-lease.ts'
 export interface LeaseCache {
   /** The lease of a key; made by `make` on first use. Throws 2002 after `close`. */
   getOrCreate(key: string, make: () => TokenLease): TokenLease
-  /** Gives back all unused tokens, once, within `CLOSE_TIMEOUT_MS`. */
+  /**
+   * Stops the sweeps and tries once to give back all unused tokens, for at most `CLOSE_TIMEOUT_MS`. Those that it cannot
+   * give back are lost until their windows end.
+   */
   close(): Promise<void>
 }
 
@@ -92,7 +95,10 @@ async function giveBackAll(leases: TokenLease[]): Promise<void> {
     const failed = results.find((result) => result.status === 'rejected')
     if (failed === undefined) continue
     leases.unshift(...group)
-    log.warn({ error: failed.reason }, 'giving back unused tokens failed; trying again at the next sweep')
+    log.warn(
+      { error: failed.reason },
+      'giving back unused tokens failed; until that succeeds they count as used in their windows',
+    )
     return
   }
 }

@@ -89,9 +89,9 @@ function withdrawalOf(
 }
 
 /**
- * Decides the end of a hold that is not open. A release is recorded: that of a refused hold with the code of that hold,
- * and any other one because the hold may still be on its way, and it must be refused when it arrives. The id of another
- * merchant's hold, and that of an entry that is not a hold, cannot be taken.
+ * Decides the capture or release of a hold that is not open. A capture is not recorded. A release is recorded: for a refused
+ * hold with the code of that refusal; for an unknown one because it may still be on its way, and must be refused when it
+ * arrives. A release that names another merchant's hold, or an entry that is not a hold, is not recorded.
  */
 function decideWithoutHold(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
   if (command.kind !== 'release' || draft.hold(command.hold_id)) return { not_recorded: 'hold_not_open' }

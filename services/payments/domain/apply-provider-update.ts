@@ -53,8 +53,8 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
       if (payment.status !== 'created') return pollLater(payment, update)
       return moveToNextAccount(payment, update) ?? fail(payment, 'error', 7002, at)
     case 'declined':
-      // A refusal by the provider is the public status `error` (6044 unless the provider gives a public code). The public
-      // status `declined` is only for expiry (P8).
+      // A refusal by the provider is the public status `error`, with the code that its connector chose. The public status
+      // `declined` is only for expiry (P8).
       return fail(mergeProviderDetails(payment, result), 'error', result.code, at)
     case 'canceled':
       return fail(mergeProviderDetails(payment, result), 'canceled', result.code, at)

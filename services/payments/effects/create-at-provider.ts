@@ -16,10 +16,10 @@ import {
 
 /** Creates in progress per account: as many as one merchant can have at a gateway (E10). Further ones wait for room. */
 const CREATES_PER_ACCOUNT_MAX = 2_500
-/** The part of the create's time that an account needs. With less of it left, it is asked after the merchant's answer. */
+/** The part of the create's time that an account needs. With less left, it gets the create after the merchant's response. */
 const ATTEMPT_MIN_PART = 0.1
-/** When that is: later than the write of the result, because the request waits for what is due at that write. */
-const AFTER_ANSWER_MS = 5_000
+/** How much later its create is due then. Not at once, because the merchant's request waits for all effects that are due. */
+const AFTER_RESPONSE_MS = 5_000
 
 /**
  * Sends the create once per attempt. After a try that did not end, the poll asks the provider (P4). Only
@@ -51,7 +51,7 @@ async function createOnce(
   // stays at this account, and a poll of another process goes on.
   const result: CallResult =
     sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
-  const next_attempt_ms = timeLeft(deps, payment) === undefined ? AFTER_ANSWER_MS : 0
+  const next_attempt_ms = timeLeft(deps, payment) === undefined ? AFTER_RESPONSE_MS : 0
   return applyResult(payment, result, connected.schedule.first_ms, next_attempt_ms)
 }
 

@@ -16,22 +16,23 @@ export interface AdmissionDeps {
 const WAIT_MS = 10_000
 
 /**
- * Returns a payment that was met, when it is admitted. A withdrawal that the ledger has not admitted is completed first, by
- * its process or, when that left it, by this one (P3). `undefined` when it was refused: it is as if it never existed.
- * Throws `Unavailable` when the ledger does not decide in time; the sweeper goes on.
+ * Returns the payment that a request has found, once it is admitted. While the ledger has not decided about a withdrawal,
+ * this waits for the process that has leased its effect, or runs that effect here when no process has it (P3). `undefined`
+ * when the withdrawal was refused: for the caller it never existed. Throws `Unavailable` when the ledger does not decide in
+ * time; the sweeper goes on.
  */
 export async function awaitAdmission(
   { payments, runner }: AdmissionDeps,
-  met: Stored<StoredPayment>,
+  found: Stored<StoredPayment>,
 ): Promise<Stored<Payment> | undefined> {
-  if (isAdmitted(met)) return met
+  if (isAdmitted(found)) return found
   const completeAndRead = async (current: Stored<StoredPayment> | undefined) => {
-    if (current) await completeIfLeft(runner, current)
-    // A former primary may not know it, and would make an admitted withdrawal a refused one (P2).
-    const found = await payments.get(keyOfPayment(met), { linearizable: true })
-    return found?.payment_id === met.payment_id ? found : undefined
+    if (current) await completeIfAbandoned(runner, current)
+    // Linearizable, because a missing withdrawal counts as refused, and a former primary may miss one that exists (P2).
+    const stored = await payments.get(keyOfPayment(found), { linearizable: true })
+    return stored?.payment_id === found.payment_id ? stored : undefined
   }
-  const decided = await awaitChange(await completeAndRead(met), {
+  const decided = await awaitChange(await completeAndRead(found), {
     hasHappened: (current) => !current || isAdmitted(current),
     read: completeAndRead,
     wait_ms: WAIT_MS,
@@ -44,19 +45,19 @@ export async function awaitAdmission(
  * Leases and runs the effects of a withdrawal that no process has leased, in the background: the caller waits for the ledger,
  * but not for the provider that comes after it.
  */
-async function completeIfLeft(
+async function completeIfAbandoned(
   runner: EffectRunner<StoredPayment>,
   withdrawal: Stored<StoredPayment>,
 ): Promise<void> {
-  const isLeft = (current: StoredPayment): boolean =>
+  const isAbandoned = (current: StoredPayment): boolean =>
     current.payment_id === withdrawal.payment_id &&
     !isAdmitted(current) &&
     dueEffects(current, now()).length > 0
-  if (!isLeft(withdrawal)) return
+  if (!isAbandoned(withdrawal)) return
   // The write of the unchanged document leases what is due.
   const leased = await runner.update(
     keyOfPayment(withdrawal),
-    (current) => (isLeft(current) ? current : undefined),
+    (current) => (isAbandoned(current) ? current : undefined),
     withdrawal,
   )
   if (leased) runner.runEffectsInBackground(leased)

@@ -6,7 +6,7 @@ import { isAdmitted, type Payment } from '../domain/payment.ts'
 import { findByHId } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'
 
-/** A merchant's question for one of its payments, by its public identifiers. */
+/** A merchant's query for one of its payments, by its public identifiers. */
 export interface PaymentQuery {
   readonly merchant_id: string
   readonly environment: Environment

@@ -18,7 +18,10 @@ export interface CallerCertificate {
 
 /** The credentials of a call. */
 export interface CallCredentials {
-  /** The Authorization header. Several headers are joined with commas, which no token matches. */
+  /**
+   * The Authorization header. Several in a Connect call are joined with a comma and a space, which no token matches. Of
+   * several in a gRPC call, Node's HTTP/2 keeps only the first.
+   */
   readonly authorization: string | undefined
   /** The client's certificate, verified by the TLS layer. Called only when there is no Authorization header. */
   certificate(): PeerCertificate | undefined
@@ -30,8 +33,8 @@ export type AuthenticateCaller = (credentials: CallCredentials) => CallerName | 
 const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
 
 /**
- * Creates the authentication of callers by bearer token or client certificate. A call with a token is judged by the
- * token alone. A caller may have several tokens, so that a token can be replaced without interruption.
+ * Creates the authentication of callers by bearer token or client certificate. A call with an
+ * Authorization header is judged by that header alone. A caller may have several tokens, so that a token can be replaced without interruption.
  */
 export function createCallerAuthenticator(
   tokens: readonly CallerToken[],

@@ -5,7 +5,8 @@ import type { LmdbEnvironment } from './environment.ts'
 import { documentOf } from './record.ts'
 import type { PlannedWrite } from './writer.ts'
 
-const GROUP_MAX = 200
+/** Keys that are read at once, so that a large collection does not have to fit into memory. */
+const KEYS_READ_MAX = 200
 
 /**
  * Writes the index entries that the present declaration requires for every document of a collection. It can be
@@ -20,21 +21,23 @@ export async function completeIndexes(
 ): Promise<void> {
   const { table } = environment
   const first = documents.documentKey('')
+  // `!` is the next character after the space that ends the prefix of all keys of documents.
   const end = `${prefixes.collection}${prefixes.documents}!`
   let start: string | undefined = first
   while (start !== undefined) {
     const from: string = start
-    const range = { start: from, end, limit: GROUP_MAX, exclusiveStart: from !== first }
+    const range = { start: from, end, limit: KEYS_READ_MAX, exclusiveStart: from !== first }
     const keys = environment.read(() => [...table.getKeys(range)])
     for (const key of keys.map((found) => found.slice(first.length))) {
-      await environment.write(() => rewriting(documents, key))
+      await environment.write(() => planRewrite(documents, key))
     }
     start = keys.at(-1)
   }
   await environment.write(() => ({ result: undefined, apply: () => markComplete(table, layout, prefixes) }))
 }
 
-function rewriting(documents: Documents, key: string): PlannedWrite<void> {
+/** Plans to put a document again, unchanged: that adds the index entries that its record does not have yet. */
+function planRewrite(documents: Documents, key: string): PlannedWrite<void> {
   const header = documents.header(key)
   const record = documents.read(key)
   if (header === undefined || record === undefined) return { result: undefined }
