@@ -7,7 +7,7 @@ import type { History } from '../../simulation/workload/history.ts'
 import type { SimulatedMerchant } from '../../simulation/workload/merchants.ts'
 import type { ReceivedCallback } from '../../simulation/world/receiver.ts'
 import type { Facts } from './evidence.ts'
-import { mapConcurrently, readAll } from './pages.ts'
+import { mapConcurrently, persist, readAll } from './pages.ts'
 import { sandboxOperationsOf } from './sandbox-records.ts'
 
 /** Where the facts of a run are. */
@@ -63,7 +63,7 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
     return { items, nextPageToken }
   })
   const operations = await mapConcurrently(payments, LOOKUPS, (payment) =>
-    sandboxOperationsOf(sandbox_url, sandbox_key, payment),
+    persist(() => sandboxOperationsOf(sandbox_url, sandbox_key, payment)),
   )
   const { history, callbacks } = sources
   return {

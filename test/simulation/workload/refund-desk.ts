@@ -120,6 +120,8 @@ async function requestRefund(
   const record = recordOf(deps, payment)
   const { c_id, amount } = record
   payment.may_be_returned = true
+  // Of two requests at once, one can be refused before the other one is accepted.
+  const was_accepted = record.h_id !== undefined
   const send = () => sendMutation(deps, merchant, { ...refundRequest(record), key: c_id })
   const outcomes = await Promise.all(choices.chance(0.2) ? [send(), send()] : [send()])
   for (const outcome of outcomes) {
@@ -131,7 +133,7 @@ async function requestRefund(
         code === QUOTA_CODE ||
         (CAP_CODES.includes(code) && (code !== 11004 || amount !== undefined))
       if (!has_reason) history.problems.push(`${c_id}: it was refused with ${code} without a reason`)
-      else if (record.h_id !== undefined && CAP_CODES.includes(code))
+      else if (was_accepted && CAP_CODES.includes(code))
         history.problems.push(`${c_id}: it was accepted, and its repetition is refused with ${code}`)
     } else if (outcome.kind === 'error' && outcome.code === 2001)
       history.problems.push(`${c_id}: refund.request was answered with 2001`)
