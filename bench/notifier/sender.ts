@@ -33,6 +33,16 @@ export async function measureUse(work: () => Promise<void>): Promise<SendReport>
 
 /** The variable with the URLs of the receivers, as a JSON array. */
 export const RECEIVERS_VARIABLE = 'BENCH_RECEIVERS'
+/** Reads the variable, and returns the function that gives the receiver of a number. */
+export function receiverUrls(): (receiver: number) => URL {
+  const urls = (JSON.parse(process.env[RECEIVERS_VARIABLE] ?? '[]') as string[]).map((url) => new URL(url))
+  return (receiver) => {
+    const url = urls[receiver % urls.length]
+    if (url === undefined) throw new Error(`${RECEIVERS_VARIABLE} names no receiver`)
+    return url
+  }
+}
+
 /** The variable with the directory of the data, if it is kept. */
 export const DIRECTORY_VARIABLE = 'BENCH_DIRECTORY'
 
