@@ -5,6 +5,7 @@ import { blobsSuite } from './store-blobs.suite.ts'
 import { documentsSuite } from './store-documents.suite.ts'
 import { expirySuite } from './store-expiry.suite.ts'
 import { findSuite } from './store-find.suite.ts'
+import { groupsSuite } from './store-groups.suite.ts'
 import { modelSuite } from './store-model.suite.ts'
 import { orderSuite } from './store-order.suite.ts'
 import { sharingSuite } from './store-sharing.suite.ts'
@@ -83,6 +84,7 @@ export function storeSuite(title: string, start: () => Promise<TestDatabase>): v
     sharingSuite(subject)
     modelSuite(subject)
     orderSuite(subject)
+    groupsSuite(subject)
 
     test('reads the clock of the store', async () => {
       // The servers of the tests and the tests run on one machine.

@@ -86,6 +86,12 @@ export interface InsertOptions {
    * that it returned, so that nothing waits in between.
    */
   readonly after?: Promise<unknown>
+  /**
+   * Whether the document may share a command to the database with other such inserts of the same turn of the event loop.
+   * Each document has an outcome of its own, as without it; only a failure of the command, such as a broken connection,
+   * concerns all of them. The embedded store commits all waiting writes together anyway.
+   */
+  readonly is_grouped?: boolean
 }
 
 /**

@@ -13,24 +13,36 @@ import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '#lib/plat
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { type MongoCollection, type StoredDocument, withoutId } from './documents.ts'
 import { keyFilter, liveFilter, rangeQuery } from './filters.ts'
+import { createInsertGroups } from './insert-groups.ts'
 import { writeUnique } from './write-unique.ts'
 
-/** A collection in MongoDB. Every method is one command for one document, or a bounded loop of such commands. */
+/**
+ * A collection in MongoDB. Every method is one command for one document, or a bounded loop of such commands. Only grouped
+ * inserts share a command.
+ */
 export function createCollection<D extends object>(target: MongoCollection): Collection<D> {
   const { documents, layout, calls } = target
+  const insertGrouped = createInsertGroups(target)
 
   // The codec returns what was stored, and the caller stored a `D`.
   const typed = (document: StoredDocument): Stored<D> => withoutId(document) as Stored<D>
 
   return {
-    async insert(document, { after } = {}) {
-      const stored = checkStored(layout, document, firstVersion())
+    async insert(document, { after, is_grouped = false } = {}) {
+      const { stored, size_bytes } = checkStored(layout, document, firstVersion())
       await after?.catch((error: unknown) => {
         throw new PrecedingWriteFailed(error)
       })
       const whole = { ...stored, _id: keyText(layout, stored) }
+      let joins_group = is_grouped
       await writeUnique(target, stored, async (deadline) => {
-        await calls.write((options) => documents.insertOne(whole, options), deadline)
+        if (joins_group) {
+          // Another try has less time left than the inserts of other callers.
+          joins_group = false
+          await insertGrouped(whole, size_bytes, deadline)
+        } else {
+          await calls.write((options) => documents.insertOne(whole, options), deadline)
+        }
       })
       return stored
     },
@@ -50,7 +62,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
     },
     async replace(document, expected_version) {
       checkVersion(expected_version)
-      const stored = checkStored(layout, document, expected_version + 1)
+      const { stored } = checkStored(layout, document, expected_version + 1)
       const identity = keyFilter(layout, stored)
       await writeUnique(target, stored, async (deadline) => {
         const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
@@ -78,13 +90,18 @@ function concernOf(linearizable = false): { readonly readConcern?: { readonly le
 }
 
 /** Makes the same checks as the embedded store, so that both stores accept the same documents. */
-function checkStored<D extends object>(layout: Layout, document: D, version: number): Stored<D> & Body {
+function checkStored<D extends object>(
+  layout: Layout,
+  document: D,
+  version: number,
+): { readonly stored: Stored<D> & Body; readonly size_bytes: number } {
   const stored = checkDocument(document, version)
   const key = keyText(layout, stored)
   expiryOf(layout, stored)
-  checkDocumentSize(BSON.calculateObjectSize(stored))
+  const size_bytes = BSON.calculateObjectSize(stored)
+  checkDocumentSize(size_bytes)
   for (const index of layout.indexes) {
     for (const text of entryTexts(index, stored)) checkKeyLength(text, key)
   }
-  return stored
+  return { stored, size_bytes }
 }

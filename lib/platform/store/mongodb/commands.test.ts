@@ -77,6 +77,22 @@ else
       ])
     })
 
+    test('of grouped inserts are one, with the same limits', async () => {
+      const ids = ['d', 'e', 'f']
+      const sent = await commandsOf(() =>
+        Promise.all(ids.map((id) => notes.insert({ id, text: 'one' }, { is_grouped: true }))),
+      )
+      expect(sent).toMatchObject([
+        {
+          insert: 'notes',
+          documents: ids.map((id) => ({ id })),
+          ordered: false,
+          maxTimeMS: expect.any(Number),
+          writeConcern: { w: 'majority', j: true, wtimeout: expect.any(Number) },
+        },
+      ])
+    })
+
     test('that replace an expired document have a time limit too', async () => {
       await notes.insert({ id: 'c', text: 'one', expires_at: new Date(0) })
       const sent = await commandsOf(() => notes.insert({ id: 'c', text: 'two' }))
