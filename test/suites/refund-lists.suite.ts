@@ -7,6 +7,7 @@ import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_p
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import type { SupportClient, SupportSystem } from '../integration/support.fixture.ts'
 import { eventually } from '../support/eventually.ts'
+import { untilAvailable } from '../support/until-available.ts'
 
 /** A refund or a chargeback as a list shows it. */
 interface Item {
@@ -169,7 +170,7 @@ export function refundListsSuite(name: string, start: () => Promise<SupportSyste
     describe.each(['refund', 'chargeback'] as const)('%s.summary', (resource) => {
       const words = () => (resource === 'refund' ? refundWords : chargebackWords)
       const summary = async (params: object, of = shop): Promise<object> =>
-        (await of.call(`${resource}.summary`, params)).body.result
+        (await untilAvailable(() => of.call(`${resource}.summary`, params))).body.result
       const countsOf = (items: readonly Item[]): object => {
         const counts = words().map((word) => [word, items.filter(({ status }) => status === word).length])
         return { by_status: Object.fromEntries(counts) }
@@ -201,7 +202,8 @@ export function refundListsSuite(name: string, start: () => Promise<SupportSyste
       const { c_id } = await other.deposit()
       const params = { identifiers: { c_id: randomUUID() }, payment: { c_id } }
       const { body } = await other.call('refund.request', params)
-      const summary = async () => (await other.call('refund.summary', {})).body.result.by_status
+      const summary = async () =>
+        (await untilAvailable(() => other.call('refund.summary', {}))).body.result.by_status
       expect(await summary()).toMatchObject({ pending: 1, canceled: 0 })
       await system.operator(RefundService).cancelRefund({ refundId: body.result.identifiers.h_id })
       expect(await summary()).toMatchObject({ pending: 0, canceled: 1 })

@@ -5,7 +5,7 @@ import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import type { SupportClient, SupportSystem } from '../integration/support.fixture.ts'
 import { eventually } from '../support/eventually.ts'
-import type { PublicResponse } from '../support/public-client.ts'
+import { untilAvailable } from '../support/until-available.ts'
 
 interface ListedTicket {
   readonly identifiers: { readonly c_id: string; readonly h_id: string }
@@ -181,16 +181,9 @@ export function ticketListsSuite(name: string, start: () => Promise<SupportSyste
       return { ...zero, ...Object.fromEntries([...grouped].map(([status, all]) => [status, all.length])) }
     }
 
-    /** Repeats a request while it gets 2002: on a busy server changes of one merchant's counts can take longer than a call. */
-    const call = async (
-      method: string,
-      params: object,
-      operation_id?: string,
-    ): Promise<PublicResponse['body']> => {
-      const send = (): Promise<PublicResponse> => shop.call(method, params, operation_id)
-      return (await eventually(send, (response) => response?.http_status !== 503)).body
-    }
-    /** Repeats an act of the operator in the same way. A repeated deletion is 10001 when the first one has succeeded. */
+    const call = async (method: string, params: object, operation_id?: string) =>
+      (await untilAvailable(() => shop.call(method, params, operation_id))).body
+    /** Repeats an act of the operator until it is done. A repeated deletion is 10001 when the first one has succeeded. */
     const operate = (act: () => Promise<unknown>): Promise<unknown> =>
       eventually(
         () =>
