@@ -137,6 +137,7 @@ export async function startRoles(
           directory: `${config.home}/data`,
           schema,
           start_wait,
+          now_ms: clock_guard.store_now_ms,
         })
         const store = withStoreMetrics(opened, name)
         stores.set(name, store)

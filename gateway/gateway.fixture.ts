@@ -129,6 +129,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     ...(await openNoncesAndLimits(options.store)),
     findCredential: registry_cache.credentials(createCredentialUnsealer(keyring, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
+    now_ms: () => clock.now_ms(),
     v1_window_ms: V1_WINDOW_MS,
     methods: bindMethods(deps),
     resend: webhookResend.bind(deps),

@@ -21,6 +21,7 @@ import { clock } from '#lib/platform/time.ts'
 import { trustedClock } from '../test/support/clock-guard.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { answerEveryName } from '../test/support/name-server.ts'
+import { freshPair } from '../test/support/public-client.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
   APPLICATION_ID,
@@ -101,6 +102,27 @@ test('counts the days of limits by the clock of the store', async () => {
   expect((await post(base_url, PING)).status).toBe(200)
   const refused = await post(base_url, PING)
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '7'])
+  await running.stop()
+})
+
+// R8, A3: a nonce that expires by a slow clock would be free again at once.
+test('judges timestamps, and how long nonces and secrets live, by the clock of the store', async () => {
+  const store_ahead_ms = 3_600_000
+  const store_now_ms = (): number => clock.now_ms() + store_ahead_ms
+  const context = await contextOf({ old_secret_expires_ms: clock.now_ms() + store_ahead_ms / 2 })
+  const running = await role.start({ ...context, clock_guard: { ...trustedClock, store_now_ms } })
+  const { base_url = '' } = (await running.open?.()) ?? {}
+  const body = JSON.stringify(PING)
+  const pairAt = (at_ms: number) => ({ ...freshPair(), timestamp: String(Math.floor(at_ms / 1_000)) })
+  const codeOf = async (headers: Record<string, string>): Promise<unknown> => {
+    const response = await fetch(base_url + V1_PATH, { method: 'POST', headers, body })
+    return (JSON.parse(await response.text()) as Envelope).error?.code
+  }
+  const fresh = signedHeaders(body, SECRET, pairAt(store_now_ms()))
+  expect(await codeOf(signedHeaders(body, SECRET, pairAt(clock.now_ms())))).toBe(3000)
+  expect(await codeOf(fresh)).toBe(undefined)
+  expect(await codeOf(fresh)).toBe(3000)
+  expect(await codeOf(signedHeaders(body, OLD_SECRET))).toBe(3000)
   await running.stop()
 })
 

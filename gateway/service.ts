@@ -91,7 +91,8 @@ export const role: Role = {
     const { clientOf, keyring, draining, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())
-    const limits = createLimits(counters, { now_ms: context.clock_guard.store_now_ms })
+    const now_ms = context.clock_guard.store_now_ms
+    const limits = createLimits(counters, { now_ms })
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
     let public_url = config.public_url?.replace(/\/+$/, '')
@@ -110,7 +111,9 @@ export const role: Role = {
       findCredential: registry_cache.credentials(createCredentialUnsealer(keyring, log)),
       nonces: createNonceStore(nonces, {
         ttl_ms: nonceTtlMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
+        now_ms,
       }),
+      now_ms,
       trusted_proxies: parseIpRanges(config.trusted_proxies),
       v1_window_ms: config.v1_window_ms,
       methods: bindMethods(deps),

@@ -2,16 +2,13 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { constantTimeEqual } from '#lib/platform/crypto/hash.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
-import type { Log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
 import { clientAddress } from '../http/address.ts'
 import type { Exchange, SignResponse } from '../http/exchange.ts'
 import { singleHeader } from '../http/headers.ts'
 import type { Caller } from './caller.ts'
 import type { UnsealedCredential } from './credential.ts'
 import { checkCredential } from './credential-checks.ts'
-import type { NonceStore } from './nonce-store.ts'
-import { createReplayCheck } from './replay.ts'
+import { createReplayCheck, type ReplayCheckDeps } from './replay.ts'
 import type { SignatureScheme, SignedContent } from './signature-scheme.ts'
 import { V2_NONCE_PATTERN } from './v2-scheme.ts'
 
@@ -19,12 +16,10 @@ import { V2_NONCE_PATTERN } from './v2-scheme.ts'
 export type AuthenticateRequest = (exchange: Exchange, body: Buffer) => Promise<Caller>
 
 /** What every signature scheme needs. */
-export interface AuthenticationDeps {
+export interface AuthenticationDeps extends ReplayCheckDeps {
   readonly findCredential: (application_id: string) => Promise<UnsealedCredential | undefined>
-  readonly nonces: NonceStore
   /** The proxies whose X-Forwarded-For is believed. */
   readonly trusted_proxies: IpRanges | undefined
-  readonly log: Log
 }
 
 /** The form of every hash and signature. */
@@ -45,11 +40,12 @@ export function isAuthenticationFailure(error: unknown): boolean {
  * that fails an earlier one does not use it up.
  */
 export function createRequestAuthenticator(
-  { findCredential, nonces, trusted_proxies, log }: AuthenticationDeps,
+  deps: AuthenticationDeps,
   scheme: SignatureScheme,
 ): AuthenticateRequest {
   const signature_header = scheme.header.toLowerCase()
-  const checkReplay = createReplayCheck(nonces, scheme, log)
+  const { findCredential, trusted_proxies, now_ms } = deps
+  const checkReplay = createReplayCheck(deps, scheme)
   return async ({ request, context }, body) => {
     const { rawHeaders } = request
     const application_id = singleHeader(rawHeaders, 'x-data-application-id')
@@ -61,7 +57,7 @@ export function createRequestAuthenticator(
     const credential = await findCredential(application_id)
     if (credential === undefined) throw new PublicError(3003)
     const content = scheme.readSignedContent(request, application_id, body)
-    const secret = findSigningSecret(credential, scheme, content, signature)
+    const secret = findSigningSecret(credential, scheme, content, signature, now_ms())
     if (secret === undefined) throw new PublicError(3000)
     const { responseBytes, replayPair } = content
     context.sign = responseSigner(scheme, responseBytes, secret)
@@ -97,9 +93,10 @@ function findSigningSecret(
   { digest }: SignatureScheme,
   { request_bytes }: SignedContent,
   signature: string,
+  at_ms: number,
 ): Secret | undefined {
   for (const { secret, expires_at_ms } of secrets) {
-    if (expires_at_ms !== undefined && expires_at_ms <= clock.now_ms()) continue
+    if (expires_at_ms !== undefined && expires_at_ms <= at_ms) continue
     if (constantTimeEqual(digest(request_bytes, secret), signature)) return secret
   }
   return undefined

@@ -20,13 +20,20 @@ export interface NonceStore {
 /** Short, because a write whose response was lost has already used most of the caller's time. */
 const READ_BACK_TIMEOUT_MS = 1_000
 
+/** How a nonce store is made. */
+export interface NonceStoreOptions {
+  readonly ttl_ms: number
+  /** The time from which a nonce is stored for `ttl_ms`; by default the clock of this process. */
+  readonly now_ms?: () => number
+}
+
 /**
  * Makes the nonce store. `ttl_ms` must be at least twice the freshness window, because a timestamp may be in the future
  * as well as in the past, plus the clock skew between gateways: see `nonceTtlMs`.
  */
 export function createNonceStore(
   nonces: Collection<UsedNonce>,
-  { ttl_ms }: { readonly ttl_ms: number },
+  { ttl_ms, now_ms = () => clock.now_ms() }: NonceStoreOptions,
 ): NonceStore {
   /**
    * Decides after the response to the insert of `consumer_id` was lost. A nonce that is absent is `unknown`, because the
@@ -47,7 +54,7 @@ export function createNonceStore(
     async consume(application_id, nonce) {
       const consumer_id = randomHex(8)
       try {
-        const expires_at = new Date(clock.now_ms() + ttl_ms)
+        const expires_at = new Date(now_ms() + ttl_ms)
         await nonces.insert({ application_id, nonce, consumer_id, expires_at })
         return 'consumed'
       } catch (error) {

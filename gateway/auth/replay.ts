@@ -1,7 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { clock } from '#lib/platform/time.ts'
 import { hasHeader, singleHeader } from '../http/headers.ts'
 import type { NonceStore } from './nonce-store.ts'
 
@@ -19,6 +18,14 @@ export interface ReplayRule {
   readonly window_ms: number
   /** Whether to accept a request when the store cannot tell if its nonce is new. Never on v2 (spec: v2 request headers). */
   readonly accept_if_store_down: boolean
+}
+
+/** What the check of replay pairs needs. */
+export interface ReplayCheckDeps {
+  readonly nonces: NonceStore
+  /** The time by which a timestamp is fresh: the clock of the store, which all gateways share (R8). */
+  readonly now_ms: () => number
+  readonly log: Log
 }
 
 /** The largest difference between the clocks of two gateways, or of a gateway and its store. */
@@ -65,13 +72,12 @@ export function nonceTtlMs(window_ms: number): number {
  * authentication.
  */
 export function createReplayCheck(
-  nonces: NonceStore,
+  { nonces, now_ms, log }: ReplayCheckDeps,
   { window_ms, accept_if_store_down }: ReplayRule,
-  log: Log,
 ) {
   return async (application_id: string, { timestamp, nonce }: ReplayPair): Promise<void> => {
     // Whole seconds, as in timestamps: a timestamp is fresh until the end of its last second.
-    const age_seconds = Math.floor(clock.now_ms() / SECOND_MS) - Number(timestamp)
+    const age_seconds = Math.floor(now_ms() / SECOND_MS) - Number(timestamp)
     if (Math.abs(age_seconds) * SECOND_MS > window_ms) throw new PublicError(3000)
     const result = await nonces.consume(application_id, nonce)
     if (result === 'consumed') return

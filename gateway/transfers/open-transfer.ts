@@ -4,7 +4,7 @@ import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
 import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/platform/http/stream-exchange.ts'
-import { clock, now } from '#lib/platform/time.ts'
+import { clock } from '#lib/platform/time.ts'
 import type { ConnectionLimit } from '../hostile-connections/connection-limit.ts'
 import { clientAddress } from '../http/address.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -24,6 +24,8 @@ export interface TransferDeps {
   readonly connections: ConnectionLimit
   readonly flood: FloodLimiter
   readonly trusted_proxies: IpRanges | undefined
+  /** The time by which links expire: the clock of the store (R8). */
+  readonly now_ms: () => number
   readonly responder: Responder
   readonly exchange_log: ExchangeLog
 }
@@ -61,7 +63,7 @@ export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
     deps.connections.markAuthenticated(request.socket)
     context.merchant_id = link.merchant_id
     context.environment = link.environment
-    if (kind === 'download' && link.expires_at <= now()) throw new PublicError(13001)
+    if (kind === 'download' && link.expires_at.getTime() <= deps.now_ms()) throw new PublicError(13001)
     const endShares = shares.begin(link, kind)
     const ending = new AbortController()
     const timeout = clock.after(HTTP_LIMITS.upload_timeout_ms, () => ending.abort())

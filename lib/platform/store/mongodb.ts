@@ -1,5 +1,6 @@
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { StartWait } from '#lib/platform/process/wait-for-server.ts'
+import { clock } from '#lib/platform/time.ts'
 import { parseLayout } from './layout.ts'
 import { createCollection } from './mongodb/collection.ts'
 import { connectMongodb, openDatabase } from './mongodb/connect.ts'
@@ -20,6 +21,8 @@ export interface MongodbOptions {
   /** Whether opening a collection creates its indexes and shard key, or only verifies them. */
   readonly schema: 'create' | 'verify'
   readonly start_wait: StartWait
+  /** The time by which documents expire; by default the clock of this process. */
+  readonly now_ms?: (() => number) | undefined
   /** Opens a database that a restore has marked. All others refuse it. */
   readonly is_restore?: true
 }
@@ -36,6 +39,7 @@ export async function openMongodb({
   connections_max,
   schema,
   start_wait,
+  now_ms = () => clock.now_ms(),
   is_restore,
 }: MongodbOptions): Promise<Store> {
   const connection = { uri, timeout_ms, connections_max, is_bounded: schema === 'verify', start_wait }
@@ -56,7 +60,7 @@ export async function openMongodb({
       // Before the indexes, because MongoDB creates the index of the shard key only for an empty collection.
       if (is_sharded) await prepareShardKey(client, db, layout)
       await prepareIndexes(documents, indexesOf(layout))
-      return createCollection<D>({ documents, layout, calls })
+      return createCollection<D>({ documents, layout, calls, now_ms })
     },
     blobs: (name) => openGridFs(db, name, calls, prepareIndexes),
     ping,

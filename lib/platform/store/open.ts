@@ -28,6 +28,12 @@ export interface StoreOptions {
   readonly schema?: 'create' | 'verify'
   /** How long to wait for a MongoDB that does not answer yet; by default not at all. */
   readonly start_wait?: StartWait
+  /**
+   * The time by which documents in MongoDB expire: the clock of the server, so that a process with a wrong clock takes no
+   * living document for an expired one. Default: the clock of this process, as for the embedded store, which is on the
+   * same machine.
+   */
+  readonly now_ms?: () => number
 }
 
 /**
@@ -43,7 +49,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   if (mongodb_uri !== undefined) {
     const { openMongodb } = await import('./mongodb.ts')
     const connection = { uri: mongodb_uri, timeout_ms, connections_max, start_wait }
-    return await openMongodb({ ...connection, database, schema })
+    return await openMongodb({ ...connection, database, schema, now_ms: options.now_ms })
   }
   if (directory === undefined) {
     throw new Unavailable('no store is configured: set MONGODB_URI or a data directory')

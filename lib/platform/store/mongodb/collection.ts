@@ -47,14 +47,14 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       return stored
     },
     async get(key, { linearizable = false } = {}) {
-      const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(layout) }
+      const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(target) }
       const concern = concernOf(linearizable)
       const found = await calls.read((options) => documents.findOne(filter, { ...options, ...concern }))
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {
       const index_range = parseIndexRange(layout, index, range, options)
-      const { filter, sort, hint } = rangeQuery(layout, index_range)
+      const { filter, sort, hint } = rangeQuery(target, index_range)
       const { limit } = index_range
       const page = { sort: new Map(sort), hint, limit, batchSize: limit, ...concernOf(options.linearizable) }
       const found = await calls.read((limits) => documents.find(filter, { ...limits, ...page }).toArray())
@@ -65,7 +65,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       const { stored } = checkStored(layout, document, expected_version + 1)
       const identity = keyFilter(layout, stored)
       await writeUnique(target, stored, async (deadline) => {
-        const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
+        const filter = { ...identity, version: expected_version, ...liveFilter(target) }
         const { matchedCount } = await calls.write(
           (options) => documents.replaceOne(filter, stored, options),
           deadline,
@@ -77,7 +77,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
     async delete(key, expected_version) {
       checkVersion(expected_version)
       const identity = keyFilter(layout, keyFields(layout, key))
-      const filter = { ...identity, version: expected_version, ...liveFilter(layout) }
+      const filter = { ...identity, version: expected_version, ...liveFilter(target) }
       const { deletedCount } = await calls.write((options) => documents.deleteOne(filter, options))
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },

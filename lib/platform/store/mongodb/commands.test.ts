@@ -4,6 +4,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { parseLayout } from '#lib/platform/store/layout.ts'
 import { openDatabase } from '#lib/platform/store/mongodb/connect.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
 import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../../../test/support/servers.ts'
 import { createMongoCalls } from './calls.ts'
@@ -32,6 +33,7 @@ else
         documents: database.collection('notes'),
         layout: parseLayout({ name: 'notes', partition: ['id'], key: ['id'], expires: 'expires_at' }),
         calls: createMongoCalls(client, HANG_LIMIT_MS, 10),
+        now_ms: () => clock.now_ms(),
       })
     })
     afterAll(async () => {

@@ -10,6 +10,8 @@ export interface MongoCollection {
   readonly documents: Collection<StoredDocument>
   readonly layout: Layout
   readonly calls: MongoCalls
+  /** The time by which documents expire, in Unix milliseconds. */
+  readonly now_ms: () => number
 }
 
 /** A MongoDB filter. */

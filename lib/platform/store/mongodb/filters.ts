@@ -2,8 +2,7 @@ import type { Body } from '#lib/platform/store/check.ts'
 import { type IndexRange, rangeBounds } from '#lib/platform/store/index-range.ts'
 import type { KeyPart } from '#lib/platform/store/keys.ts'
 import { dotted, type Index, keyText, type Layout, valueAt } from '#lib/platform/store/layout.ts'
-import { now } from '#lib/platform/time.ts'
-import type { Condition } from './documents.ts'
+import type { Condition, MongoCollection } from './documents.ts'
 
 /** Matches the document with this key. It also names the key's fields, so that a cluster asks one shard only. */
 export function keyFilter(layout: Layout, fields: Body): Condition & { readonly _id: string } {
@@ -12,8 +11,8 @@ export function keyFilter(layout: Layout, fields: Body): Condition & { readonly 
 }
 
 /** Matches documents that have not expired. MongoDB deletes expired ones only once per minute. */
-export function liveFilter(layout: Layout): Condition {
-  return layout.expires === undefined ? {} : { [layout.expires]: { $not: { $lte: now() } } }
+export function liveFilter({ layout, now_ms }: Pick<MongoCollection, 'layout' | 'now_ms'>): Condition {
+  return layout.expires === undefined ? {} : { [layout.expires]: { $not: { $lte: new Date(now_ms()) } } }
 }
 
 /** Matches the holders of this document's values in a unique index; `undefined` if the document is not in it. */
@@ -29,22 +28,22 @@ export function holderFilter(index: Index, document: Body): Condition | undefine
 
 /** The filter, order and index hint of a range. */
 export function rangeQuery(
-  layout: Layout,
+  target: Pick<MongoCollection, 'layout' | 'now_ms'>,
   range: IndexRange,
 ): { filter: Condition; sort: ReadonlyMap<string, 1 | -1>; hint: string } {
   const { index, equals } = range
   const direction = range.reverse ? -1 : 1
   const fixed = equals.map((value, at) => ({ [pathOf(index, at)]: value }))
-  if (index === layout.identity) {
+  if (index === target.layout.identity) {
     return {
-      filter: all([...fixed, ...idConditions(range), liveFilter(layout)]),
+      filter: all([...fixed, ...idConditions(range), liveFilter(target)]),
       sort: new Map([['_id', direction]]),
       hint: '_id_',
     }
   }
   const order = index.paths.slice(equals.length).map(dotted)
   if (!index.unique) order.push('_id')
-  const conditions = [...fixed, ...rangeConditions(range), ...presence(index), liveFilter(layout)]
+  const conditions = [...fixed, ...rangeConditions(range), ...presence(index), liveFilter(target)]
   if (range.after !== undefined) {
     const values = [...range.after.values.slice(equals.length), range.after.key]
     conditions.push(afterPosition(order, values, range.reverse))

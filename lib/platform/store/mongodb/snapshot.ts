@@ -7,6 +7,7 @@ import { BlobGone } from '#lib/platform/store/errors.ts'
 import { parseLayout } from '#lib/platform/store/layout.ts'
 import type { DatabaseSnapshot, Snapshot, SnapshotBlob } from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { type StoredDocument, withoutId } from './documents.ts'
 import { readFailure } from './failures.ts'
@@ -77,7 +78,10 @@ async function* readDocuments(db: Db, spec: CollectionSpec, options: CursorOptio
   const layout = parseLayout(spec)
   const order = { sort: { _id: 1 }, hint: '_id_' } as const
   const documents = db.collection<StoredDocument>(layout.name)
-  for await (const document of documents.find(liveFilter(layout), { ...options, ...order }))
+  for await (const document of documents.find(liveFilter({ layout, now_ms: () => clock.now_ms() }), {
+    ...options,
+    ...order,
+  }))
     yield withoutId(document)
 }
 

@@ -1,7 +1,6 @@
 import type { Body } from '#lib/platform/store/check.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { expiryOf, type Index, keyText } from '#lib/platform/store/layout.ts'
-import { clock } from '#lib/platform/time.ts'
 import type { Deadline } from './calls.ts'
 import type { MongoCollection, StoredDocument } from './documents.ts'
 import { duplicateIndexName, isDuplicate } from './failures.ts'
@@ -34,8 +33,8 @@ export async function writeUnique(
 }
 
 /** Whether a document has not expired. */
-function isLive({ layout }: MongoCollection, document: StoredDocument): boolean {
-  return expiryOf(layout, document) > clock.now_ms()
+function isLive({ layout, now_ms }: MongoCollection, document: StoredDocument): boolean {
+  return expiryOf(layout, document) > now_ms()
 }
 
 /** Deletes an expired document at the version that was read, never a later document with the same key. */
