@@ -5,7 +5,7 @@ import { Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js'
 const DETAILS = 'grpc-status-details-bin'
 
 /** Converts an error for a grpc-js server. Typed details become a `google.rpc.Status` in the trailers. */
-export function toGrpcStatus(error: ConnectError): Partial<StatusObject> {
+export function toGrpcStatus(error: ConnectError): StatusObject {
   const metadata = new Metadata()
   error.metadata.forEach((value, name) => {
     metadata.set(name, value)

@@ -1,15 +1,32 @@
 import { fromBinary } from '@bufbuild/protobuf'
-import type { Metadata, ServerUnaryCall } from '@grpc/grpc-js'
+import type { Metadata, ServerInterceptingCallInterface, ServerUnaryCall } from '@grpc/grpc-js'
 import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate.ts'
 import { clock } from '#lib/platform/time.ts'
 import type { RpcEndpoint } from './dispatch.ts'
-import type { IncomingCall } from './incoming.ts'
+import type { CallHead, IncomingCall } from './incoming.ts'
+
+type Connection = Pick<ServerInterceptingCallInterface, 'getAuthContext' | 'getDeadline'>
 
 /** The credentials of a gRPC call. */
-export function callCredentialsOf(call: ServerUnaryCall<unknown, unknown>): CallCredentials {
+export function callCredentialsOf(
+  metadata: Metadata,
+  connection: Pick<Connection, 'getAuthContext'>,
+): CallCredentials {
   return {
-    authorization: textOf(call.metadata, 'authorization'),
-    certificate: () => call.getAuthContext().sslPeerCertificate,
+    authorization: textOf(metadata, 'authorization'),
+    certificate: () => connection.getAuthContext().sslPeerCertificate,
+  }
+}
+
+/** The head of a gRPC call whose message was not read yet. It is judged at once, so it has no end to report. */
+export function grpcCallHead(metadata: Metadata, connection: Connection): CallHead {
+  return {
+    protocol: 'grpc',
+    caller: callCredentialsOf(metadata, connection),
+    header: (name) => textOf(metadata, name),
+    headers: () => headersOf(metadata),
+    timeout_ms: timeoutOf(connection.getDeadline()),
+    onCancelled: () => {},
   }
 }
 
@@ -19,11 +36,7 @@ export function grpcIncoming(
   { method }: RpcEndpoint,
 ): IncomingCall {
   return {
-    protocol: 'grpc',
-    caller: callCredentialsOf(call),
-    header: (name) => textOf(call.metadata, name),
-    headers: () => headersOf(call.metadata),
-    timeout_ms: timeoutOf(call.getDeadline()),
+    ...grpcCallHead(call.metadata, call),
     onCancelled: (listener) => call.on('cancelled', listener),
     request: () => fromBinary(method.input, call.request),
   }

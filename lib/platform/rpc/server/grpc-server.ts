@@ -5,6 +5,8 @@ import {
   type handleUnaryCall,
   Server,
   ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptor,
   type ServerOptions,
   type ServiceDefinition,
 } from '@grpc/grpc-js'
@@ -21,7 +23,7 @@ import {
 } from '#lib/platform/rpc/limits.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { RpcEndpoint } from './dispatch.ts'
-import { grpcIncoming } from './grpc-incoming.ts'
+import { grpcCallHead, grpcIncoming } from './grpc-incoming.ts'
 import { addHealthAndReflection } from './health-and-reflection.ts'
 
 /** The options of the gRPC server. */
@@ -67,7 +69,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1
 export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
   const { host, port, endpoints, authenticate, tls, draining } = options
   const services = [...new Set(endpoints.map(({ method }) => method.parent))]
-  const server = new Server(SERVER_OPTIONS)
+  const server = new Server({ ...SERVER_OPTIONS, interceptors: [createCallerCheck(endpoints)] })
   addEndpoints(server, endpoints)
   const health = addHealthAndReflection(server, services, authenticate)
   // We listen ourselves. grpc-js prints listen errors on the console, cannot close its connections without its
@@ -121,7 +123,7 @@ function addEndpoints(server: Server, endpoints: readonly RpcEndpoint[]): void {
   const handlers: Record<string, handleUnaryCall<Uint8Array, Uint8Array>> = {}
   for (const endpoint of endpoints) {
     const { method } = endpoint
-    const path = `/${method.parent.typeName}/${method.name}`
+    const path = pathOf(method)
     definition[path] = {
       path,
       requestStream: false,
@@ -135,6 +137,32 @@ function addEndpoints(server: Server, endpoints: readonly RpcEndpoint[]): void {
   }
   // A process may have no service (the gateway); grpc-js throws for an empty definition.
   if (endpoints.length > 0) server.addService(definition, handlers)
+}
+
+function pathOf({ parent, name }: RpcEndpoint['method']): string {
+  return `/${parent.typeName}/${name}`
+}
+
+/** Refuses unknown callers by the head of a call: a stranger must not make this process hold a message. */
+function createCallerCheck(endpoints: readonly RpcEndpoint[]): ServerInterceptor {
+  const endpoint_of = new Map(endpoints.map((endpoint) => [pathOf(endpoint.method), endpoint]))
+  return ({ path }, call) => {
+    const endpoint = endpoint_of.get(path)
+    // Health is for all callers. Reflection is a stream: its handler checks the caller before it reads.
+    if (endpoint === undefined) return new ServerInterceptingCall(call)
+    return new ServerInterceptingCall(call, {
+      start(next) {
+        next({
+          onReceiveMetadata(metadata, admit) {
+            endpoint.checkCaller(grpcCallHead(metadata, call)).then(
+              () => admit(metadata),
+              (error: unknown) => call.sendStatus(toGrpcStatus(ConnectError.from(error))),
+            )
+          },
+        })
+      },
+    })
+  }
 }
 
 function createHandler(endpoint: RpcEndpoint): handleUnaryCall<Uint8Array, Uint8Array> {

@@ -33,7 +33,8 @@ export function addHealthAndReflection(
   const health = new HealthImplementation(Object.fromEntries(statuses))
   const reflection = new ReflectionService(definitionOf(services), { services: [...names, Health.typeName] })
   const open = new Set<Writable>()
-  const known = (call: SideCall): boolean => authenticate(callCredentialsOf(call)) !== undefined
+  const known = (call: SideCall): boolean =>
+    authenticate(callCredentialsOf(call.metadata, call)) !== undefined
   health.addToServer(guarded(server, open, () => true))
   reflection.addToServer(guarded(server, open, known))
   return {
