@@ -5,7 +5,7 @@ import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createManualClock } from '../../test/support/manual-clock.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
-import { insertOrGet, update, upsert } from './update.ts'
+import { insertOrGet, update, updateOrDelete, upsert } from './update.ts'
 
 interface Counter {
   readonly group: string
@@ -98,6 +98,17 @@ describe('the compare-and-set loop', () => {
     expect(loads).toBe(0)
     expect(await update(counting, key, plusOne, known)).toMatchObject({ count: 3 })
     expect(loads).toBe(1)
+  })
+
+  test('deletes a document only in the version for which that was decided', async () => {
+    const known = await add(1)
+    await update(counters, key, plusOne)
+    const deleteFirst = ({ count }: Counter): 'delete' | undefined => (count === 1 ? 'delete' : undefined)
+    await updateOrDelete(counters, key, deleteFirst, known)
+    const current = await counters.get(key)
+    expect(current).toMatchObject({ count: 2 })
+    await updateOrDelete(counters, key, () => 'delete', known)
+    expect(await counters.get(key)).toBeUndefined()
   })
 
   test('inserts once of 50 concurrent creators, and gives all of them that document', async () => {

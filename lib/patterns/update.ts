@@ -40,6 +40,24 @@ export function update<D extends object>(
   )
 }
 
+/** Like `update`, for a document that may have to go: with the decision 'delete' it is deleted under its version. */
+export async function updateOrDelete<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'replace' | 'delete'>,
+  key: Fields,
+  decide: (current: Stored<D>) => D | 'delete' | undefined,
+  just_read: Stored<D>,
+): Promise<void> {
+  await compareAndSet(
+    (tries) => (tries === 1 ? Promise.resolve(just_read) : collection.get(key)),
+    async (current) => {
+      const next = current && decide(current)
+      if (!current || !next) return
+      if (next === 'delete') await collection.delete(key, current.version)
+      else await collection.replace(next, current.version)
+    },
+  )
+}
+
 /** Like `update`, for a document that may not exist yet: `decide` gets `undefined` then, and its result is inserted. */
 export function upsert<D extends object>(
   collection: Pick<Collection<D>, 'get' | 'insert' | 'replace'>,

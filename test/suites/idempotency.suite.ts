@@ -103,11 +103,19 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       await mutate('another')
     })
 
-    test('lets a freed key expire, but not one with a result', async () => {
+    test('deletes the record of a freed key, and keeps one with a result', async () => {
       await expect(refuse()).rejects.toBe(refusal)
-      expect(await system.records.get({ ...KEY })).toHaveProperty('expires_at')
+      expect(await recorded()).toBeUndefined()
       await mutate()
-      expect(await system.records.get({ ...KEY })).not.toHaveProperty('expires_at')
+      expect(await recorded()).toHaveProperty('result')
+    })
+
+    // R9
+    test('takes the record of a freed key, as the release before leaves it, for no record', async () => {
+      const freed = { payload_hash: 'hash', seed: 'ab', created_at: now(), executions: [], is_free: true }
+      await system.records.insert({ ...KEY, ...freed, expires_at: new Date(now().getTime() + 60_000) })
+      await mutate('another')
+      expect(await recorded()).not.toHaveProperty('expires_at')
     })
 
     test.each([

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { update, upsert } from '#lib/patterns/update.ts'
+import { update, updateOrDelete, upsert } from '#lib/patterns/update.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -63,9 +63,9 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
 
   async function leave(record: Stored<IdempotencyRecord>, execution: string, error: unknown): Promise<void> {
     const is_refused = error instanceof PublicError && !UNKNOWN_OUTCOME_CODES.has(error.code)
-    const decide = (current: IdempotencyRecord): IdempotencyRecord | undefined =>
-      leaveMutation(current, record.seed, { execution, is_refused }, now())
-    await update(collection, keyOf(record), decide, record)
+    const decide = (current: IdempotencyRecord): IdempotencyRecord | 'delete' | undefined =>
+      leaveMutation(current, record.seed, { execution, is_refused })
+    await updateOrDelete(collection, keyOf(record), decide, record)
   }
 
   return {

@@ -20,12 +20,7 @@ export interface IdempotencyRecord extends IdempotencyKey {
   /** Set when an execution ended with an unknown outcome. It may have succeeded, so a later refusal does not free the key. */
   readonly is_uncertain?: true
   readonly result?: Uint8Array
-  /** Whether the key is free for any payload. A free record stays only because the next one replaces it. */
-  readonly is_free: boolean
-  /**
-   * Set when the record has a lifetime or is free. The next mutation replaces a free record; without one, the store deletes
-   * it long after every request that may have read it.
-   */
+  /** Set when the record has a lifetime. */
   readonly expires_at?: Date
 }
 
@@ -45,8 +40,6 @@ export interface NewMutation extends Pick<IdempotencyRecord, 'payload_hash' | 's
 
 /** More executions than this have crashed, or are a merchant who repeats a request without waiting. */
 const EXECUTIONS_MAX = 64
-/** How long the record of a free key is kept: longer than any execution can still hold the record that it read. */
-const FREE_MS = 86_400_000
 
 /**
  * The record after an execution has started the mutation or joined it; `undefined` when it is unchanged. Throws 1013 when the
@@ -58,10 +51,10 @@ export function joinMutation(
   { execution, payload_hash, seed, lifetime_ms }: NewMutation,
   at: Date,
 ): IdempotencyRecord | undefined {
-  if (!current || current.is_free) {
-    const expiry = expiryOf(at, lifetime_ms)
-    const created = { ...keyOf(key), payload_hash, seed, created_at: at, ...expiry }
-    return { ...created, executions: [execution], is_free: false }
+  // The release before kept the records of free keys.
+  if (!current || isFree(current)) {
+    const expires_at = lifetime_ms === undefined ? {} : { expires_at: new Date(at.getTime() + lifetime_ms) }
+    return { ...keyOf(key), payload_hash, seed, created_at: at, executions: [execution], ...expires_at }
   }
   const { executions, result, is_uncertain } = current
   if (current.payload_hash !== payload_hash) throw new PublicError(1013)
@@ -80,29 +73,29 @@ export function completeMutation(
 }
 
 /**
- * The record without an execution that has no result; `undefined` when it is unchanged. A refusal frees the key, unless
- * another execution has succeeded or may still do so.
+ * The record without an execution that has no result; `undefined` when it is unchanged. A refusal frees the key, so the
+ * record is deleted, unless another execution has succeeded or may still do so. Every execution that may still write is
+ * in the record, and its writes name a version, so none can hit the record of a later mutation.
  */
 export function leaveMutation(
   current: IdempotencyRecord,
   seed: string,
   { execution, is_refused }: { readonly execution: string; readonly is_refused: boolean },
-  at: Date,
-): IdempotencyRecord | undefined {
+): IdempotencyRecord | 'delete' | undefined {
   if (current.seed !== seed || current.result || current.is_uncertain) return undefined
   if (!is_refused) return uncertain(current)
   const executions = current.executions.filter((one) => one !== execution)
-  const is_free = executions.length === 0
-  return { ...current, executions, ...(is_free ? { is_free, ...expiryOf(at, FREE_MS) } : {}) }
+  return executions.length === 0 ? 'delete' : { ...current, executions }
+}
+
+/** Whether no execution has succeeded or may still do so. */
+function isFree({ executions, result, is_uncertain }: IdempotencyRecord): boolean {
+  return executions.length === 0 && !result && !is_uncertain
 }
 
 /** From here on only a result ends the mutation, so nothing needs to know who works on it. */
 function uncertain(current: IdempotencyRecord): IdempotencyRecord {
   return { ...current, is_uncertain: true, executions: [] }
-}
-
-function expiryOf(from: Date, lifetime_ms: number | undefined): Pick<IdempotencyRecord, 'expires_at'> {
-  return lifetime_ms === undefined ? {} : { expires_at: new Date(from.getTime() + lifetime_ms) }
 }
 
 /** The key of a record in the store. */
