@@ -1,3 +1,4 @@
+import { ROLES } from '#lib/platform/process/role.ts'
 import { type CommandOutput, runCommand, runProcess } from '#lib/platform/process/run.ts'
 import { backUp } from './backup.ts'
 import { diagnose } from './doctor.ts'
@@ -7,25 +8,53 @@ import { restore } from './restore.ts'
 import { parseRoleNames, startRoles } from './roles.ts'
 import { verify } from './verify.ts'
 
-/** The commands that end by themselves, by the first word. All other words name roles to run. */
-const COMMANDS: Readonly<
-  Record<
-    string,
-    (words: readonly string[], variables: NodeJS.ProcessEnv, output: CommandOutput) => Promise<void>
-  >
-> = { migrate, doctor: diagnose, backup: backUp, restore, verify, reseal }
+/** A command that ends by itself. */
+interface Command {
+  /** The words that may follow its name. */
+  readonly words: string
+  readonly purpose: string
+  run(words: readonly string[], variables: NodeJS.ProcessEnv, output: CommandOutput): Promise<void>
+}
 
-/**
- * Runs the roles named on the command line in this process: `node main.ts payments`, `node main.ts all`. `node main.ts
- * migrate` completes their MongoDB databases instead, which comes before the first start and before every new version;
- * `doctor [ROLE...]` looks for what would keep roles from starting; `backup DIRECTORY` writes all databases to files,
- * `restore [--verify] DIRECTORY` fills empty ones from them, and `verify` checks that they agree; `reseal` encrypts
- * stored secrets again under the newest master key.
- */
+/** The commands by the first word. All other words name roles to run. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  migrate: {
+    words: '[--drop-retired]',
+    purpose: 'creates what the MongoDB databases lack, before the first start and each new version',
+    run: migrate,
+  },
+  doctor: {
+    words: '[ROLE...]',
+    purpose: 'looks for what would keep the roles from starting (all of them by default)',
+    run: diagnose,
+  },
+  backup: { words: 'DIRECTORY', purpose: 'writes all databases to files', run: backUp },
+  restore: {
+    words: '[--verify] DIRECTORY',
+    purpose: 'fills empty databases from a backup, and with --verify checks the result',
+    run: restore,
+  },
+  verify: { words: '', purpose: 'checks that the databases are complete and agree', run: verify },
+  reseal: { words: '', purpose: 'encrypts stored secrets again under the newest master key', run: reseal },
+  '--help': {
+    words: '',
+    purpose: 'prints this text',
+    run: async (_words, _variables, output) => help(output),
+  },
+}
+
+/** Names the roles and the commands, as `node main.ts --help` prints them. */
+function help({ printLine }: CommandOutput): void {
+  printLine(`node main.ts ROLE...   runs roles in this process: one or more of ${ROLES.join(', ')}, or all`)
+  for (const [name, { words, purpose }] of Object.entries(COMMANDS))
+    printLine(`${['node main.ts', name, words].join(' ').trimEnd()}   ${purpose}`)
+}
+
+/** Runs a command, or the roles named on the command line: `node main.ts payments`, `node main.ts all`. */
 const [first = '', ...rest] = process.argv.slice(2)
 const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
 if (command !== undefined) {
-  runCommand((output) => command(rest, process.env, output))
+  runCommand((output) => command.run(rest, process.env, output))
 } else {
   runProcess(async (lifecycle) => {
     const names = parseRoleNames(process.argv.slice(2))

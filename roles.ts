@@ -60,7 +60,9 @@ export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
   const unknown = words.find((word) => word !== 'all' && !ROLES.some((role) => role === word))
   if (unknown !== undefined || named.length === 0) {
     const problem = unknown === undefined ? 'no role is named' : `${unknown} is not a role`
-    throw new StartError(`${problem}: name one or more of ${ROLES.join(', ')}, or all`)
+    throw new StartError(
+      `${problem}: name one or more of ${ROLES.join(', ')}, or all; --help names the commands too`,
+    )
   }
   return named
 }

@@ -185,10 +185,19 @@ describe('a failed start ends with code 1 and says what to do', () => {
   })
 
   test('the role is unknown or missing', async () => {
-    const roles = `name one or more of ${ROLES.join(', ')}, or all`
+    const roles = `name one or more of ${ROLES.join(', ')}, or all; --help names the commands too`
     expect(await refusal(KEYS, ['main.ts', 'payment'])).toEqual([`payment is not a role: ${roles}`])
     expect(await refusal(KEYS, ['main.ts'])).toEqual([`no role is named: ${roles}`])
   })
+})
+
+test('--help names all roles and commands', async () => {
+  const { code, output } = await runUntilEnd('main.ts', ['--help'], {})
+  expect(code).toBe(0)
+  const lines = output.trimEnd().split('\n')
+  for (const role of [...ROLES, 'all']) expect(lines[0]).toContain(role)
+  const names = lines.slice(1).map((line) => line.split(' ')[2])
+  expect(names).toEqual(['migrate', 'doctor', 'backup', 'restore', 'verify', 'reseal', '--help'])
 })
 
 test('a start waits for a server that is missing, says so, and answers its probes', async () => {
