@@ -13,6 +13,7 @@ import { createShardPlacement } from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createLoadedShards } from './shards/loaded-shards.ts'
 import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
+import { watchRepairs } from './shards/watch-repairs.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
 import type { LedgerMembers } from './store/members.ts'
 import { checkHold, type HoldCheck } from './use-cases/check-hold.ts'
@@ -70,6 +71,7 @@ export function createLedger(
 ): Ledger {
   const unusable = createUnusableShards()
   const shards = unusable.guard(createLoadedShards(store, clock_guard, memory_max_bytes))
+  const repairs = watchRepairs(store.checkpoints, shards)
   const sharing = forwarding && shareShards(store.members, clock_guard, forwarding, unusable)
   return {
     async submit(environment, command) {
@@ -90,6 +92,7 @@ export function createLedger(
       await sharing?.membership.leave()
     },
     async stop() {
+      repairs.cancel()
       await sharing?.membership.stop()
       await shards.stop()
     },

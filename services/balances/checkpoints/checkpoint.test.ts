@@ -188,6 +188,24 @@ describe('a checkpoint after another one', () => {
   })
 })
 
+test('a state that was loaded before the last repair does not replace the repaired checkpoint, however late it is', async () => {
+  await using fixture = await openFixture()
+  const { checkpoints } = fixture.store
+  const wrong = await saveCheckpoint(checkpoints, stateAt(5n, 10))
+  expect(await saveCheckpoint(checkpoints, stateAt(5n, 10), wrong?.version, 'repair')).toMatchObject({
+    seq: 5n,
+  })
+  expect(await saveCheckpoint(checkpoints, stateAt(9n, 10))).toBeUndefined()
+  expect(await saveCheckpoint(checkpoints, stateAt(9n, 10), undefined, 'earlier')).toBeUndefined()
+  const later = await saveCheckpoint(checkpoints, stateAt(7n, 10), undefined, 'repair')
+  expect(later).toMatchObject({ seq: 7n, repair_id: 'repair' })
+  expect(await (later && saveChanges(checkpoints, stateAt(8n, 10), later, false))).toMatchObject({
+    seq: 8n,
+    repair_id: 'repair',
+  })
+  expect([...(await checkpoints.listRepairs()).values()]).toEqual(['repair'])
+})
+
 test('replaces a damaged checkpoint also by an earlier one, but not the one that replaced it meanwhile', async () => {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store

@@ -1,3 +1,4 @@
+import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
@@ -13,13 +14,15 @@ export type StoredCheckpoint = { readonly stored_head: CheckpointHead } & Loaded
 /**
  * Stores a state as the shard's checkpoint, unless a later one is stored. Returns the head, or `undefined` when another
  * checkpoint stays. `damaged_version` is the version of a damaged head, which is replaced whatever its position.
+ * `repair_id` is the repair that the state rests on.
  */
 export async function saveCheckpoint(
   checkpoints: LedgerStore['checkpoints'],
   state: Pick<ShardState, 'shard' | 'head' | 'pages'>,
   damaged_version?: number,
+  repair_id?: string,
 ): Promise<CheckpointHead | undefined> {
-  const { head, markStored } = await saveParts(checkpoints, state)
+  const { head, markStored } = await saveParts(checkpoints, state, undefined, repair_id)
   const stored_head = await checkpoints.advanceHead(head, { damaged_version })
   // Parts of the checkpoint that stays must not be deleted.
   if (stored_head === undefined) return undefined
@@ -72,8 +75,8 @@ export function sequenceOf({ stored_head: { seq } }: StoredCheckpoint): bigint {
 }
 
 /**
- * Replaces the checkpoint that was read, unless it was replaced since. The state of an empty journal needs no checkpoint,
- * so then it is only deleted.
+ * Repairs the checkpoint that was read, unless it was replaced since: processes that loaded it load the shard again. The
+ * state of an empty journal needs no checkpoint, so then it is only deleted.
  */
 export async function replaceCheckpoint(
   checkpoints: LedgerStore['checkpoints'],
@@ -82,7 +85,7 @@ export async function replaceCheckpoint(
 ): Promise<void> {
   const { shard } = state
   const { version } = checkpoint.stored_head
-  if (state.head().seq > 0n) return void (await saveCheckpoint(checkpoints, state, version))
+  if (state.head().seq > 0n) return void (await saveCheckpoint(checkpoints, state, version, uuidv7()))
   await checkpoints.deleteHead(shard, version)
   await checkpoints.deletePartsBefore(shard, sequenceOf(checkpoint) + 1n)
 }

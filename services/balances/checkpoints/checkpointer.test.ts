@@ -79,6 +79,7 @@ function countingCheckpointer(accounts: number) {
     deletePart: async () => undefined,
     deletePartsBefore: async () => undefined,
     deleteHead: async () => undefined,
+    listRepairs: async () => new Map(),
   }
   const checkpointer = createCheckpointer(state, checkpoints)
   async function append(entries: number): Promise<void> {

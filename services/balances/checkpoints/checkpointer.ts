@@ -30,15 +30,17 @@ export interface Checkpointer {
  * the shard goes on deciding. It writes the pages that were changed since the checkpoint before, so open holds that never
  * end are written once. Its cost is bounded: a checkpoint of many rows waits until there are enough new entries that at
  * most `CHECKPOINT_ROWS_PER_ENTRY_MAX` rows are written per entry. `loaded` is the head of the checkpoint that the shard
- * was loaded from. `damaged_version` is the version of a damaged checkpoint to be replaced.
+ * was loaded from. `damaged` is the head of a damaged checkpoint to be replaced. A state that was loaded before
+ * the last repair of the checkpoint replaces it no more.
  */
 export function createCheckpointer(
   state: ShardState,
   checkpoints: Checkpoints,
   loaded?: CheckpointHead,
-  damaged_version?: number,
+  damaged?: CheckpointHead,
 ): Checkpointer {
   const { shard } = state
+  const repair_id = (loaded ?? damaged)?.repair_id
   let base = loaded
   let saved_seq = loaded?.seq ?? 0n
   let saved_entries = 0
@@ -72,7 +74,7 @@ export function createCheckpointer(
     // When another process replaced the base, the next checkpoint writes everything, because parts may be gone.
     base = base
       ? await saveChanges(checkpoints, state, base, is_first)
-      : await saveCheckpoint(checkpoints, state, damaged_version)
+      : await saveCheckpoint(checkpoints, state, damaged?.version, repair_id)
     is_first = false
     saved_entries = entries
     saved_seq = seq

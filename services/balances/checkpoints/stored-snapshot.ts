@@ -47,6 +47,7 @@ export async function saveParts(
   parts: Pick<SnapshotPartCollection, 'putPart'>,
   state: Pick<ShardState, 'shard' | 'head' | 'pages'>,
   base?: SnapshotHead,
+  repair_id = base?.repair_id,
 ): Promise<SavedSnapshot> {
   const { shard } = state
   const { seq, time_ms, hash } = state.head()
@@ -67,7 +68,7 @@ export async function saveParts(
   }
   const content = { shard, format: SNAPSHOT_FORMAT, seq, time: new Date(time_ms), hash, parts: references }
   return {
-    head: { ...content, digest: digestOfSnapshot(content) },
+    head: { ...content, ...(repair_id !== undefined && { repair_id }), digest: digestOfSnapshot(content) },
     markStored() {
       for (const mark of written) mark()
     },

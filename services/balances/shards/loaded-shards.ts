@@ -14,12 +14,16 @@ import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 export interface LoadedShard {
   readonly processor: ShardProcessor
   readonly checkpointer: Checkpointer
+  /** The repair of the checkpoint that it was loaded from. */
+  readonly repair_id: string | undefined
 }
 
 /** The shards in the memory of this process. */
 export interface LoadedShards {
   /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` after `stop`. */
   use<T>(shard: number, work: (loaded: LoadedShard) => Promise<T>): Promise<T>
+  /** Unloads the shards that were loaded before the last repair of their checkpoint. `repairs` has it by shard. */
+  unloadRepaired(repairs: ReadonlyMap<number, string | undefined>): void
   /** Unloads every shard. */
   stop(): Promise<void>
 }
@@ -35,6 +39,7 @@ const bytes_used = level(
 
 interface ShardSlot {
   readonly loading: Promise<LoadedShard>
+  loaded?: LoadedShard
   users: number
   state?: ShardState
   /** The approximate memory of the state when it was last used. */
@@ -63,11 +68,12 @@ export function createLoadedShards(
     return slot
 
     async function loadState(): Promise<LoadedShard> {
-      const { state, checkpointer } = await loadShardState(store, shard)
+      const { state, checkpointer, repair_id } = await loadShardState(store, shard)
       checkpointer.wake()
       slot.state = state
       const processor = createShardProcessor(state, store.journal, clock_guard, checkpointer.wake)
-      return { processor, checkpointer }
+      slot.loaded = { processor, checkpointer, repair_id }
+      return slot.loaded
     }
   }
 
@@ -146,6 +152,14 @@ export function createLoadedShards(
         release(shard, slot, loaded !== undefined && !loaded.processor.isCorrupt())
       }
     },
+    unloadRepaired(repairs) {
+      for (const [shard, slot] of slots) {
+        const repair_id = repairs.get(shard)
+        if (repair_id === undefined || !slot.loaded || slot.loaded.repair_id === repair_id) continue
+        log.warn({ shard }, 'the checkpoint of a loaded shard was repaired; the shard is loaded again')
+        unload(shard, slot)
+      }
+    },
     async stop() {
       is_stopped = true
       for (const [shard, slot] of slots) unload(shard, slot)
@@ -158,7 +172,7 @@ export function createLoadedShards(
 async function loadShardState(
   store: LedgerStore,
   shard: number,
-): Promise<{ state: ShardState; checkpointer: Checkpointer }> {
+): Promise<{ state: ShardState; checkpointer: Checkpointer; repair_id: string | undefined }> {
   const checkpoint = await readCheckpoint(store, shard)
   const damaged = checkpoint?.status === 'damaged' ? checkpoint : undefined
   if (damaged) {
@@ -170,11 +184,6 @@ async function loadShardState(
   const sound = checkpoint?.status === 'sound' ? checkpoint : undefined
   const state = createShardState(sound?.snapshot ?? { shard })
   await catchUp(state, store.journal, state.trimRecentEntries)
-  const checkpointer = createCheckpointer(
-    state,
-    store.checkpoints,
-    sound?.stored_head,
-    damaged?.stored_head.version,
-  )
-  return { state, checkpointer }
+  const checkpointer = createCheckpointer(state, store.checkpoints, sound?.stored_head, damaged?.stored_head)
+  return { state, checkpointer, repair_id: checkpoint?.stored_head.repair_id }
 }

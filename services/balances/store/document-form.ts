@@ -96,6 +96,7 @@ export const hasSnapshotHeadForm: Check = hasForm({
   time: isTime,
   hash: isText,
   parts: listOf(hasForm({ seq: isBigint, id: isText, digest: isText })),
+  repair_id: optional(isText),
   digest: isText,
 })
 

@@ -29,7 +29,9 @@ export interface SnapshotHead {
   readonly time: Date
   readonly hash: string
   readonly parts: readonly PartReference[]
-  /** SHA-256 over the other fields and, by their digests, all rows. A snapshot that does not match it is not used. */
+  /** Of a checkpoint that a verification has put in the place of a wrong one, and of all that follow it. */
+  readonly repair_id?: string
+  /** SHA-256 over the fields before and, by their digests, all rows. A snapshot that does not match it is not used. */
   readonly digest: string
 }
 

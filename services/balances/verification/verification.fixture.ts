@@ -1,10 +1,12 @@
 import { expect } from '@jest/globals'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Batch } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit } from '../ledger.fixture.ts'
+import { createShardState } from '../domain/shard-state.ts'
+import { credit, soundCheckpoint } from '../ledger.fixture.ts'
 import type { Journal } from '../store/journal.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { SnapshotHead, SnapshotPart, SnapshotPartCollection } from '../store/snapshot-parts.ts'
@@ -29,6 +31,14 @@ export async function verifyLedger(store: LedgerStore, from_first_batch = true):
   } finally {
     await verifier.stop()
   }
+}
+
+/** Replaces the checkpoint of a shard by one in which each account has 1 more than the journal gives it. */
+export async function storeWrongCheckpoint(store: LedgerStore, shard: number): Promise<void> {
+  const { snapshot, stored_head } = await soundCheckpoint(store, shard)
+  const rows = createShardState(snapshot).snapshot()
+  const accounts = rows.accounts.map((one) => ({ ...one, available: one.available + 1n }))
+  await saveCheckpoint(store.checkpoints, createShardState({ ...rows, accounts }), stored_head.version)
 }
 
 /** The part of a stored snapshot that has its accounts. */

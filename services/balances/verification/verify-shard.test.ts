@@ -16,7 +16,7 @@ import {
 } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
-import { partOfAccounts, verifyLedger } from './verification.fixture.ts'
+import { partOfAccounts, storeWrongCheckpoint, verifyLedger } from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -58,12 +58,7 @@ describe('finds, and replaces when it began at the first batch,', () => {
   test.each<[string, (fixture: LedgerFixture) => Promise<void>, RegExp]>([
     [
       'a checkpoint with a wrong balance',
-      async ({ store }) => {
-        const { snapshot, stored_head } = await soundCheckpoint(store, SHARD)
-        const rows = createShardState(snapshot).snapshot()
-        const accounts = rows.accounts.map((one) => ({ ...one, available: one.available + 1n }))
-        await saveCheckpoint(store.checkpoints, createShardState({ ...rows, accounts }), stored_head.version)
-      },
+      ({ store }) => storeWrongCheckpoint(store, SHARD),
       /the checkpoint at batch 5 differs from the journal/,
     ],
     [
