@@ -191,6 +191,15 @@ describe('a failed start ends with code 1 and says what to do', () => {
   })
 })
 
+test('compiled code is kept between starts', async () => {
+  const print = '--eval=process.stdout.write(require("node:module").getCompileCacheDir())'
+  const { PATH = '' } = process.env
+  const child = spawn(process.execPath, ['scripts/run.mjs', print, 'main.ts'], { cwd: ROOT, env: { PATH } })
+  const [directory] = await once(child.stdout.setEncoding('utf8'), 'data')
+  expect(directory).toContain(join(ROOT, 'node_modules', '.cache', 'compile'))
+  await once(child, 'exit')
+})
+
 test('--help names all roles and commands', async () => {
   const { code, output } = await runUntilEnd('main.ts', ['--help'], {})
   expect(code).toBe(0)

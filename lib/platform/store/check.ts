@@ -119,14 +119,19 @@ function isPlain(value: object): value is Body {
   return Object.getPrototypeOf(prototype) === null
 }
 
-// There are few field names, and checking them is a large part of the cost of a write.
-const known = new Set<string>()
-
-function checkName(name: string): void {
-  if (known.has(name)) return
-  const refused = name === '' || name === '__proto__' || name === '_bsontype' || name.startsWith('$')
-  if (refused || name.includes('.') || name.includes('\0') || !name.isWellFormed()) {
-    throw new TypeError(`${JSON.stringify(name)} is not a valid field name`)
+/**
+ * Creates the check of field names, which throws `TypeError`. It remembers valid names in `known`: there are few of them,
+ * and checking them is a large part of the cost of a write. Names that come from outside must not fill the memory.
+ */
+export function createNameCheck(known: Set<string> = new Set()): (name: string) => void {
+  return (name) => {
+    if (known.has(name)) return
+    const refused = name === '' || name === '__proto__' || name === '_bsontype' || name.startsWith('$')
+    if (refused || name.includes('.') || name.includes('\0') || !name.isWellFormed()) {
+      throw new TypeError(`${JSON.stringify(name)} is not a valid field name`)
+    }
+    if (known.size < NAMES_KNOWN_MAX) known.add(name)
   }
-  if (known.size < NAMES_KNOWN_MAX) known.add(name)
 }
+
+const checkName = createNameCheck()

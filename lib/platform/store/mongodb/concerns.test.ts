@@ -2,6 +2,13 @@ import { expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
 import { openDatabase } from '#lib/platform/store/mongodb/connect.ts'
 
+test('a handle without the concerns is refused', async () => {
+  const client = new MongoClient('mongodb://127.0.0.1:1/?readConcernLevel=local')
+  const forgetful = Object.assign(Object.create(client), { db: (name: string) => client.db(name) })
+  expect(() => openDatabase(forgetful, 'test')).toThrow('does not have the concerns of the store')
+  await client.close()
+})
+
 test.each([
   '',
   'readConcernLevel=local',

@@ -121,6 +121,12 @@ if ('skip' in proxy) {
           expect(failure).toBeInstanceOf(Unavailable)
       })
       expect(await untilAnswered(() => few.get(KEY))).toBeUndefined()
+      // A call that gets no connection is not sent later, when its caller has given up.
+      await proxy.loseConnectionsThatSend(spec.name, async () => {
+        const lost = [failureOf(few.get(KEY)), failureOf(few.get(KEY))]
+        expect(await failureOf(few.get(KEY))).toMatchObject({ cause: { name: 'MongoWaitQueueTimeoutError' } })
+        await Promise.all(lost)
+      })
       await small.close()
     })
 
