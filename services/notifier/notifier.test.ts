@@ -166,6 +166,23 @@ describe('a callback', () => {
     expect(endpoint.callbacks).toEqual([])
   })
 
+  test('is not held up by requests of another merchant that hang at its origin', async () => {
+    const [slow_merchant, merchant_id] = [await newMerchant(), await newMerchant()]
+    const hanging_count = 64
+    const receiver = await newReceiver((count) => ({ status: count <= hanging_count ? 0 : 200 }))
+    const urls = Array.from({ length: hanging_count }, (_, number) => `${receiver.url}?order=${number}`)
+    await Promise.all(urls.map((url) => publish(slow_merchant, newWebhook(url))))
+    await eventually(
+      async () => receiver.callbacks.length,
+      (count) => count === hanging_count,
+    )
+    await newEndpoint(merchant_id, receiver.url)
+    const payment_id = await publish(merchant_id)
+    await waitForDelivery(merchant_id, payment_id, DELIVERED)
+    const hanging = await deliveries.listDeliveries({ merchantId: slow_merchant, pageSize: 100 })
+    expect(hanging.deliveries.filter(({ attempts }) => attempts.length === 0)).toHaveLength(hanging_count)
+  })
+
   // N3
   test('is retried with the same id and bytes, and a new timestamp, nonce and signature', async () => {
     const merchant_id = await newMerchant()

@@ -20,6 +20,7 @@ import { createFindSecret } from './delivery/find-secret.ts'
 import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
+import { SLOT_LIMITS } from './pipeline/slots.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { createDataCheck } from './use-cases/check-data.ts'
@@ -69,10 +70,11 @@ export const role: Role = {
       role: 'notifier',
     })
     const policyFor = createCallbackAddressPolicies(config.callback_allow)
-    // Without a limit of its own, a connection has the time limit of its attempt (N4).
+    // Slots alone limit the requests to a host. Without a limit of its own, a connection has that of its attempt (N4).
+    const limits = { connections_per_origin: SLOT_LIMITS.host.max, connect_timeout_ms: 0 }
     const clients = {
-      test: createHttpClient({ allow: policyFor('test'), connect_timeout_ms: 0 }),
-      production: createHttpClient({ allow: policyFor('production'), connect_timeout_ms: 0 }),
+      test: createHttpClient({ allow: policyFor('test'), ...limits }),
+      production: createHttpClient({ allow: policyFor('production'), ...limits }),
     }
     const findSecret = createFindSecret(registry_cache, context.keyring)
     const pipeline = createPipeline({
