@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createSlots, type SlotLimits, type SlotScope } from './slots.ts'
+import { createSlots, SLOT_LIMITS, type SlotLimits, type SlotScope } from './slots.ts'
 
 const WIDE: SlotLimits = { max: 100, sick_max: 100, retry_max: 100 }
 const user = {
@@ -39,15 +39,18 @@ test('a refused attempt takes no slot in any scope', () => {
   expect(slots.inUse()).toEqual({ healthy: 1, sick: 0 })
 })
 
-test('sick destinations and retries have their own bounds, and leave the rest free', () => {
-  const slots = slotsWith('process', { max: 3, sick_max: 1, retry_max: 1 })
-  expect(slots.take(user, true)).toBeDefined()
-  expect(slots.take(user, true)).toBeUndefined()
-  expect(slots.take({ ...user, lane: 'retry' }, false)).toBeDefined()
-  expect(slots.take({ ...user, lane: 'retry' }, false)).toBeUndefined()
-  expect(slots.take(user, false)).toBeDefined()
-  expect(slots.take(user, false)).toBeUndefined()
-})
+test.each<SlotScope>(['process', 'merchant', 'host', 'destination'])(
+  'sick destinations and retries of a %s have their own bounds, and leave the rest free',
+  (scope) => {
+    const slots = slotsWith(scope, { max: 3, sick_max: 1, retry_max: 1 })
+    expect(slots.take(user, true)).toBeDefined()
+    expect(slots.take(user, true)).toBeUndefined()
+    expect(slots.take({ ...user, lane: 'retry' }, false)).toBeDefined()
+    expect(slots.take({ ...user, lane: 'retry' }, false)).toBeUndefined()
+    expect(slots.take(user, false)).toBeDefined()
+    expect(slots.take(user, false)).toBeUndefined()
+  },
+)
 
 test('an attempt that becomes sick counts as sick until it ends', () => {
   const slots = slotsWith('process', { sick_max: 1 })
@@ -61,3 +64,20 @@ test('an attempt that becomes sick counts as sick until it ends', () => {
   expect(slots.inUse()).toEqual({ healthy: 0, sick: 0 })
   expect(slots.take(user, true)).toBeDefined()
 })
+
+test.each<SlotScope>(['process', 'merchant', 'host', 'destination'])(
+  'sick destinations never hold all slots of a %s',
+  (scope) => {
+    const slots = createSlots()
+    let number = 0
+    const take = (is_sick: boolean) => {
+      number += 1
+      const keyIn = (its_scope: SlotScope): string => (its_scope === scope ? 'shared' : `${number}`)
+      const [merchant_id, host, destination_key] = [keyIn('merchant'), keyIn('host'), keyIn('destination')]
+      return slots.take({ merchant_id, host, destination_key, lane: 'first' }, is_sick)
+    }
+    while (take(true) !== undefined);
+    expect(slots.inUse()).toEqual({ healthy: 0, sick: SLOT_LIMITS[scope].sick_max })
+    expect(take(false)).toBeDefined()
+  },
+)
