@@ -1,86 +1,36 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
 import { ROLES } from '#lib/platform/process/role.ts'
-import { findInstalledProgram } from '../test/support/needs.ts'
+import {
+  buildOverlay,
+  type Container,
+  canBuild,
+  containerOf,
+  type Labels,
+  type Manifest,
+  NAME_LABEL,
+  serversOf,
+  workloadsOf,
+} from './manifests.fixture.ts'
 import { readContainerSettings } from './settings.fixture.ts'
-
-/** The parts of a Kubernetes object that the tests read. */
-interface Manifest {
-  readonly kind: string
-  readonly metadata: { readonly name: string }
-  readonly spec: {
-    readonly replicas?: number
-    readonly strategy?: { readonly type: string }
-    readonly selector?: unknown
-    readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
-    readonly podSelector?: PodSelector
-    readonly ports?: readonly { readonly port: number; readonly targetPort?: string }[]
-    readonly ingress?: readonly { readonly from?: readonly { readonly podSelector?: PodSelector }[] }[]
-  }
-}
-
-type Labels = Readonly<Record<string, string>>
-
-interface PodSelector {
-  readonly matchLabels?: Labels
-  readonly matchExpressions?: readonly { readonly values: readonly string[] }[]
-}
-
-interface PodSpec {
-  readonly containers: readonly Container[]
-  readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[]
-}
-
-interface Container {
-  readonly args: readonly string[]
-  readonly env: readonly Variable[]
-  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
-}
-
-interface Variable {
-  readonly name: string
-  readonly value?: string
-  readonly valueFrom?: {
-    readonly secretKeyRef?: { readonly name: string; readonly key: string }
-    readonly fieldRef?: { readonly fieldPath: string }
-  }
-}
 
 const SERVERS = {
   MONGODB_URI: 'mongodb://db.example:27017/?replicaSet=rs',
   NATS_URL: 'nats://bus.example:4222',
 }
-const NAME = 'app.kubernetes.io/name'
-const kustomize = findInstalledProgram('kustomize')
-const describeManifests = kustomize === undefined ? describe.skip : describe
+const describeManifests = canBuild ? describe : describe.skip
 
 describeManifests('the manifests', () => {
-  const overlay = (name: string): readonly Manifest[] => {
-    const text = execFileSync(kustomize ?? '', ['build', resolve(import.meta.dirname, 'overlays', name)], {
-      encoding: 'utf8',
-    })
-    return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
-  }
-  const workloadsOf = (manifests: readonly Manifest[]): readonly Manifest[] =>
-    manifests.filter(
-      ({ kind, metadata }) =>
-        ['Deployment', 'StatefulSet', 'Job'].includes(kind) && metadata.name !== 'clamav',
-    )
-  const containerOf = ({ spec }: Manifest): Container => {
-    const [container, ...others] = spec.template.spec.containers
-    if (container === undefined || others.length > 0) throw new Error('a pod has one container')
-    return container
-  }
   const secrets = readSecrets()
 
   test.each(['development', 'production'])('every process of %s accepts its settings', async (name) => {
     const folder = mkdtempSync(join(tmpdir(), 'multihub-secrets-'))
     try {
-      for (const workload of workloadsOf(overlay(name))) {
+      for (const workload of workloadsOf(buildOverlay(name))) {
         const { args } = containerOf(workload)
         const variables = variablesOf(workload, containerOf(workload), secrets, folder)
         const uri = await readContainerSettings(args, variables)
@@ -92,18 +42,18 @@ describeManifests('the manifests', () => {
   })
 
   test('production runs every role, each in pods of its own', () => {
-    const roles = workloadsOf(overlay('production')).map((workload) => containerOf(workload).args)
+    const roles = workloadsOf(buildOverlay('production')).map((workload) => containerOf(workload).args)
     expect(roles.flat().sort()).toEqual([...ROLES, 'migrate'].sort())
   })
 
   test('every port of a service is a port of its pods', () => {
     for (const name of ['development', 'production']) {
-      const manifests = overlay(name)
+      const manifests = buildOverlay(name)
       for (const service of manifests.filter(({ kind }) => kind === 'Service')) {
         if (service.metadata.name === 'clamav') continue
-        const selected = (service.spec.selector as Labels)[NAME]
+        const selected = (service.spec.selector as Labels)[NAME_LABEL]
         const pods = workloadsOf(manifests).find(
-          ({ spec }) => spec.template.metadata.labels[NAME] === selected,
+          ({ spec }) => spec.template.metadata.labels[NAME_LABEL] === selected,
         )
         const ports = (pods && containerOf(pods).ports) ?? []
         const open = ports.flatMap((port) => [port.name, port.containerPort])
@@ -114,14 +64,14 @@ describeManifests('the manifests', () => {
   })
 
   test('the embedded store has one pod, which ends before the next one starts', () => {
-    const [workload, ...others] = workloadsOf(overlay('development'))
+    const [workload, ...others] = workloadsOf(buildOverlay('development'))
     expect(others).toEqual([])
     expect(workload?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
   })
 
   test('a process sends traces to the collector that the ConfigMap names, and the network admits it', async () => {
-    const manifests = overlay('production')
-    for (const workload of workloadsOf(manifests).filter(({ kind }) => kind !== 'Job')) {
+    const manifests = buildOverlay('production')
+    for (const workload of serversOf(manifests)) {
       const { env } = containerOf(workload)
       const endpoint = env.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')
       expect(endpoint?.valueFrom).toEqual({
@@ -132,18 +82,6 @@ describeManifests('the manifests', () => {
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'traces',
     )
     expect(policy?.spec).toMatchObject({ policyTypes: ['Egress'], egress: [{ ports: [{ port: 4318 }] }] })
-  })
-
-  test('the network admits exactly the calls that the roles make', () => {
-    const admitted = overlay('production')
-      .filter(({ metadata }) => metadata.name.startsWith('calls-to-'))
-      .flatMap(({ spec }) => {
-        const callee = spec.podSelector?.matchLabels?.[NAME] ?? ''
-        const callers = spec.ingress?.[0]?.from?.[0]?.podSelector?.matchExpressions?.[0]?.values ?? []
-        return callers.map((caller) => `${caller} -> ${callee}`)
-      })
-    // Balances processes call each other by their own addresses.
-    expect(admitted.sort()).toEqual([...callsInCode(), 'balances -> balances'].sort())
   })
 })
 
@@ -200,21 +138,4 @@ function writeSecret(
   const file = join(folder, `${group}-${key}`)
   writeFileSync(file, value)
   return file
-}
-
-/** The calls between roles, as `caller -> callee`, found by the clients that the code of each role makes. */
-function callsInCode(): readonly string[] {
-  const folders = [...readdirSync('services').map((role) => join('services', role)), 'gateway']
-  const calls = folders.flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(file))
-      .flatMap((file) => {
-        const source = readFileSync(join(folder, file), 'utf8')
-        return [...source.matchAll(/clientOf\((\w+)\)/g)].map(([, service]) => {
-          const imported = new RegExp(`\\b${service}\\b[^;]*?#gen/multihub/(\\w+)/v1`, 's').exec(source)
-          return `${folder.split('/').at(-1)} -> ${imported?.[1]}`
-        })
-      }),
-  )
-  return [...new Set(calls)]
 }

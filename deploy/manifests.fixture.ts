@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { findInstalledProgram } from '../test/support/needs.ts'
+
+/** The parts of a Kubernetes object that the tests read. */
+export interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly replicas?: number
+    readonly serviceName?: string
+    readonly strategy?: { readonly type: string }
+    readonly selector?: unknown
+    readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
+    readonly clusterIP?: string
+    readonly publishNotReadyAddresses?: boolean
+    readonly ports?: readonly { readonly port: number; readonly targetPort?: string }[]
+    readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
+    readonly minReplicas?: number
+    readonly maxUnavailable?: unknown
+  }
+}
+
+/** The labels of an object. */
+export type Labels = Readonly<Record<string, string>>
+
+/** The parts of a pod that the tests read. */
+export interface PodSpec {
+  readonly terminationGracePeriodSeconds?: number
+  readonly topologySpreadConstraints?: readonly {
+    readonly topologyKey: string
+    readonly labelSelector: { readonly matchLabels: Labels }
+    readonly matchLabelKeys: readonly string[]
+  }[]
+  readonly containers: readonly Container[]
+  readonly volumes: readonly Volume[]
+}
+
+/** A volume of a pod. The tests read those of secrets. */
+export interface Volume {
+  readonly name: string
+  readonly secret?: {
+    readonly secretName: string
+    readonly items?: readonly { readonly key: string; readonly path: string }[]
+  }
+}
+
+/** The parts of a container that the tests read. */
+export interface Container {
+  readonly args: readonly string[]
+  readonly env: readonly Variable[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
+}
+
+/** A variable of a container, with its value or the place where the cluster finds it. */
+export interface Variable {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: {
+    readonly secretKeyRef?: { readonly name: string; readonly key: string }
+    readonly fieldRef?: { readonly fieldPath: string }
+  }
+}
+
+/** The label that names the role of a pod. */
+export const NAME_LABEL = 'app.kubernetes.io/name'
+
+const kustomize = findInstalledProgram('kustomize')
+
+/** Whether overlays can be built here. */
+export const canBuild = kustomize !== undefined
+
+/** All objects of an overlay, as kustomize builds them. */
+export function buildOverlay(name: string): readonly Manifest[] {
+  const folder = resolve(import.meta.dirname, 'overlays', name)
+  const text = execFileSync(kustomize ?? '', ['build', folder], { encoding: 'utf8' })
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+}
+
+/** The objects that start pods, those of the virus scanner included. */
+export function startersOf(manifests: readonly Manifest[]): readonly Manifest[] {
+  return manifests.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+}
+
+/** The objects that start pods of Multihub. */
+export function workloadsOf(manifests: readonly Manifest[]): readonly Manifest[] {
+  return startersOf(manifests).filter(({ metadata }) => metadata.name !== 'clamav')
+}
+
+/** The workloads whose pods serve, which are all but the job that migrates. */
+export function serversOf(manifests: readonly Manifest[]): readonly Manifest[] {
+  return workloadsOf(manifests).filter(({ kind }) => kind !== 'Job')
+}
+
+/** The one container of the pods of a workload. */
+export function containerOf({ spec }: Manifest): Container {
+  const [container, ...others] = spec.template.spec.containers
+  if (container === undefined || others.length > 0) throw new Error('a pod has one container')
+  return container
+}

@@ -1,0 +1,209 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { BlockList, isIPv6 } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import {
+  buildOverlay,
+  canBuild,
+  containerOf,
+  type Labels,
+  type Manifest,
+  startersOf,
+} from './manifests.fixture.ts'
+
+type Direction = 'ingress' | 'egress'
+
+/** The parts of a NetworkPolicy that the tests read. */
+interface PolicySpec extends Readonly<Record<Direction, readonly Rule[] | undefined>> {
+  readonly podSelector: Selector
+  readonly policyTypes: readonly string[]
+}
+
+interface Rule {
+  readonly from?: readonly Peer[]
+  readonly to?: readonly Peer[]
+  readonly ports?: readonly { readonly port: number }[]
+}
+
+interface Peer {
+  readonly podSelector?: Selector
+  readonly namespaceSelector?: Selector
+  readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] }
+}
+
+interface Selector {
+  readonly matchLabels?: Labels
+  readonly matchExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[]
+}
+
+/** The other end of a connection: a pod of the same namespace, a pod of another one, or an address outside. */
+type End = { readonly pod: Labels } | { readonly namespace: Labels } | { readonly address: string }
+
+const PRIVATE = [
+  '10.1.2.3',
+  '100.64.1.1',
+  '127.0.0.1',
+  '169.254.169.254',
+  '172.31.0.1',
+  '192.168.1.1',
+  '::1',
+  'fd00::1',
+  'fe80::1',
+]
+const PUBLIC = ['203.0.113.1', '2606:4700::1']
+/** The ports of names, databases and the bus, which are the same for every pod. */
+const SERVER_PORTS = [53, 27_017, 4222]
+
+const describeNetwork = canBuild ? describe : describe.skip
+
+describeNetwork('the network of production', () => {
+  const manifests = canBuild ? buildOverlay('production') : []
+  const policies = manifests
+    .filter(({ kind }) => kind === 'NetworkPolicy')
+    .map(({ spec }) => spec as unknown as PolicySpec)
+  const pods = startersOf(manifests)
+  const admits = (pod: Labels, direction: Direction, end: End, port: number): boolean =>
+    policies
+      .filter((policy) => appliesTo(policy, pod, direction))
+      .some((policy) => policy[direction]?.some((rule) => opens(rule, end, port)))
+  const reachedFrom = (namespace: Labels): readonly string[] =>
+    pods.flatMap((pod) =>
+      portsOf(pod)
+        .filter((port) => admits(labelsOf(pod), 'ingress', { namespace }, port))
+        .map((port) => `${pod.metadata.name}:${port}`),
+    )
+
+  test.each(pods.map((pod): [string, Manifest] => [pod.metadata.name, pod]))('%s is closed', (_, pod) => {
+    const closing = policies.filter(
+      (policy) =>
+        (policy.ingress ?? policy.egress) === undefined && appliesTo(policy, labelsOf(pod), 'ingress'),
+    )
+    // The scanner has one policy, which closes it and opens what it needs.
+    if (pod.metadata.name !== 'clamav') expect(closing).toHaveLength(1)
+    for (const direction of ['ingress', 'egress'] as const)
+      expect(policies.some((policy) => appliesTo(policy, labelsOf(pod), direction))).toBe(true)
+  })
+
+  test('pods make exactly the calls that the code makes, and each of them is open at both ends', () => {
+    const calls = (
+      admitsCall: (caller: Labels, callee: Labels, port: number) => boolean,
+    ): readonly string[] =>
+      pods.flatMap((caller) =>
+        pods.flatMap((callee) =>
+          portsOf(callee)
+            .filter((port) => admitsCall(labelsOf(caller), labelsOf(callee), port))
+            .map((port) => `${caller.metadata.name} -> ${callee.metadata.name}:${port}`),
+        ),
+      )
+    const expected = [
+      ...callsInCode().map((call) => `${call}:9090`),
+      // Balances processes call each other by their own addresses.
+      'balances -> balances:9090',
+      'gateway -> attachments:9095',
+      'payments -> sandbox:9092',
+      'sandbox -> payments:9093',
+      'attachments -> clamav:3310',
+    ].sort()
+    const leaving = calls((caller, pod, port) => admits(caller, 'egress', { pod }, port))
+    const arriving = calls((pod, callee, port) => admits(callee, 'ingress', { pod }, port))
+    expect(leaving.toSorted()).toEqual(expected)
+    expect(arriving.toSorted()).toEqual(expected)
+  })
+
+  test('other namespaces reach what their label names', () => {
+    const health = pods
+      .filter((pod) => portsOf(pod).includes(9094))
+      .map(({ metadata }) => `${metadata.name}:9094`)
+    expect(health).toHaveLength(8)
+    expect(reachedFrom({ 'multihub.dev/forwards': 'true' }).toSorted()).toEqual([
+      'gateway:8080',
+      'payments:9093',
+    ])
+    expect(reachedFrom({ 'multihub.dev/scrapes': 'true' })).toEqual(health)
+    expect(reachedFrom({ 'multihub.dev/collects': 'true' })).toEqual([])
+    expect(reachedFrom({ 'kubernetes.io/metadata.name': 'kube-system' })).toEqual([])
+  })
+
+  test('the internet is open to payments and the notifier only, and private addresses to no pod', () => {
+    const open = (address: string, port: number) =>
+      pods
+        .filter((pod) => admits(labelsOf(pod), 'egress', { address }, port))
+        .map(({ metadata }) => metadata.name)
+    for (const address of PUBLIC) expect(open(address, 8443)).toEqual(['notifier', 'payments'])
+    for (const address of PRIVATE) expect([address, open(address, 8443)]).toEqual([address, []])
+  })
+
+  test('every pod of Multihub reaches names, the database, the bus and collectors of traces', () => {
+    const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
+    const namespace = { 'kubernetes.io/metadata.name': 'kube-system', 'multihub.dev/collects': 'true' }
+    for (const port of [...SERVER_PORTS, 4318])
+      expect(own.filter((pod) => !admits(labelsOf(pod), 'egress', { namespace }, port))).toEqual([])
+  })
+})
+
+function labelsOf({ spec }: Manifest): Labels {
+  return spec.template.metadata.labels
+}
+
+function portsOf(pod: Manifest): readonly number[] {
+  return (containerOf(pod).ports ?? []).map(({ containerPort }) => containerPort)
+}
+
+function appliesTo({ podSelector, policyTypes }: PolicySpec, pod: Labels, direction: Direction): boolean {
+  return policyTypes.some((type) => type.toLowerCase() === direction) && matches(podSelector, pod)
+}
+
+/** Whether a rule admits connections with this end. A rule without ports or without peers means all of them. */
+function opens({ from, to, ports }: Rule, end: End, port: number): boolean {
+  const peers = from ?? to
+  return (
+    (ports === undefined || ports.some((opened) => opened.port === port)) &&
+    (peers === undefined || peers.some((peer) => includes(peer, end)))
+  )
+}
+
+function includes({ podSelector, namespaceSelector, ipBlock }: Peer, end: End): boolean {
+  if ('pod' in end)
+    return namespaceSelector === undefined && podSelector !== undefined && matches(podSelector, end.pod)
+  if ('namespace' in end)
+    return (
+      podSelector === undefined &&
+      namespaceSelector !== undefined &&
+      matches(namespaceSelector, end.namespace)
+    )
+  if (ipBlock === undefined) return false
+  return contains([ipBlock.cidr], end.address) && !contains(ipBlock.except ?? [], end.address)
+}
+
+function contains(ranges: readonly string[], address: string): boolean {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [first = '', bits] = range.split('/')
+    list.addSubnet(first, Number(bits), isIPv6(first) ? 'ipv6' : 'ipv4')
+  }
+  return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
+  return (
+    Object.entries(matchLabels).every(([label, value]) => labels[label] === value) &&
+    matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''))
+  )
+}
+
+/** The calls between roles, as `caller -> callee`, found by the clients that the code of each role makes. */
+function callsInCode(): readonly string[] {
+  const folders = [...readdirSync('services').map((role) => join('services', role)), 'gateway']
+  const calls = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(file))
+      .flatMap((file) => {
+        const source = readFileSync(join(folder, file), 'utf8')
+        return [...source.matchAll(/clientOf\((\w+)\)/g)].map(([, service]) => {
+          const imported = new RegExp(`\\b${service}\\b[^;]*?#gen/multihub/(\\w+)/v1`, 's').exec(source)
+          return `${folder.split('/').at(-1)} -> ${imported?.[1]}`
+        })
+      }),
+  )
+  return [...new Set(calls)]
+}
