@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Makes the secrets of a new system, with new keys, either as manifests or as files:
 #
-#   MONGODB_URI=... NATS_URL=... [MONGODB_MIGRATE_URI=...] deploy/make-secrets.sh kubernetes >secrets.yaml
+#   MONGODB_URI=... NATS_URL=... deploy/make-secrets.sh kubernetes >secrets.yaml
 #   deploy/make-secrets.sh compose          # below .local/compose, for docker-compose.yml
 #
-# Run it once and keep the result: without the master keys nothing that was stored can be decrypted. MONGODB_MIGRATE_URI is
-# that of a user who may create collections and indexes; the other processes need not be allowed to.
+# Run it once and keep the result: without the master keys nothing that was stored can be decrypted. Each role,
+# and migrate, can have its own user of MongoDB: MONGODB_URI_PAYMENTS=... is used by payments instead of MONGODB_URI. Only
+# migrate needs to create collections and indexes.
 set -euo pipefail
 umask 077
 
 callers=(attachments balances gateway merchants notifier operator payments support)
+database_users=(attachments balances gateway merchants migrate notifier payments sandbox support)
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
 
@@ -26,12 +28,14 @@ put_file() {
 }
 
 make() {
-  local put=$1 name token hashes=''
+  local put=$1 name own token hashes=''
   "$put" multihub master-keys "$(date +%Y%m):$(key)"
   "$put" multihub sandbox-key "$(key)"
-  "$put" multihub mongodb-uri "${MONGODB_URI:-}"
   "$put" multihub nats-url "${NATS_URL:-}"
-  "$put" multihub-migrate mongodb-uri "${MONGODB_MIGRATE_URI:-${MONGODB_URI:-}}"
+  for name in "${database_users[@]}"; do
+    own=MONGODB_URI_${name^^}
+    "$put" multihub-mongodb "$name" "${!own:-${MONGODB_URI:-}}"
+  done
   for name in "${callers[@]}"; do
     token=$(key)
     hashes+=${hashes:+,}$name:$(sha256 "$token")
@@ -44,6 +48,7 @@ case ${1:-} in
   kubernetes) make put_manifest ;;
   compose)
     folder=.local/compose
+    database_users=(migrate roles) # one user for all roles
     mkdir -p .local
     mkdir "$folder" || { echo "$folder is there already, with the keys of a system: move it away first" >&2; exit 1; }
     MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' NATS_URL='nats://nats:4222' make put_file

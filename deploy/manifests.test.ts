@@ -7,7 +7,6 @@ import { parseAllDocuments } from 'yaml'
 import { ROLES } from '#lib/platform/process/role.ts'
 import {
   buildOverlay,
-  type Container,
   canBuild,
   containerOf,
   type Labels,
@@ -31,13 +30,35 @@ describeManifests('the manifests', () => {
     const folder = mkdtempSync(join(tmpdir(), 'multihub-secrets-'))
     try {
       for (const workload of workloadsOf(buildOverlay(name))) {
-        const { args } = containerOf(workload)
-        const variables = variablesOf(workload, containerOf(workload), secrets, folder)
-        const uri = await readContainerSettings(args, variables)
+        const variables = variablesOf(workload, secrets, folder)
+        const uri = await readContainerSettings(containerOf(workload).args, variables)
         expect(uri).toBe(name === 'development' ? undefined : SERVERS.MONGODB_URI)
       }
     } finally {
       rmSync(folder, { recursive: true })
+    }
+  })
+
+  test.each(['development', 'production'])(
+    'a pod of %s has no secret that its settings do not name',
+    (name) => {
+      for (const workload of workloadsOf(buildOverlay(name))) {
+        const used = containerOf(workload).env.filter((variable) => variable.name.endsWith('_FILE'))
+        expect([...secretFilesOf(workload).keys()].sort()).toEqual(used.map(({ value }) => value).sort())
+      }
+    },
+  )
+
+  test('each role has its own token of RPCs, and can have its own user of the database', () => {
+    for (const workload of workloadsOf(buildOverlay('production'))) {
+      const [role] = containerOf(workload).args
+      const personal = [...secretFilesOf(workload).values()].filter((name) => !name.startsWith('multihub/'))
+      // The sandbox calls no other role, and the job calls none at all.
+      const has_token = role !== 'sandbox' && role !== 'migrate'
+      expect(personal.sort()).toEqual([
+        `multihub-mongodb/${role}`,
+        ...(has_token ? [`multihub-rpc/${role}`] : []),
+      ])
     }
   })
 
@@ -103,14 +124,13 @@ function readSecrets(): ReadonlyMap<string, string> {
 
 /** The variables of a container as the cluster makes them, with its files of secrets in a folder. */
 function variablesOf(
-  { spec }: Manifest,
-  { env }: Container,
+  workload: Manifest,
   secrets: ReadonlyMap<string, string>,
   folder: string,
 ): Readonly<Record<string, string>> {
   const variables: Record<string, string> = { KUBERNETES_SERVICE_HOST: '10.0.0.1', MULTIHUB_HOST: '0.0.0.0' }
-  const used = new Set(spec.template.spec.volumes.map(({ secret }) => secret?.secretName))
-  for (const { name, value = '', valueFrom } of env) {
+  const files = secretFilesOf(workload)
+  for (const { name, value = '', valueFrom } of containerOf(workload).env) {
     const { secretKeyRef, fieldRef } = valueFrom ?? {}
     const text =
       secretKeyRef !== undefined
@@ -118,24 +138,32 @@ function variablesOf(
         : (fieldRef?.fieldPath ??
           value.replaceAll(/\$\((\w+)\)/g, (_, other) => variables[other] ?? `undefined ${other}`))
     if (text === undefined || text.includes('undefined')) throw new Error(`${name} has no value`)
-    variables[name] = name.endsWith('_FILE') ? writeSecret(text, used, secrets, folder) : text
+    variables[name] = name.endsWith('_FILE') ? writeSecret(files.get(text), secrets, folder) : text
   }
   return variables
 }
 
-/** Writes the secret that is mounted at a path such as `/secrets/shared/master-keys`, and returns its file. */
-function writeSecret(
-  path: string,
-  used: ReadonlySet<string | undefined>,
-  secrets: ReadonlyMap<string, string>,
-  folder: string,
-): string {
-  const [, , group, key] = path.split('/')
-  const secret = { shared: 'multihub', rpc: 'multihub-rpc', migrate: 'multihub-migrate' }[group ?? '']
-  expect(used).toContain(secret)
-  const value = secrets.get(`${secret}/${group === 'rpc' ? 'operator' : key}`)
-  if (value === undefined) throw new Error(`nothing is mounted at ${path}`)
-  const file = join(folder, `${group}-${key}`)
+/** Writes a secret, which has a name such as `multihub/master-keys`, into a folder and returns its file. */
+function writeSecret(name: string | undefined, secrets: ReadonlyMap<string, string>, folder: string): string {
+  const value = secrets.get(name ?? '')
+  if (name === undefined || value === undefined) throw new Error(`the secret ${name} is not there`)
+  const file = join(folder, name.replace('/', '-'))
   writeFileSync(file, value)
   return file
+}
+
+/** The secrets in the files of a container, as `name/key` by the path of the file. A volume without items has all keys. */
+function secretFilesOf(workload: Manifest): ReadonlyMap<string, string> {
+  const { volumes } = workload.spec.template.spec
+  return new Map(
+    containerOf(workload).volumeMounts.flatMap(({ name, mountPath }) => {
+      const secret = volumes.find((volume) => volume.name === name)?.secret
+      if (secret === undefined) return []
+      const items = secret.items ?? [{ key: '*', path: '*' }]
+      return items.map(({ key, path }): [string, string] => [
+        `${mountPath}/${path}`,
+        `${secret.secretName}/${key}`,
+      ])
+    }),
+  )
 }
