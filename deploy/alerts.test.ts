@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
@@ -15,10 +16,19 @@ interface Alert {
   readonly annotations: { readonly summary: string; readonly runbook: string }
 }
 
+/** One line or group of lines of a panel of the dashboard. */
+interface Target {
+  readonly expr: string
+  readonly legendFormat?: string
+}
+
 const FOLDER = join(import.meta.dirname, 'components/telemetry')
 const RUNBOOKS = 'docs/operators/runbooks'
 const alerts: readonly Alert[] = parse(readFileSync(join(FOLDER, 'alerts.yaml'), 'utf8')).groups[0].rules
 const dashboard = readFileSync(join(FOLDER, 'dashboard.json'), 'utf8')
+const panels: readonly { readonly title: string; readonly targets: readonly Target[] }[] =
+  JSON.parse(dashboard).panels
+const targets = panels.flatMap((panel) => panel.targets)
 
 const promtool = findInstalledProgram('promtool')
 
@@ -37,8 +47,8 @@ test('every metric of an alert is on the dashboard, and the dashboard has exactl
 test('every label by which an alert or the dashboard selects or groups is one of its metric', async () => {
   await loadRoles(ROLES)
   const known = new Map(describeMetrics().map(({ name, labels }) => [name, new Set(labels)]))
-  const selected = [...alerts.map(({ expr }) => expr), dashboard.replaceAll('\\"', '"')].flatMap((text) =>
-    [...text.matchAll(/(multihub_[a-z_]+)\{([^}]+)\}/g)].flatMap(([, metric = '', labels = '']) =>
+  const selected = [...alerts, ...targets].flatMap(({ expr: text }) =>
+    [...text.matchAll(/([a-z_]+)\{([^{}]+)\}/g)].flatMap(([, metric = '', labels = '']) =>
       [...labels.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => ({
         metric: baseOf(metric),
         label,
@@ -58,6 +68,20 @@ test('every alert has a runbook that quotes it, and every runbook an alert', () 
   expect(pages.sort()).toEqual(alerts.map(({ annotations }) => annotations.runbook).sort())
 })
 
+test.each([
+  ['multihub_gateway_request_seconds_count', ['method', 'code']],
+  ['multihub_store_seconds_bucket', ['role', 'collection', 'operation']],
+  ['multihub_effects_in_flight', ['lane']],
+  ['multihub_delivery_slots_in_use', ['health', 'pod', 'instance']],
+  ['multihub_ledger_live_processes', ['pod', 'instance']],
+  ['multihub_bus_connected', ['pod', 'instance']],
+  ['multihub_build_info', ['version', 'commit', 'pod', 'instance']],
+  ['process_cpu_seconds_total', ['pod', 'instance']],
+])('a panel shows %s by %p, as the runbooks use it', (metric, labels) => {
+  const shown = targets.filter(({ expr }) => expr.includes(metric))
+  expect(shown.some((target) => labels.every((label) => isShown(target, label)))).toBe(true)
+})
+
 ;(promtool === undefined ? describe.skip : describe)('with promtool', () => {
   test('the alerts are valid', () => {
     const report = execFileSync(promtool ?? '', ['check', 'rules', join(FOLDER, 'alerts.yaml')], {
@@ -69,7 +93,66 @@ test('every alert has a runbook that quotes it, and every runbook an alert', () 
   test('they fire when they should, and not before', () => {
     execFileSync(promtool ?? '', ['test', 'rules', join(import.meta.dirname, 'alerts.cases.yaml')])
   })
+
+  test('every expression of the dashboard is valid', () => {
+    const rules = targets.map(({ expr }, index) => ({ record: `target_${index}`, expr: inPrometheus(expr) }))
+    const report = runPromtool('check', { groups: [{ name: 'dashboard', rules }] })
+    expect(report).toContain(`SUCCESS: ${targets.length} rules found`)
+  })
+
+  test.each(['Processor time', 'Memory'])(
+    'the panel %s has our processes and no others, whatever their job is',
+    (title) => {
+      const expr = inPrometheus(panels.find((panel) => panel.title === title)?.targets[0]?.expr ?? '')
+      const metric = /process_[a-z_]+/.exec(expr)?.[0] ?? ''
+      // The labels that the usual job for annotated pods gives.
+      const labels = (pod: string) => `{instance="${pod}:9094",job="kubernetes-pods",pod="${pod}"}`
+      runPromtool('test', {
+        tests: [
+          {
+            interval: '1m',
+            input_series: [
+              { series: `multihub_build_info${labels('ours')}`, values: '1x10' },
+              { series: `${metric}${labels('ours')}`, values: '60+60x10' },
+              { series: `${metric}${labels('other')}`, values: '60+60x10' },
+            ],
+            promql_expr_test: [
+              {
+                expr: `count by (instance, job, pod) (${expr})`,
+                eval_time: '10m',
+                exp_samples: [{ labels: labels('ours'), value: 1 }],
+              },
+            ],
+          },
+        ],
+      })
+    },
+  )
 })
+
+/** Whether the lines of a target differ by a label, and their legend says so. */
+function isShown({ expr, legendFormat }: Target, label: string): boolean {
+  const kept = /\bby \(([^)]*)\)/.exec(expr)?.[1]?.split(', ')
+  const is_kept = kept === undefined ? !/\b(sum|max|count)\(/.test(expr) : kept.includes(label)
+  return is_kept && (legendFormat === undefined || legendFormat.includes(`{{${label}}}`))
+}
+
+/** An expression with the value that Grafana gives to its variable. */
+function inPrometheus(expr: string): string {
+  return expr.replaceAll('$__rate_interval', '5m')
+}
+
+/** Runs `promtool check rules` or `promtool test rules` on a file with this content, and returns the report. */
+function runPromtool(command: 'check' | 'test', content: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'multihub-rules-'))
+  try {
+    const file = join(folder, 'rules.yaml')
+    writeFileSync(file, JSON.stringify(content))
+    return execFileSync(promtool ?? '', [command, 'rules', file], { encoding: 'utf8' })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
 
 /** The names of the metrics in a text, each once, in order. */
 function metricsIn(text: string): readonly string[] {
