@@ -1,9 +1,18 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -28,17 +37,20 @@ interface Component {
 }
 
 let root: string
+let source: string
 let files: readonly string[]
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'multihub-image-'))
+  source = await mkdtemp(join(tmpdir(), 'multihub-image-source-'))
+  copyAdmitted(source)
   // The final user reads it.
   chmodSync(root, 0o755)
-  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'assemble.ts'), root], {
+  await promisify(execFile)(process.execPath, [join(source, 'deploy/image/assemble.ts'), root], {
     timeout: HANG_LIMIT_MS,
   })
   files = readdirSync(root, { recursive: true, encoding: 'utf8' })
 }, HANG_LIMIT_MS)
-afterAll(() => rm(root, { recursive: true, force: true }))
+afterAll(() => Promise.all([root, source].map((folder) => rm(folder, { recursive: true, force: true }))))
 
 test('the image is at most 200 MB, and at most 70 MB compressed', () => {
   const bytes = files.reduce((sum, file) => sum + statSync(join(root, file)).size, BASE.bytes)
@@ -119,6 +131,20 @@ if (!is_root) process.stderr.write('skipped: the image in a root directory of it
   },
   HANG_LIMIT_MS,
 )
+
+/** Copies what `.dockerignore` admits: a builder of images has no other files of the project. */
+function copyAdmitted(folder: string): void {
+  const lines = readFileSync('.dockerignore', 'utf8').split('\n')
+  const patterns = lines.filter((line) => line !== '' && !line.startsWith('#'))
+  const admitted = patterns.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+  // The copy knows no other patterns.
+  expect(patterns).toEqual(['*', ...admitted.map((path) => `!${path}`), '**/node_modules'])
+  for (const path of admitted)
+    cpSync(path, join(folder, path), {
+      recursive: true,
+      filter: (file) => basename(file) !== 'node_modules',
+    })
+}
 
 function entrypoint(): readonly string[] {
   return JSON.parse(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '[]')
