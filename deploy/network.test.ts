@@ -22,7 +22,7 @@ interface PolicySpec extends Readonly<Record<Direction, readonly Rule[] | undefi
 interface Rule {
   readonly from?: readonly Peer[]
   readonly to?: readonly Peer[]
-  readonly ports?: readonly { readonly port: number }[]
+  readonly ports?: readonly { readonly protocol: string; readonly port: number }[]
 }
 
 interface Peer {
@@ -51,8 +51,14 @@ const PRIVATE = [
   'fe80::1',
 ]
 const PUBLIC = ['203.0.113.1', '2606:4700::1']
-/** The ports of names, databases and the bus, which are the same for every pod. */
-const SERVER_PORTS = [53, 27_017, 4222]
+/** What every pod calls outside: names, the database, the bus, and collectors of traces. */
+const SERVER_PORTS = [
+  ['UDP', 53],
+  ['TCP', 53],
+  ['TCP', 27_017],
+  ['TCP', 4222],
+  ['TCP', 4318],
+] as const
 
 const describeNetwork = canBuild ? describe : describe.skip
 
@@ -62,10 +68,10 @@ describeNetwork('the network of production', () => {
     .filter(({ kind }) => kind === 'NetworkPolicy')
     .map(({ spec }) => spec as unknown as PolicySpec)
   const pods = startersOf(manifests)
-  const admits = (pod: Labels, direction: Direction, end: End, port: number): boolean =>
+  const admits = (pod: Labels, direction: Direction, end: End, port: number, protocol = 'TCP'): boolean =>
     policies
       .filter((policy) => appliesTo(policy, pod, direction))
-      .some((policy) => policy[direction]?.some((rule) => opens(rule, end, port)))
+      .some((policy) => policy[direction]?.some((rule) => opens(rule, end, port, protocol)))
   const reachedFrom = (namespace: Labels): readonly string[] =>
     pods.flatMap((pod) =>
       portsOf(pod)
@@ -136,8 +142,8 @@ describeNetwork('the network of production', () => {
   test('every pod of Multihub reaches names, the database, the bus and collectors of traces', () => {
     const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
     const namespace = { 'kubernetes.io/metadata.name': 'kube-system', 'multihub.dev/collects': 'true' }
-    for (const port of [...SERVER_PORTS, 4318])
-      expect(own.filter((pod) => !admits(labelsOf(pod), 'egress', { namespace }, port))).toEqual([])
+    for (const [protocol, port] of SERVER_PORTS)
+      expect(own.filter((pod) => !admits(labelsOf(pod), 'egress', { namespace }, port, protocol))).toEqual([])
   })
 })
 
@@ -154,10 +160,10 @@ function appliesTo({ podSelector, policyTypes }: PolicySpec, pod: Labels, direct
 }
 
 /** Whether a rule admits connections with this end. A rule without ports or without peers means all of them. */
-function opens({ from, to, ports }: Rule, end: End, port: number): boolean {
+function opens({ from, to, ports }: Rule, end: End, port: number, protocol: string): boolean {
   const peers = from ?? to
   return (
-    (ports === undefined || ports.some((opened) => opened.port === port)) &&
+    (ports === undefined || ports.some((opened) => opened.port === port && opened.protocol === protocol)) &&
     (peers === undefined || peers.some((peer) => includes(peer, end)))
   )
 }
