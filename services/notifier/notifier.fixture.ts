@@ -62,7 +62,11 @@ export async function openNotifier(
       options.makeAttempt ??
       createMakeAttempt({
         findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
-        findSecret: async ({ secret }) => secret && keyring.unseal(secret.sealed, secret.owner),
+        findTarget: async ({ secret, url, timeout_seconds, max_retries, retry_delay_seconds }) =>
+          secret && {
+            secret: keyring.unseal(secret.sealed, secret.owner),
+            address: { url, timeout_seconds, max_retries, retry_delay_seconds },
+          },
         post: createPostDelivery({ test: http, production: http }, stopping.signal),
         stopping: stopping.signal,
       }),
@@ -74,7 +78,6 @@ export async function openNotifier(
     retention_ms: 86_400_000,
     background: createBackgroundWork(),
     registry: { getEndpoint: async () => create(GetEndpointResponseSchema) },
-    endpointsOf: async () => [],
     storeNow: now,
     isStopping: () => stopping.signal.aborted,
     async close() {

@@ -130,6 +130,30 @@ test('an event gets no receipt before it is stored, so the publisher keeps it', 
   expect(receiver.callbacks).toHaveLength(1)
 })
 
+// N6
+test('a retry goes to the present URL of its endpoint, signed with its present secret', async () => {
+  const merchant_id = await newMerchant()
+  const [gone, moved] = [await newReceiver(() => ({ status: 500 })), await newReceiver()]
+  const endpoints = roles.client(EndpointService, 'operator')
+  const { endpoint } = await endpoints.createEndpoint({
+    ...{ merchantId: merchant_id, environment: Environment.TEST, url: gone.url, events: [] },
+    maxRetries: 10,
+  })
+  const endpointId = endpoint?.endpointId ?? ''
+  const payment_id = await publish(merchant_id)
+  await eventually(
+    async () => gone.callbacks.length,
+    (received) => received === 1,
+  )
+  const { secret } = await endpoints.rotateEndpointSecret({ endpointId })
+  await endpoints.updateEndpoint({ endpointId, url: moved.url, enabled: false })
+  const delivered = await waitForDelivery(merchant_id, payment_id, DELIVERED)
+  const [callback] = moved.callbacks
+  expect(callback?.headers['x-webhook-id']).toBe(delivered.deliveryId)
+  expect(callback && signatureV3(secret, callback)).toBe(callback?.headers['x-webhook-signature-v3'])
+  expect(delivered.url).toBe(moved.url)
+})
+
 describe('a callback', () => {
   test('reaches each endpoint of the merchant that lists the event, signed with the secret of that endpoint', async () => {
     const merchant_id = await newMerchant()

@@ -16,7 +16,7 @@ import {
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import { inSpan } from '#lib/platform/telemetry/span.ts'
-import { createFindSecret } from './delivery/find-secret.ts'
+import { createFindTarget } from './delivery/find-target.ts'
 import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
@@ -76,26 +76,26 @@ export const role: Role = {
       test: createHttpClient({ allow: policyFor('test'), ...limits }),
       production: createHttpClient({ allow: policyFor('production'), ...limits }),
     }
-    const findSecret = createFindSecret(registry_cache, context.keyring)
+    const findTarget = createFindTarget(registry_cache, context.keyring)
     const pipeline = createPipeline({
       store,
       bus,
       clock_guard,
       makeAttempt: createMakeAttempt({
         findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
-        findSecret,
+        findTarget,
         post: createPostDelivery(clients, stopping),
         stopping,
       }),
-      hasSecret: async (delivery) => (await findSecret(delivery)) !== undefined,
+      hasSecret: async (delivery) => (await findTarget(delivery)) !== undefined,
     })
     await registry_cache.start()
     await pipeline.start()
     context.draining.addEventListener('abort', () => void pipeline.leave())
-    const { endpointsReadAfter, merchantEndpoints: endpointsOf } = registry_cache
+    const { endpointsReadAfter } = registry_cache
     const background = createBackgroundWork()
     const deps = {
-      ...{ events, deliveries, replays, pipeline, registry, background, endpointsReadAfter, endpointsOf },
+      ...{ events, deliveries, replays, pipeline, registry, background, endpointsReadAfter },
       retention_ms: config.retention_ms,
       storeNow: () => new Date(clock_guard.store_now_ms()),
       isStopping: () => stopping.aborted,

@@ -8,13 +8,19 @@ import { type AttemptOutcome, createMakeAttempt, type MakeAttemptDeps } from './
 const SENT = { started_at: AT, duration_ms: 7 }
 const body = Buffer.from('{"id":"1"}')
 const secret = newSecret()
+const address = {
+  url: 'https://moved.example.com/',
+  timeout_seconds: 20,
+  max_retries: 1,
+  retry_delay_seconds: 2,
+}
 
 /** Makes one attempt, and returns its outcome and the requests that were posted. */
 async function attempt(deps: Partial<MakeAttemptDeps> = {}, known_body?: Uint8Array) {
   const posted: { url: string; body: Uint8Array; timeout_ms: number; id: string | undefined }[] = []
   const makeAttempt = createMakeAttempt({
     findBody: async () => body,
-    findSecret: async () => secret,
+    findTarget: async () => ({ address, secret }),
     async post({ url, body: sent, timeout_ms, sign }) {
       posted.push({ url, body: sent, timeout_ms, id: sign(AT)['X-Webhook-Id'] })
       return { ...SENT, http_status: 204 }
@@ -27,12 +33,10 @@ async function attempt(deps: Partial<MakeAttemptDeps> = {}, known_body?: Uint8Ar
 }
 
 describe('an attempt', () => {
-  test('posts the stored bytes under the id of the delivery, with the timeout of its destination', async () => {
+  test('posts the stored bytes under the id of the delivery, to the present address of its destination', async () => {
     const { posted, outcome } = await attempt()
-    expect(posted).toEqual([
-      { url: 'https://shop.example.com/callbacks', body, timeout_ms: 30_000, id: 'd-1' },
-    ])
-    expect(outcome).toEqual({ kind: 'ended', result: { ...SENT, http_status: 204 } })
+    expect(posted).toEqual([{ url: 'https://moved.example.com/', body, timeout_ms: 20_000, id: 'd-1' }])
+    expect(outcome).toEqual({ kind: 'ended', address, result: { ...SENT, http_status: 204 } })
   })
 
   test('reads no event when its body is known', async () => {
@@ -42,7 +46,7 @@ describe('an attempt', () => {
 
   test.each([200, 201, 204, 299])('succeeds with HTTP %d', async (http_status) => {
     const { outcome } = await attempt({ post: async () => ({ ...SENT, http_status }) })
-    expect(outcome).toEqual({ kind: 'ended', result: { ...SENT, http_status } })
+    expect(outcome).toEqual({ kind: 'ended', address, result: { ...SENT, http_status } })
   })
 
   test.each([100, 199, 300, 301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
@@ -78,14 +82,14 @@ describe('an attempt', () => {
 
   // N7
   test('without a secret sends nothing and is blocked', async () => {
-    const { posted, outcome } = await attempt({ findSecret: async () => undefined })
+    const { posted, outcome } = await attempt({ findTarget: async () => undefined })
     expect(posted).toEqual([])
     expect(outcome).toEqual({ kind: 'blocked' })
   })
 
   // N7
   test.each<[string, Partial<MakeAttemptDeps>]>([
-    ['merchants is unavailable', { findSecret: () => Promise.reject(new PublicError(2002)) }],
+    ['merchants is unavailable', { findTarget: () => Promise.reject(new PublicError(2002)) }],
     ['the store is unavailable', { findBody: () => Promise.reject(new Unavailable('unavailable')) }],
     ['there is no connection', { post: () => Promise.reject(new Unavailable('no connection')) }],
   ])('is postponed by 10 s when %s', async (_name, deps) => {
@@ -93,8 +97,8 @@ describe('an attempt', () => {
   })
 
   test('is postponed by a minute after an internal fault', async () => {
-    const findSecret = (): Promise<never> => Promise.reject(new Error('sealed for another context'))
-    expect((await attempt({ findSecret })).outcome).toEqual({ kind: 'postponed', wait_ms: 60_000 })
+    const findTarget = (): Promise<never> => Promise.reject(new Error('sealed for another context'))
+    expect((await attempt({ findTarget })).outcome).toEqual({ kind: 'postponed', wait_ms: 60_000 })
   })
 
   test('that the stop of the process aborts is due again at once', async () => {

@@ -4,27 +4,33 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { inSpan, type SpanDescription } from '#lib/platform/telemetry/span.ts'
 import { now } from '#lib/platform/time.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
-import type { Delivery } from '../domain/delivery.ts'
+import type { Delivery, DeliveryAddress } from '../domain/delivery.ts'
 import type { PostDelivery } from './post-delivery.ts'
 import { signDelivery } from './sign-delivery.ts'
+
+/** Where an attempt goes, and the secret that signs it. */
+export interface AttemptTarget {
+  readonly address: DeliveryAddress
+  readonly secret: Secret
+}
 
 /** What an attempt reads and calls. */
 export interface MakeAttemptDeps {
   /** The stored body of the delivery's event; `undefined` when the event has expired. */
   findBody(delivery: Delivery): Promise<Uint8Array | undefined>
-  /** The secret that signs for the destination now; `undefined` when none was issued or the endpoint is deleted. */
-  findSecret(delivery: Delivery): Promise<Secret | undefined>
+  /** The destination as it is now; `undefined` when it has no secret yet or the endpoint is deleted. */
+  findTarget(delivery: Delivery): Promise<AttemptTarget | undefined>
   readonly post: PostDelivery
   /** Aborts when the process stops. */
   readonly stopping: AbortSignal
 }
 
 /**
- * What an attempt came to: a try with its result, or no try, because the endpoint has no secret (`blocked`), or because
+ * What an attempt came to: a try with its result and the address that it used, or no try, because the endpoint has no secret (`blocked`), or because
  * of a failure of this system (`postponed`) (N7).
  */
 export type AttemptOutcome =
-  | { readonly kind: 'ended'; readonly result: AttemptResult }
+  | { readonly kind: 'ended'; readonly result: AttemptResult; readonly address?: DeliveryAddress }
   | { readonly kind: 'blocked' }
   | { readonly kind: 'postponed'; readonly wait_ms: number }
 
@@ -74,27 +80,29 @@ function postpone({ stopping }: MakeAttemptDeps, { delivery_id }: Delivery, erro
 }
 
 async function signAndPost(
-  { findBody, findSecret, post }: MakeAttemptDeps,
+  { findBody, findTarget, post }: MakeAttemptDeps,
   delivery: Delivery,
   known_body: Uint8Array | undefined,
 ): Promise<AttemptOutcome> {
   const body = known_body ?? (await findBody(delivery))
   if (!body) return notSent('event_expired')
   if (body.byteLength > BODY_MAX_BYTES) return notSent('payload_too_large')
-  const secret = await findSecret(delivery)
-  if (!secret) return { kind: 'blocked' }
-  const { url, timeout_seconds, environment, delivery_id } = delivery
+  const target = await findTarget(delivery)
+  if (!target) return { kind: 'blocked' }
+  const { address, secret } = target
+  const { environment, delivery_id } = delivery
   const { response_start, ...result } = await post({
-    url,
+    url: address.url,
     environment,
     body,
-    timeout_ms: timeout_seconds * 1_000,
+    timeout_ms: address.timeout_seconds * 1_000,
     sign: (started_at) => signDelivery(body, secret, delivery_id, started_at),
   })
   const { http_status } = result
   const is_success = http_status !== undefined && http_status >= 200 && http_status <= 299
   return {
     kind: 'ended',
+    address,
     result: {
       ...result,
       ...(response_start?.length ? { response_start } : {}),

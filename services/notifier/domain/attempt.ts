@@ -47,7 +47,8 @@ export function recordAttempt<D extends Delivery>(
   const attempts = [...delivery.attempts, { number, ...result }].slice(-ATTEMPTS_KEPT_MAX)
   const recorded = { ...delivery, attempts, tries, attempt: undefined }
   if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
-  if (tries > delivery.max_retries) {
+  // A probe has one try, also when its endpoint permits more retries than before.
+  if (delivery.is_probe || tries > delivery.max_retries) {
     const is_lost =
       delivery.is_probe || attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
     return { ...ended(recorded), status: 'dead', ...(is_lost ? { held_at: at } : {}) }

@@ -2,20 +2,27 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { FailureReason } from '#lib/platform/http/http-failure.ts'
 import type { StoredEvent } from './event.ts'
 
-/** Where one copy of an event goes, with the limits of its delivery. It is fixed when the event is first stored. */
-export interface DeliveryTarget {
+/** A URL and the limits of its attempts. Those of an endpoint are read again for every attempt. */
+export interface DeliveryAddress {
+  readonly url: string
+  readonly timeout_seconds: number
+  readonly max_retries: number
+  readonly retry_delay_seconds: number
+}
+
+/**
+ * Where one copy of an event goes. The destination is fixed when the event is first stored; the address of an endpoint is
+ * the one that the last attempt used.
+ */
+export interface DeliveryTarget extends DeliveryAddress {
   /** Follows from the event and the destination, so that a repeated event has the same deliveries. */
   readonly delivery_id: string
   /** The destination that this delivery shares with others, see `destinationKeyOf`. */
   readonly destination_key: string
-  readonly url: string
   /** Absent when the destination is the payment's own `webhook_url`. */
   readonly endpoint_id?: string
   /** The sealed secret of a payment's own `webhook_url`. An endpoint's secret is read again for every attempt. */
   readonly secret?: { readonly sealed: string; readonly owner: string }
-  readonly timeout_seconds: number
-  readonly max_retries: number
-  readonly retry_delay_seconds: number
 }
 
 /**

@@ -89,7 +89,8 @@ function isSameAttempt({ attempt: current }: Delivery, { attempt: begun }: Deliv
 }
 
 function apply(current: Delivery, outcome: AttemptOutcome, at: Date, random: number): Delivery {
-  if (outcome.kind === 'ended') return recordAttempt(current, outcome.result, at, random)
+  if (outcome.kind === 'ended')
+    return recordAttempt({ ...current, ...outcome.address }, outcome.result, at, random)
   return outcome.kind === 'blocked'
     ? blockDelivery(current, at)
     : postponeAttempt(current, at, outcome.wait_ms)

@@ -6,12 +6,12 @@ import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
 import { delivery } from '../delivery.fixture.ts'
 import { keyring } from '../notifier.fixture.ts'
-import { createFindSecret } from './find-secret.ts'
+import { createFindTarget } from './find-target.ts'
 
 /** The search for secrets with endpoints that have these sealed secrets, and the owners of what was decrypted. */
 function searchIn(sealed_by_endpoint: Record<string, string | undefined>) {
   const unsealed: string[] = []
-  const findSecret = createFindSecret(
+  const findTarget = createFindTarget(
     {
       merchantEndpoints: async () =>
         deepFreeze(
@@ -31,8 +31,8 @@ function searchIn(sealed_by_endpoint: Record<string, string | undefined>) {
     },
   )
   const reveal = async (endpoint_id: string): Promise<string | undefined> =>
-    (await findSecret(delivery({ endpoint_id })))?.reveal()
-  return { findSecret, reveal, unsealed }
+    (await findTarget(delivery({ endpoint_id })))?.secret.reveal()
+  return { findTarget, reveal, unsealed }
 }
 
 const sealFor = (endpoint_id: string, secret: Secret): string =>
@@ -64,8 +64,10 @@ test('there is none for an endpoint that is deleted or has none', async () => {
 // N8
 test('a payment with a webhook_url has its own', async () => {
   const secret = newSecret()
-  const { findSecret } = searchIn({})
+  const { findTarget } = searchIn({})
   const owner = 'webhook:7001:order-1'
   const own = delivery({ secret: { sealed: keyring.seal(secret, owner), owner } })
-  expect((await findSecret(own))?.reveal()).toBe(secret.reveal())
+  const target = await findTarget(own)
+  expect(target?.secret.reveal()).toBe(secret.reveal())
+  expect(target?.address.url).toBe(own.url)
 })
