@@ -9,6 +9,9 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 /** The number of attempts that a delivery keeps. One queueing has at most 11; replays and probes add more. */
 const ATTEMPTS_KEPT_MAX = 32
 
+/** How long after its creation a delivery is a probe again and again. Without an end, a URL that is gone is probed daily. */
+const PROBED_MS = 86_400_000
+
 /** How often one attempt is begun again after crashes before it counts as failed: it may be what makes them crash. */
 const RECLAIMS_MAX = 5
 
@@ -33,8 +36,8 @@ export type AttemptResult = Omit<AttemptRecord, 'number'>
 
 /**
  * Adds an attempt to its delivery, which becomes delivered, is scheduled for a retry, or becomes dead (N2, N6). One that
- * an open breaker cost a try is held, so that it is queued again when the breaker closes (N5). `random` in [0, 1) picks
- * the delay of the retry.
+ * an open breaker cost a try is held, so that it is queued again when the breaker closes; a failed probe only within a
+ * day of its creation (N5). `random` in [0, 1) picks the delay of the retry.
  */
 export function recordAttempt<D extends Delivery>(
   delivery: D,
@@ -49,8 +52,9 @@ export function recordAttempt<D extends Delivery>(
   if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
   // A probe has one try, also when its endpoint permits more retries than before.
   if (delivery.is_probe || tries > delivery.max_retries) {
-    const is_lost =
-      delivery.is_probe || attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
+    const is_lost = delivery.is_probe
+      ? at.getTime() - delivery.created_at.getTime() < PROBED_MS
+      : attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
     return { ...ended(recorded), status: 'dead', ...(is_lost ? { held_at: at } : {}) }
   }
   const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)

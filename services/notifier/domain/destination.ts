@@ -27,7 +27,7 @@ export interface Destination {
    * is leased it is the end of the lease, so that an index on it finds exactly what needs an owner.
    */
   readonly wake_at?: Date | undefined
-  /** When the store deletes the document; absent while something waits or the breaker is not closed. */
+  /** When the store deletes the document; absent while something waits. */
   readonly expires_at?: Date | undefined
 }
 

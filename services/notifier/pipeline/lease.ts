@@ -92,8 +92,7 @@ export async function giveLeaseBack(
   })
   if (given_back === undefined || is_last_look_left) return
   const wake_at = await nextWake(given_back)
-  const is_unused = wake_at === undefined && breaker.opened_at === undefined
-  const expires_at = is_unused ? new Date(look_at.getTime() + UNUSED_KEPT_MS) : undefined
+  const expires_at = wake_at === undefined ? new Date(look_at.getTime() + UNUSED_KEPT_MS) : undefined
   try {
     await destinations.replace({ ...given_back, wake_at, expires_at }, given_back.version)
   } catch (error) {

@@ -28,13 +28,13 @@ const requestsSince = (at_ms: number) => fixture.attempts.filter((seen) => seen.
 // N5
 describe('the breaker of a destination', () => {
   /** Lets deliveries to a destination fail until its breaker is open; returns the last of them. */
-  async function openBreaker(pipeline: { deliver(delivery: Delivery, body: Uint8Array): Promise<void> }) {
+  async function openBreaker(
+    pipeline: { deliver(delivery: Delivery, body: Uint8Array): Promise<void> },
+    max_retries = 10,
+  ) {
     fixture.respond = () => FAILED
     for (let number = 0; number < 5; number += 1) {
-      await pipeline.deliver(
-        newDelivery(number, 'one', { max_retries: 10, retry_delay_seconds: 3_600 }),
-        BODY,
-      )
+      await pipeline.deliver(newDelivery(number, 'one', { max_retries, retry_delay_seconds: 3_600 }), BODY)
       await advance(5)
     }
     expect((await fixture.destination('endpoint:one'))?.breaker).toMatchObject({ failures: 5 })
@@ -130,6 +130,27 @@ describe('the breaker of a destination', () => {
     await fixture.startProcess('two')
     await advance(30_000)
     for (const delivery of lost) expect((await read(delivery)).status).toBe('delivered')
+  })
+
+  test('probes with a delivery for a day only, and is forgotten a day after nothing waits any more', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline, 0)
+    const delivery = newDelivery(10, 'one', { max_retries: 0 })
+    await pipeline.deliver(delivery, BODY)
+    await advance(40_000)
+    expect(await read(delivery)).toMatchObject({
+      status: 'dead',
+      held_at: expect.any(Date),
+      attempts: [{}, {}],
+    })
+    fixture.clock.stepWall(86_400_000)
+    await advance(30_000)
+    expect(await read(delivery)).toMatchObject({ status: 'dead', attempts: [{}, {}, {}] })
+    expect((await read(delivery)).held_at).toBeUndefined()
+    const destination = await fixture.destination('endpoint:one')
+    expect(destination?.breaker.opened_at).toBeInstanceOf(Date)
+    expect(destination?.wake_at).toBeUndefined()
+    expect(destination?.expires_at).toBeInstanceOf(Date)
   })
 
   test('of a webhook_url or endpoint says nothing about others', async () => {
