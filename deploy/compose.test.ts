@@ -16,6 +16,7 @@ interface Service {
   readonly env_file: readonly string[]
   readonly secrets: readonly string[]
   readonly profiles?: readonly string[]
+  readonly volumes?: readonly string[]
   readonly networks?: { readonly default: { readonly aliases: readonly string[] } }
 }
 
@@ -73,4 +74,10 @@ test('every role runs once, and with the profile several at least twice under it
 test('every image of others is named with its digest', () => {
   for (const [, { image, build }] of Object.entries(services))
     if (build === undefined) expect(image).toMatch(/@sha256:[0-9a-f]{64}$/)
+})
+
+test('the scanner has the settings of the manifests', () => {
+  expect(services['clamav']?.volumes).toContain(
+    './deploy/components/scanner/clamd.conf:/etc/clamav/clamd.conf:ro',
+  )
 })

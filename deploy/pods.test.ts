@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import {
   buildOverlay,
@@ -13,6 +15,7 @@ import {
 
 /** How long a process may take to end after its drain, as `terminationGracePeriodSeconds` counts on. */
 const STOP_S = 15
+const CLAMD_CONF = readFileSync(join(import.meta.dirname, 'components/scanner/clamd.conf'), 'utf8')
 
 const describeOverlays = canBuild ? describe.each(['development', 'production']) : describe.skip.each([''])
 const describeProduction = canBuild ? describe : describe.skip
@@ -126,6 +129,31 @@ describeProduction('production', () => {
     expect(
       startersOf(manifests).some((pods) => isSelected({ matchLabels: scanner?.spec.selector }, pods)),
     ).toBe(true)
+  })
+
+  // F5
+  test('the scanner reports what it could not scan completely, and starts again when clamd has ended', () => {
+    const pods = startersOf(manifests).find(({ metadata }) => metadata.name === 'clamav') as Manifest
+    expect(containerOf(pods)).toMatchObject({
+      livenessProbe: { tcpSocket: { port: 'clamd' } },
+      volumeMounts: expect.arrayContaining([
+        { name: 'settings', mountPath: '/etc/clamav/clamd.conf', subPath: 'clamd.conf', readOnly: true },
+      ]),
+    })
+    const settings = manifests.find(
+      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('clamav-'),
+    )
+    expect(pods.spec.template.spec.volumes).toContainEqual({
+      name: 'settings',
+      configMap: { name: settings?.metadata.name },
+    })
+    expect(settings).toMatchObject({ data: { 'clamd.conf': CLAMD_CONF } })
+    const page = readFileSync('docs/operators/running.md', 'utf8')
+    const named = page.match(/`(StreamMaxLength|MaxFileSize|MaxScanSize|AlertExceedsMax) \w+`/g) ?? []
+    expect(named).toHaveLength(4)
+    expect(CLAMD_CONF.split('\n')).toEqual(
+      expect.arrayContaining(named.map((words) => words.replaceAll('`', ''))),
+    )
   })
 })
 

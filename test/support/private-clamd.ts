@@ -24,6 +24,8 @@ export interface PrivateClamd {
   stop(): Promise<void>
 }
 
+const CLAMD_CONF = join(import.meta.dirname, '../../deploy/components/scanner/clamd.conf')
+
 /** Longer streams are refused with an error, as with any larger setting. */
 export const CLAMD_STREAM_MAX_BYTES = 2 * 1024 * 1024
 
@@ -34,7 +36,7 @@ export async function spawnClamd(program: string): Promise<PrivateClamd> {
   const config = join(folder, 'clamd.conf')
   const port = await freePort()
   await writeFile(join(folder, 'eicar.ndb'), `Eicar-Test-Signature:0:0:${EICAR.toString('hex')}\n`)
-  await writeFile(config, settings(port, folder))
+  await writeFile(config, await settings(port, folder))
   let child: ChildProcess | undefined
   const start = async (): Promise<void> => {
     child = await spawnUnreferenced(program, ['--config-file', config], log)
@@ -66,14 +68,16 @@ export async function spawnClamd(program: string): Promise<PrivateClamd> {
   }
 }
 
-function settings(port: number, folder: string): string {
+/** The settings of the manifests, with the places and the smaller stream of a test. */
+async function settings(port: number, folder: string): Promise<string> {
+  const lines = (await readFile(CLAMD_CONF, 'utf8')).split('\n')
   return [
+    ...lines.filter((line) => !/^(LocalSocket|TCPSocket|User|StreamMaxLength) /.test(line)),
     'Foreground yes',
     `TCPSocket ${port}`,
     'TCPAddr 127.0.0.1',
     `DatabaseDirectory ${folder}`,
     `StreamMaxLength ${CLAMD_STREAM_MAX_BYTES}`,
-    'AlertExceedsMax yes',
     'Bytecode no',
     'MaxThreads 4',
     '',
