@@ -264,7 +264,7 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, word
   10003: ['test/integration/ticket-files.test.ts', 'toEqual([409, 10003, undefined])'],
   10004: ['test/integration/ticket-life.test.ts', 'http_status: 409, body: { error: { code: 10004 } }'],
   10005: ['test/integration/tickets.test.ts', 'refuses a payment issue without a file with 10005'],
-  11001: ['test/integration/refund-lists.test.ts', 'of a refund that the merchant does not have are 11001'],
+  11001: ['test/suites/refund-lists.suite.ts', 'of a refund that the merchant does not have are 11001'],
   11002: [
     'test/integration/refunds.test.ts',
     'expect((await request(declined.c_id)).body.error.code).toBe(11002)',
