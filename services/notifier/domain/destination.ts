@@ -19,6 +19,8 @@ export interface Lease {
  */
 export interface Destination {
   readonly destination_key: string
+  /** Absent in a document of an older release. */
+  readonly merchant_id?: string | undefined
   readonly breaker: Breaker
   readonly lease?: Lease | undefined
   /**
@@ -52,7 +54,10 @@ export function deliveryIdOf(
   return uuidFromHash(sha256Hex(JSON.stringify([merchant_id, event_key, destination_key])), created_at)
 }
 
+/** What names a destination. A wake over the bus has the key only. */
+export type DestinationName = Pick<Destination, 'destination_key' | 'merchant_id'>
+
 /** A destination of which nothing is known yet. */
-export function newDestination(destination_key: string): Destination {
-  return { destination_key, breaker: CLOSED_BREAKER }
+export function newDestination({ destination_key, merchant_id }: DestinationName): Destination {
+  return { destination_key, merchant_id, breaker: CLOSED_BREAKER }
 }

@@ -31,11 +31,10 @@ export async function deliver(
   options: InsertOptions = {},
 ): Promise<void> {
   const { takeover, storeNow } = deps
-  const { destination_key } = delivery
-  const owned = await takeover.own(destination_key)
+  const owned = await takeover.own(delivery)
   if (owned !== undefined) return deliverOwned(deps, owned, delivery, body, options)
   const { stored } = await insert(deps, delivery, options)
-  if (stored.status === 'pending') await takeover.wakeOwner(destination_key, stored.due_at ?? storeNow())
+  if (stored.status === 'pending') await takeover.wakeOwner(delivery, stored.due_at ?? storeNow())
 }
 
 async function deliverOwned(
@@ -58,7 +57,7 @@ async function deliverOwned(
     reserved?.cancel()
     if (stored.status !== 'pending') return
     if (is_seen) scheduler.add(owned, stored)
-    else await takeover.wakeOwner(owned.destination_key, storeNow())
+    else await takeover.wakeOwner(delivery, storeNow())
   } finally {
     owned.storing -= 1
   }

@@ -1,5 +1,5 @@
 import { upsert } from '#lib/patterns/update.ts'
-import { type Destination, newDestination } from '../domain/destination.ts'
+import { type Destination, type DestinationName, newDestination } from '../domain/destination.ts'
 import type { Destinations } from '../store/destinations.ts'
 
 /**
@@ -9,18 +9,17 @@ import type { Destinations } from '../store/destinations.ts'
  */
 export async function ensureAwake(
   destinations: Destinations,
-  destination_key: string,
+  name: DestinationName,
   wake_at: Date,
 ): Promise<string | undefined> {
   // A leased destination is awake: its owner looks before it gives the lease back, and others when the lease ends.
   const isAwake = (current: Destination | undefined): boolean =>
     current?.lease !== undefined || (current?.wake_at !== undefined && current.wake_at <= wake_at)
+  const { destination_key } = name
   const read = await destinations.get({ destination_key }, { linearizable: true })
   if (!isAwake(read)) {
     await upsert(destinations, { destination_key }, (current) =>
-      isAwake(current)
-        ? undefined
-        : { ...(current ?? newDestination(destination_key)), wake_at, expires_at: undefined },
+      isAwake(current) ? undefined : { ...(current ?? newDestination(name)), wake_at, expires_at: undefined },
     )
   }
   return read?.lease?.owner

@@ -118,6 +118,50 @@ describe('a receiver that hangs', () => {
   })
 })
 
+describe('a merchant with a webhook_url per payment, whose host hangs', () => {
+  /** Makes deliveries to URLs of one merchant, of which each is used once. */
+  async function deliverToUrls(count: number, merchant_id: string): Promise<void> {
+    const url = 'http://hang.example.com/'
+    for (let number = 0; number < count; number += 1)
+      await deliver(1, `${merchant_id}-${number}`, { merchant_id, url: `${url}${number}` })
+  }
+  beforeEach(async () => {
+    await notifier.stop()
+    notifier = await fixture.startProcess('small', { owned_max: 400 })
+  })
+
+  test('leaves the destinations of another merchant their place in the process', async () => {
+    await deliverToUrls(500, '7001')
+    await advance(3_000)
+    const others = await deliver(5, 'quick', { merchant_id: '7002' })
+    await advance(5)
+    expect(attempted(others)).toBe(5)
+  })
+
+  test('gives back what only waits when more merchants come, and delivers all of it later', async () => {
+    await deliverToUrls(320, '7001')
+    await deliverToUrls(120, '7002')
+    await advance(5_000)
+    const others = await deliver(5, 'quick', { merchant_id: '7003' })
+    await advance(5)
+    expect(attempted(others)).toBe(5)
+    while (fixture.attempts.length < 320 + 120 + 5) {
+      for (const { answer } of hanging.splice(0)) answer(DELIVERED)
+      await advance(2_000)
+    }
+    expect(fixture.attempts).toHaveLength(320 + 120 + 5)
+  })
+})
+
+test('a process leases no more destinations than its limit, however many merchants have some', async () => {
+  await notifier.stop()
+  notifier = await fixture.startProcess('small', { owned_max: 3 })
+  for (let merchant = 0; merchant < 6; merchant += 1)
+    await deliver(1, `hang${merchant}`, { merchant_id: `${merchant}` })
+  await advance(5_000)
+  expect(hanging).toHaveLength(3)
+})
+
 test('a destination with a large backlog leaves the others their turns', async () => {
   await deliver(1_000, 'hang')
   await advance(1_000)

@@ -2,7 +2,7 @@ import { randomHex } from '#lib/platform/crypto/random.ts'
 import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
-import { type Destination, newDestination } from '../domain/destination.ts'
+import { type Destination, type DestinationName, newDestination } from '../domain/destination.ts'
 import type { Destinations } from '../store/destinations.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
 
@@ -29,11 +29,13 @@ const LAST_LOOK_MS = 1_000
 /** How long an unused destination is kept for its next delivery. */
 const UNUSED_KEPT_MS = 86_400_000
 
-/** Leases a destination; `undefined` when another notifier has it, or was faster. */
+/** Leases a destination; `undefined` when another notifier has it, or was faster, or without room for its merchant. */
 export async function takeLease(
   { destinations, self_address, store_now_ms }: LeaseDeps,
-  destination_key: string,
+  name: DestinationName,
+  hasRoom: (merchant_id: string | undefined) => boolean,
 ): Promise<OwnedDestination | undefined> {
+  const { destination_key } = name
   const current = await destinations.get({ destination_key })
   const at_ms = store_now_ms()
   const lease = current?.lease
@@ -41,7 +43,8 @@ export async function takeLease(
   if (lease && lease.owner !== self_address && lease.until.getTime() > at_ms) return undefined
   const token = randomHex(12)
   const until = new Date(at_ms + LEASE_MS)
-  const before: Destination = current ?? newDestination(destination_key)
+  const before: Destination = { ...newDestination(name), ...current }
+  if (!hasRoom(before.merchant_id)) return undefined
   const next = {
     ...before,
     lease: { owner: self_address, token, until },

@@ -45,3 +45,13 @@ test('attempts, breakers, slots and the age of what is due can be watched', asyn
   expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(3)
   fixture.respond = () => DELIVERED
 })
+
+test('what no process has is in the age of what is due', async () => {
+  const { pipeline } = await fixture.startProcess('full', { owned_max: 2 })
+  fixture.respond = () => new Promise(() => {})
+  for (let number = 0; number < 3; number += 1)
+    await pipeline.deliver(newDelivery(number, `hang${number}`), BODY)
+  expect(fixture.attempts).toHaveLength(2)
+  await fixture.clock.advance(10_000)
+  expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(9)
+})

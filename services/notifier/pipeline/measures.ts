@@ -1,5 +1,6 @@
 import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
+import type { Destinations } from '../store/destinations.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Slots } from './slots.ts'
 
@@ -10,7 +11,7 @@ const attempts = counter(
 )
 const oldest_due = gauge(
   'multihub_delivery_oldest_due_seconds',
-  'How long the longest-waiting delivery has been due, among the destinations of this process.',
+  'How long the longest-waiting delivery has been due, at destinations of this process and at those without an owner.',
 )
 const breakers = gauge(
   'multihub_delivery_breakers',
@@ -38,10 +39,24 @@ export function countBreakerChange(to: 'open' | 'closed'): void {
   breaker_changes.increment({ to })
 }
 
-/** Sets the gauges of a process. `at` is by the clock of the store. */
-export function measurePipeline(owned: Iterable<OwnedDestination>, slots: Slots, at: Date): void {
+/** Since when the destination that has waited longest for an owner has waited; `undefined` when none waits. */
+export async function findLongestWaiting(
+  destinations: Pick<Destinations, 'find'>,
+  at: Date,
+): Promise<Date | undefined> {
+  const [waiting] = await destinations.find('by_wake', { to: at }, { limit: 1 })
+  return waiting?.wake_at
+}
+
+/** Sets the gauges of a process. `at` is by the clock of the store, `waiting_since` see `findLongestWaiting`. */
+export function measurePipeline(
+  owned: Iterable<OwnedDestination>,
+  slots: Slots,
+  at: Date,
+  waiting_since: Date = at,
+): void {
   const states = { closed: 0, half_open: 0, open: 0 }
-  let oldest_ms = at.getTime()
+  let oldest_ms = Math.min(at.getTime(), waiting_since.getTime())
   for (const { breaker, queue } of owned) {
     states[breakerState(breaker, at)] += 1
     oldest_ms = Math.min(oldest_ms, queue.firstDueMs())

@@ -7,6 +7,8 @@ import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
 /** A destination that this process has leased, with what it needs to know to make the attempts. */
 export interface OwnedDestination {
   readonly destination_key: string
+  /** Empty in a destination that was last written by an older release. */
+  readonly merchant_id: string
   /** The lease token: the fence of every attempt that begins under this lease. */
   readonly token: string
   /** The document as it was last written under this lease. */
@@ -48,6 +50,7 @@ export function newOwnedDestination(
 ): OwnedDestination {
   return {
     destination_key: stored.destination_key,
+    merchant_id: stored.merchant_id ?? '',
     token,
     stored,
     leased_until_ms,
@@ -77,17 +80,16 @@ export function isRefused({ breaker, is_probing }: OwnedDestination, at: Date): 
   return state === 'open' || (state === 'half_open' && is_probing)
 }
 
+/** Whether nothing was done for the destination since its last review: it has no work, or its deliveries only wait. */
+export function isWaiting({ is_used, storing, in_progress, refilling }: OwnedDestination): boolean {
+  return !is_used && storing === 0 && in_progress === 0 && refilling === 'no'
+}
+
 /** Whether nothing is to do for the destination in the near future. */
 export function isIdle(owned: OwnedDestination): boolean {
-  const { is_used, storing, in_progress, queue, has_more, refilling } = owned
+  const { queue, has_more } = owned
   return (
-    !is_used &&
-    storing === 0 &&
-    in_progress === 0 &&
-    refilling === 'no' &&
-    queue.firstDueMs() === Number.POSITIVE_INFINITY &&
-    !has_more.first &&
-    !has_more.retry
+    isWaiting(owned) && queue.firstDueMs() === Number.POSITIVE_INFINITY && !has_more.first && !has_more.retry
   )
 }
 

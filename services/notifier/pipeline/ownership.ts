@@ -1,17 +1,18 @@
 import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
 import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import type { DestinationName } from '../domain/destination.ts'
 import type { Destinations } from '../store/destinations.ts'
 import { ensureAwake } from './ensure-awake.ts'
 import { giveLeaseBack, type LeaseDeps, renewLease, takeLease } from './lease.ts'
 import type { OwnedDestination } from './owned-destination.ts'
+import type { Shares } from './shares.ts'
 
 /** The destinations that a process has leased. */
 export interface Ownership {
   get(destination_key: string): OwnedDestination | undefined
   all(): Iterable<OwnedDestination>
-  count(): number
   /** Leases a destination unless another notifier has it; `undefined` then, and while this process may not. */
-  take(destination_key: string): Promise<OwnedDestination | undefined>
+  take(name: DestinationName): Promise<OwnedDestination | undefined>
   /** Whether an attempt may begin under the lease now. */
   hasLease(owned: OwnedDestination): boolean
   /** Renews the lease and stores the breaker. Drops the destination when another notifier has it. */
@@ -19,7 +20,7 @@ export interface Ownership {
   /** Drops the destination and gives its lease back. */
   giveBack(owned: OwnedDestination): Promise<void>
   /** See `ensureAwake`. Returns the notifier that should be woken. */
-  ensureAwake(destination_key: string, wake_at: Date): Promise<string | undefined>
+  ensureAwake(name: DestinationName, wake_at: Date): Promise<string | undefined>
   /** Whether this notifier should own a destination: each has its share, by rendezvous hashing. */
   isPlacedHere(destination_key: string): boolean
   /** Leases nothing more. */
@@ -30,14 +31,16 @@ export interface Ownership {
 export interface OwnershipDeps extends Omit<LeaseDeps, 'destinations'> {
   readonly destinations: Destinations
   readonly clock_guard: ClockGuard
+  readonly shares: Shares
   /** The live notifiers, see `Membership`. */
   live(): readonly string[]
 }
 
 /** Creates the ownership of a process. All its times are those of the clock of the store, which processes share. */
 export function createOwnership(deps: OwnershipDeps): Ownership {
-  const { destinations, clock_guard, self_address, live } = deps
+  const { destinations, clock_guard, self_address, live, shares } = deps
   const owned_by_key = new Map<string, OwnedDestination>()
+  const uncount = new Map<OwnedDestination, () => void>()
   const inTurn = createTurns()
   let is_closed = false
 
@@ -45,14 +48,18 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   const drop = (owned: OwnedDestination): void => {
     owned.is_open = false
     if (isOwned(owned)) owned_by_key.delete(owned.destination_key)
+    uncount.get(owned)?.()
+    uncount.delete(owned)
   }
   const rankOf = (destination_key: string): readonly string[] => rankMembers(destination_key, live())
 
-  async function take(destination_key: string): Promise<OwnedDestination | undefined> {
-    const existing = owned_by_key.get(destination_key)
+  async function take(name: DestinationName): Promise<OwnedDestination | undefined> {
+    const existing = owned_by_key.get(name.destination_key)
     if (existing !== undefined || is_closed || !clock_guard.isTrusted()) return existing
-    const owned = await takeLease(deps, destination_key)
-    if (owned !== undefined) owned_by_key.set(destination_key, owned)
+    const owned = await takeLease(deps, name, shares.hasRoom)
+    if (owned === undefined) return undefined
+    owned_by_key.set(name.destination_key, owned)
+    uncount.set(owned, shares.add(owned.merchant_id))
     return owned
   }
 
@@ -69,15 +76,14 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   return {
     get: (destination_key) => owned_by_key.get(destination_key),
     all: () => owned_by_key.values(),
-    count: () => owned_by_key.size,
-    take: (destination_key) => inTurn(destination_key, () => take(destination_key)),
+    take: (name) => inTurn(name.destination_key, () => take(name)),
     hasLease: (owned) =>
       owned.is_open && clock_guard.isTrusted() && deps.store_now_ms() < owned.leased_until_ms,
     save: (owned) => inTurn(owned.destination_key, () => save(owned)),
     giveBack: (owned) => inTurn(owned.destination_key, () => giveBack(owned)),
-    async ensureAwake(destination_key, wake_at) {
-      const owner = await ensureAwake(destinations, destination_key, wake_at)
-      return owner ?? rankOf(destination_key)[0]
+    async ensureAwake(name, wake_at) {
+      const owner = await ensureAwake(destinations, name, wake_at)
+      return owner ?? rankOf(name.destination_key)[0]
     },
     isPlacedHere(destination_key) {
       const [first] = rankOf(destination_key)

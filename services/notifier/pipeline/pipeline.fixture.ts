@@ -10,7 +10,7 @@ import { delivery as deliveryOf } from '../delivery.fixture.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { type Destination, deliveryIdOf } from '../domain/destination.ts'
 import { type NotifierStore, openNotifierStore } from '../store/notifier-store.ts'
-import { createPipeline, type Pipeline } from './pipeline.ts'
+import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts'
 
 /** One attempt as a receiver sees it. */
 export interface SeenAttempt {
@@ -42,7 +42,7 @@ export interface PipelineFixture extends Disposable {
   hasSecret: (delivery: Delivery) => boolean
   /** Whether the bus loses everything. */
   isBusDown: boolean
-  startProcess(name: string): Promise<TestProcess>
+  startProcess(name: string, options?: Pick<PipelineOptions, 'owned_max'>): Promise<TestProcess>
   stored(delivery: Delivery): Promise<Stored<Delivery> | undefined>
   destination(destination_key: string): Promise<Stored<Destination> | undefined>
   readonly store: NotifierStore
@@ -86,7 +86,7 @@ export async function openPipelines(): Promise<PipelineFixture> {
     openNotifierStore(openSimulatedStore(database, carry, now))
   const store = await open(async (_command, apply) => apply(undefined))
 
-  async function startProcess(name: string): Promise<TestProcess> {
+  const startProcess: PipelineFixture['startProcess'] = async (name, options = {}) => {
     let is_dead = false
     const writes: string[] = []
     const own_store = await open(async (command, apply) => {
@@ -102,6 +102,7 @@ export async function openPipelines(): Promise<PipelineFixture> {
         publish: async (...message) => (fixture.isBusDown ? undefined : bus.publish(...message)),
       },
       clock_guard: trustedClock,
+      ...options,
       hasSecret: async (delivery) => fixture.hasSecret(delivery),
       async makeAttempt(delivery) {
         if (is_dead) return new Promise<never>(() => {})

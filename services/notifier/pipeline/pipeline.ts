@@ -12,12 +12,13 @@ import type { Delivery } from '../domain/delivery.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { deliver } from './deliver.ts'
-import { measurePipeline } from './measures.ts'
+import { findLongestWaiting, measurePipeline } from './measures.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
 import { createQueueHeld } from './queue-held.ts'
 import { createReviews } from './reviews.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
+import { createShares } from './shares.ts'
 import { createSlots } from './slots.ts'
 import { createTakeover } from './takeover.ts'
 import { createWakes } from './wakes.ts'
@@ -30,6 +31,8 @@ export interface PipelineOptions {
   readonly makeAttempt: MakeAttempt
   /** Whether there is a secret to sign the delivery with now. */
   hasSecret(delivery: Delivery): Promise<boolean>
+  /** How many destinations the process leases at most; 10,000 unless given. */
+  readonly owned_max?: number
 }
 
 /** Delivers callbacks: from the stored delivery to its last attempt, together with the other notifiers. */
@@ -69,12 +72,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       // By the clock of the store, like all due times: the clock of this process may be seconds ahead.
       await deliver(parts, { ...delivery, due_at: storeNow() }, body, insert_options)
     },
-    async wake({ destination_key, due_at = storeNow() }) {
-      await takeover.wakeOwner(destination_key, due_at)
+    async wake(delivery) {
+      await takeover.wakeOwner(delivery, delivery.due_at ?? storeNow())
     },
     async start() {
       await Promise.all([wakes.open(), membership.join()])
       repeat(parts.tick, 'the leased destinations could not be reviewed; they are tried again')
+      repeat(parts.measure, 'the longest wait for an owner could not be read; it is tried again')
       repeat(parts.walkWaiting, 'waiting destinations could not be read; they are tried again')
     },
     leave: membership.leave,
@@ -107,7 +111,7 @@ function createChangeReport(): (live_count: number) => void {
 }
 
 /** Makes the parts of a pipeline and connects them. */
-function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: PipelineOptions) {
+function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_max }: PipelineOptions) {
   const { deliveries, destinations, members } = store
   const { store_now_ms } = clock_guard
   const self_address = randomHex(8)
@@ -116,6 +120,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: Pipeli
 
   const background = createBackgroundWork()
   const slots = createSlots()
+  const shares = createShares(owned_max)
   const membership = createMembership({
     members,
     self_address,
@@ -126,7 +131,8 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: Pipeli
   })
   const nextWake = findNextWake.bind(undefined, deliveries, storeNow)
   const { live } = membership
-  const ownership = createOwnership({ destinations, clock_guard, self_address, live, store_now_ms, nextWake })
+  const lease_deps = { destinations, self_address, store_now_ms, nextWake }
+  const ownership = createOwnership({ ...lease_deps, clock_guard, shares, live })
   const isStopping = (): boolean => is_stopping
   const onEnd: Parameters<typeof createAttempts>[0]['onEnd'] = (owned, stored) => {
     if (stored?.held_at !== undefined) owned.may_have_held_deliveries = true
@@ -140,11 +146,11 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: Pipeli
   const queueHeld = createQueueHeld({ ...common, hasSecret, onQueued: scheduler.add })
   const wakes = createWakes(bus, self_address, (destination_key) => takeover.onWake(destination_key))
   const sendWake = wakes.send
-  const shared = { ...common, scheduler, background, queueHeld, self_address }
+  const shared = { ...common, shares, scheduler, background, queueHeld, self_address }
   const takeover = createTakeover({ ...shared, sendWake })
   const review = createReviews({ ...shared, wakeOwner: takeover.wakeOwner })
   const walkWaiting = createDueWalk(destinations, 'by_wake', {
-    hasRoom: () => !is_stopping && clock_guard.isTrusted() && takeover.hasRoom(),
+    hasRoom: () => !is_stopping && clock_guard.isTrusted() && shares.hasRoom(),
     visit: takeover.visit,
   })
   return {
@@ -152,8 +158,16 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret }: Pipeli
     walkWaiting,
     async tick() {
       attempts.markSlow()
-      measurePipeline(ownership.all(), slots, storeNow())
       await review()
+    },
+    async measure() {
+      const at = storeNow()
+      let waiting_since: Date | undefined
+      try {
+        waiting_since = await findLongestWaiting(destinations, at)
+      } finally {
+        measurePipeline(ownership.all(), slots, at, waiting_since)
+      }
     },
     stop() {
       is_stopping = true

@@ -1,18 +1,21 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import { isIdle, type OwnedDestination } from './owned-destination.ts'
+import { isIdle, isWaiting, type OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Shares } from './shares.ts'
+import type { Takeover } from './takeover.ts'
 
 /** What the reviews of a process need. */
 export interface ReviewsDeps {
   readonly ownership: Ownership
+  readonly shares: Pick<Shares, 'isOver'>
   readonly scheduler: Pick<Scheduler, 'refill' | 'remove'>
   /** Queues what is held at a destination, if what it waits for has come. */
   queueHeld(owned: OwnedDestination): Promise<void>
   storeNow(): Date
   /** Tells the notifier that should own the destination that this one has given it back. */
-  wakeOwner(destination_key: string, due_at: Date): Promise<void>
+  readonly wakeOwner: Takeover['wakeOwner']
 }
 
 /** Several reviews fit into a lease, so that one slow write does not lose it. */
@@ -21,20 +24,22 @@ const REVIEWS_AT_ONCE_MAX = 64
 
 /**
  * Makes the review of the leased destinations that are due for it. A review renews the lease and looks at the store for
- * what the bus has lost. It gives back a destination without work, and one that another notifier should own once its
- * attempts have ended: no attempt must be made by two notifiers.
+ * what the bus has lost. It gives back a destination without work, one whose deliveries only wait while its merchant has
+ * more than its share, and one that another notifier should own once its attempts have ended: no attempt must be made by
+ * two notifiers.
  */
-export function createReviews({ ownership, scheduler, queueHeld, storeNow, wakeOwner }: ReviewsDeps) {
+export function createReviews({ ownership, shares, scheduler, queueHeld, storeNow, wakeOwner }: ReviewsDeps) {
   async function review(owned: OwnedDestination): Promise<void> {
     owned.reviewed_at_ms = clock.monotonic_ms()
     const is_misplaced = !ownership.isPlacedHere(owned.destination_key)
     if (is_misplaced) owned.is_open = false
     else if (ownership.get(owned.destination_key) === owned) owned.is_open = true
     const has_ended = is_misplaced && owned.in_progress === 0 && owned.storing === 0
-    if (has_ended || isIdle(owned)) {
+    const is_over = isWaiting(owned) && shares.isOver(owned.merchant_id)
+    if (has_ended || is_over || isIdle(owned)) {
       scheduler.remove(owned)
       await ownership.giveBack(owned)
-      if (is_misplaced) await wakeOwner(owned.destination_key, storeNow())
+      if (is_misplaced) await wakeOwner(owned, storeNow())
       return
     }
     owned.is_used = false

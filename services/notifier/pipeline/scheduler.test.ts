@@ -46,7 +46,7 @@ afterEach(() => clock[Symbol.dispose]())
 
 /** A leased destination with a number of due deliveries. */
 function destinationWith(count: number, name: string, due_in_ms = 0): OwnedDestination {
-  const stored = { ...newDestination(`endpoint:${name}`), version: 1 }
+  const stored = { ...newDestination({ destination_key: `endpoint:${name}` }), version: 1 }
   const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
   const due_at = new Date(clock.now_ms() + due_in_ms)
   for (let number = 0; number < count; number += 1)

@@ -1,14 +1,16 @@
 import type { BackgroundWork } from '#lib/patterns/effects/background-work.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
-import type { Destination } from '../domain/destination.ts'
+import type { Destination, DestinationName } from '../domain/destination.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { Shares } from './shares.ts'
 import type { Wakes } from './wakes.ts'
 
 /** What taking destinations over needs. */
 export interface TakeoverDeps {
   readonly ownership: Ownership
+  readonly shares: Pick<Shares, 'hasRoom'>
   readonly scheduler: Pick<Scheduler, 'refill'>
   readonly background: BackgroundWork
   queueHeld(owned: OwnedDestination): Promise<void>
@@ -21,63 +23,62 @@ export interface TakeoverDeps {
 /** How a process comes to its destinations. */
 export interface Takeover {
   /** The destination if this process has it, or may lease it now and should own it. */
-  own(destination_key: string): Promise<OwnedDestination | undefined>
-  /** Whether this process may lease more destinations. */
-  hasRoom(): boolean
+  own(name: DestinationName): Promise<OwnedDestination | undefined>
   /** Takes a destination that waits for an owner, if this notifier should own it or no other one does. */
   visit(waiting: Destination): Promise<void>
   /** Reads what is due at a destination, for a wake that came over the bus. */
   onWake(destination_key: string): Promise<void>
   /** Makes sure that the destination gets an owner that looks at it. Call it after something was stored for it. */
-  wakeOwner(destination_key: string, due_at: Date): Promise<void>
+  wakeOwner(name: DestinationName, due_at: Date): Promise<void>
 }
-
-/** More destinations wait in the store until some of these are given back. */
-const OWNED_MAX = 10_000
 
 /** A destination that waits this long is taken by any notifier: the one that should own it cannot. */
 const OVERDUE_MS = 10_000
 
 /** Creates the takeover of a process. */
 export function createTakeover(deps: TakeoverDeps): Takeover {
-  const { ownership, scheduler, background, queueHeld, storeNow, sendWake, self_address } = deps
+  const { ownership, shares, scheduler, background, queueHeld, storeNow, sendWake, self_address } = deps
 
   async function readAll(owned: OwnedDestination): Promise<void> {
     await scheduler.refill(owned)
     await queueHeld(owned)
   }
 
-  async function take(destination_key: string): Promise<OwnedDestination | undefined> {
-    const owned = await ownership.take(destination_key)
+  async function take(name: DestinationName): Promise<OwnedDestination | undefined> {
+    const { destination_key } = name
+    const owned = await ownership.take(name)
     const onError = (error: unknown): void =>
       log.warn({ error, destination_key }, 'a destination could not be read; the next review repeats it')
     if (owned?.may_have_held_deliveries) void background.track(readAll(owned), onError)
     return owned
   }
 
-  const hasRoom = (): boolean => ownership.count() < OWNED_MAX
-  async function own(destination_key: string): Promise<OwnedDestination | undefined> {
+  async function own(name: DestinationName): Promise<OwnedDestination | undefined> {
+    const { destination_key, merchant_id } = name
     const known = ownership.get(destination_key)
     if (known !== undefined) return known
-    return hasRoom() && ownership.isPlacedHere(destination_key) ? await take(destination_key) : undefined
+    return shares.hasRoom(merchant_id) && ownership.isPlacedHere(destination_key)
+      ? await take(name)
+      : undefined
   }
   async function onWake(destination_key: string): Promise<void> {
     const known = ownership.get(destination_key)
-    if (known === undefined) await own(destination_key)
+    if (known === undefined) await own({ destination_key })
     else await scheduler.refill(known)
   }
 
   return {
     own,
-    hasRoom,
     onWake,
-    async visit({ destination_key, wake_at = storeNow() }) {
+    async visit(waiting) {
+      const { merchant_id, wake_at = storeNow() } = waiting
       const is_overdue = storeNow().getTime() - wake_at.getTime() > OVERDUE_MS
-      if (is_overdue && hasRoom()) await take(destination_key)
-      else await own(destination_key)
+      if (is_overdue && shares.hasRoom(merchant_id)) await take(waiting)
+      else await own(waiting)
     },
-    async wakeOwner(destination_key, due_at) {
-      const owner = await ownership.ensureAwake(destination_key, due_at)
+    async wakeOwner(name, due_at) {
+      const { destination_key } = name
+      const owner = await ownership.ensureAwake(name, due_at)
       if (owner === self_address) await onWake(destination_key)
       else if (owner !== undefined) sendWake(owner, destination_key)
     },

@@ -17,8 +17,8 @@ export async function wakeRestored({
     let after: Delivery | undefined
     do {
       const page = await deliveries.find(index, {}, { limit: PAGE, ...(after && { after: { ...after } }) })
-      for (const key of new Set(page.map(({ destination_key }) => destination_key)))
-        await ensureAwake(destinations, key, now())
+      for (const delivery of new Map(page.map((each) => [each.destination_key, each])).values())
+        await ensureAwake(destinations, delivery, now())
       after = page.length === PAGE ? page.at(-1) : undefined
     } while (after)
   }
