@@ -55,6 +55,7 @@ export async function backUp(
     mongodb_uri: config.mongodb_uri,
     directory: join(config.home, 'data'),
     start_wait: { limit_ms: config.start_wait_ms },
+    consistency: 'instant',
   })
   const { store, consistency } = snapshot
   if (consistency === 'ordered')

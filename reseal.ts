@@ -29,7 +29,9 @@ export async function reseal(
   for (const role of await loadRoles(SEALING_ROLES)) {
     const database = databaseOf(system_name, role.name)
     // Before the store, whose writer it locks out for a moment.
-    const snapshot = await openSnapshot({ databases: [database], mongodb_uri, directory, start_wait })
+    const place = { databases: [database], mongodb_uri, directory, start_wait }
+    // Each document is changed by itself, however long they take together.
+    const snapshot = await openSnapshot({ ...place, consistency: 'ordered' })
     const store = await openStore({ database, mongodb_uri, directory, schema: 'verify', start_wait })
     const readDocuments = readerOf(snapshot, database, printProgress)
     try {

@@ -33,7 +33,9 @@ export async function verify(
   const start_wait = { limit_ms: start_wait_ms }
   const databases = BACKUP_ORDER.map((name) => databaseOf(system_name, name))
   // Before the stores, whose writers it locks out for a moment.
-  const snapshot = await openSnapshot({ databases, mongodb_uri, directory, start_wait })
+  const place = { databases, mongodb_uri, directory, start_wait }
+  // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
+  const snapshot = await openSnapshot({ ...place, consistency: 'ordered' })
   const stores: Store[] = []
   const checks = new Map<RoleName, DataCheck>()
   let problems = 0

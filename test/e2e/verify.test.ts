@@ -50,7 +50,7 @@ async function deleteAll(role: 'payments' | 'balances' | 'notifier', name: strin
   const database = `multihub_${role}`
   const directory = join(system.home, 'data')
   const place = { databases: [database], mongodb_uri: undefined, directory, start_wait: { limit_ms: 0 } }
-  const snapshot = await openSnapshot(place)
+  const snapshot = await openSnapshot({ ...place, consistency: 'instant' })
   const documents: Body[] = []
   for await (const document of snapshot.database(database).readDocuments(spec)) documents.push(document)
   await snapshot.close()

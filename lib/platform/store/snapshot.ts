@@ -39,15 +39,20 @@ export interface SnapshotOptions {
   readonly mongodb_uri: Secret | undefined
   readonly directory: string
   readonly start_wait: StartWait
+  /**
+   * What the reader needs. MongoDB keeps an instant for minutes only, so a reader that takes longer than that asks for
+   * `ordered`. A server that has no instants gives `ordered` always, and embedded files give `instant`.
+   */
+  readonly consistency: Snapshot['consistency']
 }
 
 /** Opens a snapshot. Throws `Unavailable` for a database that cannot be reached or does not exist. */
 export async function openSnapshot(options: SnapshotOptions): Promise<Snapshot> {
-  const { databases, mongodb_uri: uri, directory, start_wait } = options
+  const { databases, mongodb_uri: uri, directory } = options
   // Loaded on demand, like the adapters themselves.
   if (uri !== undefined) {
     const { openMongodbSnapshot } = await import('./mongodb/snapshot.ts')
-    return await openMongodbSnapshot(uri, databases, start_wait)
+    return await openMongodbSnapshot(uri, options)
   }
   const { openEmbeddedSnapshot } = await import('./embedded/snapshot.ts')
   return await openEmbeddedSnapshot(databases.map((name) => ({ name, path: join(directory, name) })))

@@ -82,6 +82,7 @@ async function copy(
     mongodb_uri,
     directory: join(directory, 'data'),
     start_wait,
+    consistency: 'instant',
   })
   const contents: BackupContent[] = []
   const common = { directory, declarations: DECLARATIONS, printProgress: () => {} }

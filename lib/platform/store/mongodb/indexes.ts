@@ -49,7 +49,7 @@ export async function verifyIndexes<T extends Document>(
   if (missing.length === 0) return
   const names = missing.map(({ name }) => name).join(', ')
   throw new Unavailable(
-    `the collection ${documents.namespace} lacks the indexes ${names}: run "node scripts/run.mjs main.ts migrate"`,
+    `the collection ${documents.namespace} lacks the indexes ${names}: run the command "migrate"`,
   )
 }
 

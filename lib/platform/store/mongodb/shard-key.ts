@@ -37,7 +37,5 @@ export async function verifyShardKey(client: MongoClient, db: Db, layout: Layout
     .findOne({ _id: namespace })
   const wanted = JSON.stringify(shardKeyOf(layout))
   if (JSON.stringify(stored?.key) === wanted) return
-  throw new Unavailable(
-    `the collection ${namespace} is not sharded by ${wanted}: run "node scripts/run.mjs main.ts migrate"`,
-  )
+  throw new Unavailable(`the collection ${namespace} is not sharded by ${wanted}: run the command "migrate"`)
 }

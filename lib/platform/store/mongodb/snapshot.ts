@@ -1,11 +1,15 @@
-import { type ClientSession, type Db, MongoServerError, ReadConcern } from 'mongodb'
+import { type ClientSession, type Db, type MongoClient, MongoServerError, ReadConcern } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
-import type { StartWait } from '#lib/platform/process/wait-for-server.ts'
 import type { Body } from '#lib/platform/store/check.ts'
 import { BlobGone } from '#lib/platform/store/errors.ts'
 import { parseLayout } from '#lib/platform/store/layout.ts'
-import type { DatabaseSnapshot, Snapshot, SnapshotBlob } from '#lib/platform/store/snapshot.ts'
+import type {
+  DatabaseSnapshot,
+  Snapshot,
+  SnapshotBlob,
+  SnapshotOptions,
+} from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
@@ -20,39 +24,55 @@ const BATCH = 500
 const SNAPSHOT_TOO_OLD = 239
 
 /**
- * Opens databases of a server. Where the server has snapshots, all reads are of one instant of the whole cluster. Where it
- * has none (FerretDB), each document is read as it is at that time, but every write that a majority had before.
+ * Opens databases of a server. `instant` is of one instant of the whole cluster, where the server has snapshots. Otherwise
+ * each document is read as it is at that time, but with every write that a majority had before.
  */
 export async function openMongodbSnapshot(
   uri: Secret,
-  databases: readonly string[],
-  start_wait: StartWait,
+  { databases, start_wait, consistency }: Omit<SnapshotOptions, 'mongodb_uri' | 'directory'>,
 ): Promise<Snapshot> {
   const connection = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX, is_bounded: true }
   const { client } = await connectMongodb({ uri, ...connection, start_wait })
+  const instant = consistency === 'instant' ? await openInstant(client, databases[0]) : undefined
+  return {
+    store: 'mongodb',
+    consistency: instant === undefined ? 'ordered' : 'instant',
+    database: (name) =>
+      instant === undefined
+        ? createPart(openDatabase(client, name))
+        : createPart(snapshotOf(client, name), instant),
+    async close() {
+      await instant?.endSession()
+      await client.close()
+    },
+  }
+}
+
+/**
+ * The session whose reads are of one instant; `undefined` where the server has none. The first read fixes the instant.
+ * Closes the client when it fails.
+ */
+async function openInstant(
+  client: MongoClient,
+  database: string | undefined,
+): Promise<ClientSession | undefined> {
   const session = client.startSession({ snapshot: true })
-  const snapshotOf = (name: string): Db =>
-    client.db(name, { readPreference: 'primary', readConcern: new ReadConcern('snapshot') })
   try {
-    // The first read fixes the instant. The driver notes it in the session, unless the server did not name one.
-    await snapshotOf(databases[0] ?? 'admin')
+    await snapshotOf(client, database ?? 'admin')
       .collection('snapshot')
       .findOne({}, { session })
-    const is_instant = 'snapshotTime' in session && session.snapshotTime !== undefined
-    return {
-      store: 'mongodb',
-      consistency: is_instant ? 'instant' : 'ordered',
-      database: (name) =>
-        is_instant ? createPart(snapshotOf(name), session) : createPart(openDatabase(client, name)),
-      async close() {
-        await session.endSession()
-        await client.close()
-      },
-    }
   } catch (error) {
     await client.close()
     throw explain(error)
   }
+  // The driver notes the instant in the session, unless the server did not name one.
+  if ('snapshotTime' in session && session.snapshotTime !== undefined) return session
+  await session.endSession()
+  return undefined
+}
+
+function snapshotOf(client: MongoClient, name: string): Db {
+  return client.db(name, { readPreference: 'primary', readConcern: new ReadConcern('snapshot') })
 }
 
 function createPart(db: Db, session?: ClientSession): DatabaseSnapshot {
