@@ -19,6 +19,7 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string }
   readonly spec?: {
     readonly template?: PodTemplate
+    readonly jobTemplate?: { readonly spec: { readonly template: PodTemplate } }
     readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
   }
 }
@@ -112,8 +113,12 @@ async function check(overlay: string): Promise<void> {
   for (const manifest of [...namespaces, account, ...secrets, ...others])
     await apply(overlay, namespace, manifest)
   for (const manifest of others)
-    if (manifest.spec?.template !== undefined)
+    if (templateOf(manifest) !== undefined)
       await report(overlay, `a pod of ${manifest.metadata.name}`, createPod(namespace, manifest))
+}
+
+function templateOf({ spec }: Manifest): PodTemplate | undefined {
+  return spec?.template ?? spec?.jobTemplate?.spec.template
 }
 
 function apply(overlay: string, namespace: string, manifest: Manifest): Promise<void> {
@@ -126,9 +131,10 @@ function apply(overlay: string, namespace: string, manifest: Manifest): Promise<
 }
 
 /** The server decides about the pod and then forgets it. A controller would add the volumes that are claimed by template. */
-function createPod(namespace: string, { metadata: { name }, spec }: Manifest): Promise<Answer> {
-  const { metadata, spec: pod } = spec?.template ?? { metadata: {}, spec: {} }
-  const claimed = (spec?.volumeClaimTemplates ?? []).map((claim) => ({
+function createPod(namespace: string, manifest: Manifest): Promise<Answer> {
+  const { name } = manifest.metadata
+  const { metadata, spec: pod } = templateOf(manifest) ?? { metadata: {}, spec: {} }
+  const claimed = (manifest.spec?.volumeClaimTemplates ?? []).map((claim) => ({
     name: claim.metadata.name,
     emptyDir: {},
   }))

@@ -13,6 +13,8 @@ export interface Manifest {
     readonly strategy?: { readonly type: string }
     readonly selector?: unknown
     readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
+    readonly jobTemplate?: { readonly spec: Manifest['spec'] }
+    readonly suspend?: boolean
     readonly clusterIP?: string
     readonly publishNotReadyAddresses?: boolean
     readonly ports?: readonly { readonly port: number; readonly targetPort?: string }[]
@@ -62,6 +64,7 @@ export interface Variable {
   readonly valueFrom?: {
     readonly secretKeyRef?: { readonly name: string; readonly key: string }
     readonly fieldRef?: { readonly fieldPath: string }
+    readonly configMapKeyRef?: { readonly key: string; readonly optional?: boolean }
   }
 }
 
@@ -80,9 +83,17 @@ export function buildOverlay(name: string): readonly Manifest[] {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 }
 
-/** The objects that start pods, those of the virus scanner included. */
+/** The objects that start pods, those of the virus scanner and the commands included. */
 export function startersOf(manifests: readonly Manifest[]): readonly Manifest[] {
-  return manifests.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+  const started = manifests.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+  return [...started, ...commandsOf(manifests)]
+}
+
+/** The commands of the operator: the jobs that are made from the CronJobs. */
+export function commandsOf(manifests: readonly Manifest[]): readonly Manifest[] {
+  return manifests.flatMap(({ kind, metadata, spec }) =>
+    kind === 'CronJob' && spec.jobTemplate ? [{ kind: 'Job', metadata, spec: spec.jobTemplate.spec }] : [],
+  )
 }
 
 /** The objects that start pods of Multihub. */
@@ -90,7 +101,7 @@ export function workloadsOf(manifests: readonly Manifest[]): readonly Manifest[]
   return startersOf(manifests).filter(({ metadata }) => metadata.name !== 'clamav')
 }
 
-/** The workloads whose pods serve, which are all but the job that migrates. */
+/** The workloads whose pods serve, which are all but the jobs. */
 export function serversOf(manifests: readonly Manifest[]): readonly Manifest[] {
   return workloadsOf(manifests).filter(({ kind }) => kind !== 'Job')
 }

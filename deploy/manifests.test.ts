@@ -8,6 +8,7 @@ import { ROLES } from '#lib/platform/process/role.ts'
 import {
   buildOverlay,
   canBuild,
+  commandsOf,
   containerOf,
   type Labels,
   type Manifest,
@@ -50,7 +51,7 @@ describeManifests('the manifests', () => {
   )
 
   test('each role has its own token of RPCs, and can have its own user of the database', () => {
-    for (const workload of workloadsOf(buildOverlay('production'))) {
+    for (const workload of withoutCommands(buildOverlay('production'))) {
       const [role] = containerOf(workload).args
       const personal = [...secretFilesOf(workload).values()].filter((name) => !name.startsWith('multihub/'))
       // The sandbox calls no other role, and the job calls none at all.
@@ -63,8 +64,20 @@ describeManifests('the manifests', () => {
   })
 
   test('production runs every role, each in pods of its own', () => {
-    const roles = workloadsOf(buildOverlay('production')).map((workload) => containerOf(workload).args)
+    const roles = withoutCommands(buildOverlay('production')).map((workload) => containerOf(workload).args)
     expect(roles.flat().sort()).toEqual([...ROLES, 'migrate'].sort())
+  })
+
+  test('no command of the operator runs until a job is made from it', () => {
+    const manifests = buildOverlay('production')
+    const commands = commandsOf(manifests)
+    const names = commands.map(({ metadata }) => metadata.name)
+    expect(names.sort()).toEqual(['backup', 'doctor', 'reseal', 'restore', 'verify'])
+    for (const command of commands) {
+      expect(command.spec).toMatchObject({ backoffLimit: 0 })
+      expect(containerOf(command).args[0]).toBe(command.metadata.name)
+    }
+    for (const { kind, spec } of manifests) if (kind === 'CronJob') expect(spec.suspend).toBe(true)
   })
 
   test('every port of a service is a port of its pods', () => {
@@ -106,6 +119,11 @@ describeManifests('the manifests', () => {
   })
 })
 
+/** The workloads that the overlay starts by itself. */
+function withoutCommands(manifests: readonly Manifest[]): readonly Manifest[] {
+  return workloadsOf(manifests.filter(({ kind }) => kind !== 'CronJob'))
+}
+
 /** The secrets that the script prints, by `name/key`. */
 function readSecrets(): ReadonlyMap<string, string> {
   const text = execFileSync(join(import.meta.dirname, 'make-secrets.sh'), ['kubernetes'], {
@@ -131,11 +149,12 @@ function variablesOf(
   const variables: Record<string, string> = { KUBERNETES_SERVICE_HOST: '10.0.0.1', MULTIHUB_HOST: '0.0.0.0' }
   const files = secretFilesOf(workload)
   for (const { name, value = '', valueFrom } of containerOf(workload).env) {
-    const { secretKeyRef, fieldRef } = valueFrom ?? {}
+    const { secretKeyRef, fieldRef, configMapKeyRef } = valueFrom ?? {}
     const text =
       secretKeyRef !== undefined
         ? secrets.get(`${secretKeyRef.name}/${secretKeyRef.key}`)
         : (fieldRef?.fieldPath ??
+          (configMapKeyRef?.optional === false ? configMapKeyRef.key : undefined) ??
           value.replaceAll(/\$\((\w+)\)/g, (_, other) => variables[other] ?? `undefined ${other}`))
     if (text === undefined || text.includes('undefined')) throw new Error(`${name} has no value`)
     variables[name] = name.endsWith('_FILE') ? writeSecret(files.get(text), secrets, folder) : text

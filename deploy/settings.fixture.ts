@@ -1,9 +1,18 @@
 import { readConfig } from '#lib/platform/config/config.ts'
 import { PROCESS_SETTINGS, readProcessSettings } from '#lib/platform/process/process-settings.ts'
 import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
+import { DATABASE_SETTINGS } from '../backup.ts'
 import { loadRoles } from '../roles.ts'
+import { VERIFY_SETTINGS } from '../verify.ts'
 
-const MIGRATION_SETTINGS = { mongodb_uri: PROCESS_SETTINGS.mongodb_uri }
+/** The settings of the commands that are not for roles. */
+const COMMAND_SETTINGS = {
+  migrate: { mongodb_uri: PROCESS_SETTINGS.mongodb_uri },
+  backup: DATABASE_SETTINGS,
+  restore: VERIFY_SETTINGS,
+  verify: VERIFY_SETTINGS,
+  reseal: VERIFY_SETTINGS,
+}
 
 /**
  * Reads the settings of a container as its process would, and returns the address of its database. `words` are the
@@ -13,11 +22,17 @@ export async function readContainerSettings(
   words: readonly string[],
   variables: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
-  if (words[0] === 'migrate') return readConfig(MIGRATION_SETTINGS, variables).mongodb_uri?.reveal()
-  const names = words[0] === 'all' ? ROLES : (words as readonly RoleName[])
+  const [first = ''] = words
+  if (isCommand(first)) return readConfig(COMMAND_SETTINGS[first], variables).mongodb_uri?.reveal()
+  const roles = first === 'doctor' ? words.slice(1) : words
+  const names = roles[0] === 'all' ? ROLES : (roles as readonly RoleName[])
   const config = await readProcessSettings(await loadRoles(names), variables, {
     is_local_run: false,
     readOtherSchemas: async () => (await loadRoles(ROLES)).map((role) => role.settings),
   })
   return config.mongodb_uri?.reveal()
+}
+
+function isCommand(word: string): word is keyof typeof COMMAND_SETTINGS {
+  return Object.hasOwn(COMMAND_SETTINGS, word)
 }

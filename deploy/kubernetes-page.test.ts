@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { parseAllDocuments } from 'yaml'
+import { findInstalledProgram } from '../test/support/needs.ts'
+
+/** The parts of a Kubernetes object that the tests read. */
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> }
+  readonly stringData?: Readonly<Record<string, string>>
+  readonly spec: object
+}
+
+const PRODUCTION = resolve(import.meta.dirname, 'overlays/production')
+const page = readFileSync(resolve(import.meta.dirname, '../docs/operators/kubernetes.md'), 'utf8')
+const blocksOf = (language: string): readonly string[] =>
+  [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block]) => block ?? '')
+const commands = blocksOf('sh').join('\n')
+const parse = (text: string): readonly Manifest[] =>
+  parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+const wordsOf = (pattern: RegExp): readonly (string | undefined)[] =>
+  [...commands.matchAll(pattern)].map(([, word]) => word)
+
+const kustomize = findInstalledProgram('kustomize')
+const describePage = kustomize === undefined ? describe.skip : describe
+
+describePage('the page "In Kubernetes"', () => {
+  const build = (folder: string): readonly Manifest[] =>
+    parse(execFileSync(kustomize ?? '', ['build', folder], { encoding: 'utf8' }))
+
+  test('is made of commands that a shell understands', () => {
+    expect(commands.length).toBeGreaterThan(0)
+    execFileSync('bash', ['-n'], { input: commands })
+  })
+
+  test('names objects of the production overlay', () => {
+    const objects = build(PRODUCTION)
+    const known = objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`)
+    const named = wordsOf(/\b((?:deployment|statefulset|cronjob|job)\/[a-z]+)\b/g)
+    expect(new Set(named).size).toBeGreaterThan(5)
+    for (const name of named) expect(known).toContain(name)
+    for (const name of wordsOf(/^\s*run (\w+) /gm)) expect(known).toContain(`cronjob/${name}`)
+    const [migrate, ...others] = objects.filter(
+      ({ metadata }) => metadata.labels?.['app.kubernetes.io/name'] === 'migrate',
+    )
+    expect([migrate?.kind, others]).toEqual(['Job', []])
+  })
+
+  test('names keys of the secrets', () => {
+    const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
+    const made = execFileSync(join(import.meta.dirname, 'make-secrets.sh'), ['kubernetes'], {
+      encoding: 'utf8',
+      env,
+    })
+    const read = [...commands.matchAll(/get secret -n multihub ([\w-]+) -o jsonpath='\{\.data\.([\w-]+)\}'/g)]
+    expect(read.length).toBeGreaterThan(2)
+    for (const [, name, key = ''] of read)
+      expect(parse(made).find(({ metadata }) => metadata.name === name)?.stringData).toHaveProperty([key])
+  })
+
+  test('has patches that fit the production overlay', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'multihub-overlay-'))
+    try {
+      const patches = blocksOf('yaml').find((block) => block.startsWith('patches:'))
+      const resources = `resources: [${relative(folder, PRODUCTION)}]\n`
+      writeFileSync(join(folder, 'kustomization.yaml'), resources + patches)
+      const objects = build(folder)
+      const specOf = (kind: string, name: string) =>
+        objects.find((object) => object.kind === kind && object.metadata.name === name)?.spec
+      expect(specOf('HorizontalPodAutoscaler', 'notifier')).toMatchObject({ minReplicas: 4 })
+      expect(specOf('StatefulSet', 'balances')).toMatchObject({ replicas: 5 })
+      expect(specOf('CronJob', 'backup')).toMatchObject({ suspend: false })
+      expect(JSON.stringify(specOf('Deployment', 'attachments'))).not.toContain('clamd://clamav')
+      expect(JSON.stringify(specOf('NetworkPolicy', 'attachments-to-clamav'))).toContain('scanners')
+      expect(JSON.stringify(specOf('Deployment', 'payments'))).toContain('"secretName":"multihub-providers"')
+      expect(JSON.stringify(specOf('Deployment', 'gateway'))).toContain('MULTIHUB_TRUSTED_PROXIES')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
