@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseAllDocuments } from 'yaml'
 import { freePort } from '../test/support/free-port.ts'
 import { endingWithParent, findProgram, SERVERS_FOLDER } from '../test/support/programs.ts'
+import { makeSecretManifests } from './secrets.fixture.ts'
 
 /**
  * `node scripts/run.mjs --dev deploy/check-on-api-server.ts`: starts a Kubernetes API server and applies each overlay to it,
@@ -104,8 +105,7 @@ async function check(overlay: string): Promise<void> {
   const manifests = parseAllDocuments(built.toString()).map((document) => document.toJS() as Manifest)
   const namespace = manifests.find(({ kind }) => kind === 'Namespace')?.metadata.name ?? ''
   const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
-  const made = execFileSync(resolve(import.meta.dirname, 'make-secrets.sh'), ['kubernetes'], { env })
-  const secrets = parseAllDocuments(made.toString()).map((document) => document.toJS() as Manifest)
+  const secrets = makeSecretManifests(env) as readonly Manifest[]
   const namespaces = manifests.filter(({ kind }) => kind === 'Namespace')
   // A controller makes it in a whole cluster.
   const account: Manifest = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }

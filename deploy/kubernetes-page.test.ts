@@ -5,6 +5,7 @@ import { join, relative, resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
 import { findInstalledProgram } from '../test/support/needs.ts'
+import { makeSecretManifests } from './secrets.fixture.ts'
 
 /** The parts of a Kubernetes object that the tests read. */
 interface Manifest {
@@ -51,14 +52,11 @@ describePage('the page "In Kubernetes"', () => {
 
   test('names keys of the secrets', () => {
     const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
-    const made = execFileSync(join(import.meta.dirname, 'make-secrets.sh'), ['kubernetes'], {
-      encoding: 'utf8',
-      env,
-    })
+    const made = makeSecretManifests(env) as readonly Manifest[]
     const read = [...commands.matchAll(/get secret -n multihub ([\w-]+) -o jsonpath='\{\.data\.([\w-]+)\}'/g)]
     expect(read.length).toBeGreaterThan(2)
     for (const [, name, key = ''] of read)
-      expect(parse(made).find(({ metadata }) => metadata.name === name)?.stringData).toHaveProperty([key])
+      expect(made.find(({ metadata }) => metadata.name === name)?.stringData).toHaveProperty([key])
   })
 
   test('has patches that fit the production overlay', () => {

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes the secrets of a new system, with new keys, either as manifests or as files:
 #
-#   MONGODB_URI=... NATS_URL=... deploy/make-secrets.sh kubernetes >secrets.yaml
+#   MONGODB_URI=... NATS_URL=... deploy/make-secrets.sh kubernetes    # .local/secrets.yaml
 #   deploy/make-secrets.sh compose          # below .local/compose, for docker-compose.yml
 #
-# Run it once and keep the result: without the master keys nothing that was stored can be decrypted. Each role,
+# Run it once and keep the result: without the master keys nothing that was stored can be decrypted. So it never replaces
+# a result, which no other user of this machine can read. Each role,
 # and migrate, can have its own user of MongoDB: MONGODB_URI_PAYMENTS=... is used by payments instead of MONGODB_URI. Only
 # migrate needs to create collections and indexes.
 set -euo pipefail
@@ -15,11 +16,28 @@ database_users=(attachments balances gateway merchants migrate notifier payments
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
 
+fail() { echo "$1" >&2; exit 1; }
+
+# need_url NAME SCHEMES: ends the script when the variable has no URL of these schemes.
+need_url() {
+  [[ ${!1:-} =~ ^($2)://[^[:space:][:cntrl:]]+$ ]] || fail "$1 is missing or is not a URL that begins with ${2/|/:// or }://"
+}
+
+need_urls() {
+  local name own
+  need_url NATS_URL 'nats|tls'
+  for name in "${database_users[@]}"; do
+    own=MONGODB_URI_${name^^}
+    [ -n "${!own:-}" ] || own=MONGODB_URI
+    need_url "$own" 'mongodb|mongodb\+srv'
+  done
+}
+
 # put SECRET KEY VALUE: one entry. Each format has its own.
 put_manifest() {
   [ "$1" = "${current:-}" ] || printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: { name: %s }\nstringData:\n' "$1"
   current=$1
-  printf '  %s: "%s"\n' "$2" "$3"
+  printf "  %s: '%s'\n" "$2" "${3//\'/\'\'}"
 }
 put_file() {
   mkdir -p "$folder/$1"
@@ -45,15 +63,22 @@ make() {
 }
 
 case ${1:-} in
-  kubernetes) make put_manifest ;;
+  kubernetes)
+    file=.local/secrets.yaml
+    need_urls
+    [ ! -e "$file" ] || fail "$file is there already, with the keys of a system: move it away first"
+    mkdir -p .local
+    make put_manifest >"$file.part"
+    mv "$file.part" "$file"
+    ;;
   compose)
     folder=.local/compose
     database_users=(migrate roles) # one user for all roles
     mkdir -p .local
-    mkdir "$folder" || { echo "$folder is there already, with the keys of a system: move it away first" >&2; exit 1; }
+    mkdir "$folder" || fail "$folder is there already, with the keys of a system: move it away first"
     MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' NATS_URL='nats://nats:4222' make put_file
     # Compose reads this file itself, for the one value that is no secret.
     printf 'MULTIHUB_RPC_CALLERS=%s\n' "$(cat "$folder/multihub-rpc/callers")" >"$folder/settings"
     ;;
-  *) echo 'usage: deploy/make-secrets.sh kubernetes | compose' >&2; exit 1 ;;
+  *) fail 'usage: deploy/make-secrets.sh kubernetes | compose' ;;
 esac

@@ -1,9 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { parseAllDocuments } from 'yaml'
 import { ROLES } from '#lib/platform/process/role.ts'
 import {
   buildOverlay,
@@ -16,6 +14,7 @@ import {
   serversOf,
   workloadsOf,
 } from './manifests.fixture.ts'
+import { makeSecretManifests } from './secrets.fixture.ts'
 import { readContainerSettings } from './settings.fixture.ts'
 
 const SERVERS = {
@@ -124,14 +123,10 @@ function withoutCommands(manifests: readonly Manifest[]): readonly Manifest[] {
   return workloadsOf(manifests.filter(({ kind }) => kind !== 'CronJob'))
 }
 
-/** The secrets that the script prints, by `name/key`. */
+/** The secrets that the script makes, by `name/key`. */
 function readSecrets(): ReadonlyMap<string, string> {
-  const text = execFileSync(join(import.meta.dirname, 'make-secrets.sh'), ['kubernetes'], {
-    encoding: 'utf8',
-    env: { ...process.env, ...SERVERS },
-  })
-  const entries = parseAllDocuments(text).flatMap((document) => {
-    const { metadata, stringData } = document.toJS() as Manifest & { readonly stringData: Labels }
+  const entries = makeSecretManifests({ ...process.env, ...SERVERS }).flatMap((manifest) => {
+    const { metadata, stringData } = manifest as Manifest & { readonly stringData: Labels }
     return Object.entries(stringData).map(([key, value]): [string, string] => [
       `${metadata.name}/${key}`,
       value,
