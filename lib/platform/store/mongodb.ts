@@ -6,10 +6,14 @@ import { createCollection } from './mongodb/collection.ts'
 import { connectMongodb, openDatabase } from './mongodb/connect.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
 import { openGridFs } from './mongodb/gridfs.ts'
+import { watchMonitoring } from './mongodb/hung-monitoring.ts'
 import { createIndexes, indexesOf, verifyIndexes } from './mongodb/indexes.ts'
 import { isShardedCluster, shardCollection, verifyShardKey } from './mongodb/shard-key.ts'
 import { refuseUnfinishedRestore } from './mongodb/unfinished-restore.ts'
 import type { CollectionSpec, Store, Collection as StoreCollection } from './store.ts'
+
+/** How much longer a check of a server may take than its connection and its response, which have the limit of a call. */
+const CHECK_SLACK_MS = 5_000
 
 /** The options of the MongoDB store of one service. */
 export interface MongodbOptions {
@@ -44,6 +48,7 @@ export async function openMongodb({
 }: MongodbOptions): Promise<Store> {
   const connection = { uri, timeout_ms, connections_max, is_bounded: schema === 'verify', start_wait }
   const { client, calls, ping } = await connectMongodb(connection)
+  const monitoring = watchMonitoring(client, 2 * timeout_ms + CHECK_SLACK_MS)
   const db = openDatabase(client, database)
   const is_sharded = await calls.read(() => isShardedCluster(client))
 
@@ -69,6 +74,9 @@ export async function openMongodb({
       if (!(localTime instanceof Date)) throw new TypeError('MongoDB reports no localTime')
       return localTime
     },
-    close: () => client.close(),
+    async close() {
+      await monitoring.stop()
+      await client.close()
+    },
   }
 }
