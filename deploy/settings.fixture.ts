@@ -2,6 +2,8 @@ import { readConfig } from '#lib/platform/config/config.ts'
 import { PROCESS_SETTINGS, readProcessSettings } from '#lib/platform/process/process-settings.ts'
 import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
 import { DATABASE_SETTINGS } from '../backup.ts'
+import { publicBaseUrl } from '../gateway/public-base-url.ts'
+import { GATEWAY_CONFIG } from '../gateway/service.ts'
 import { loadRoles } from '../roles.ts'
 import { VERIFY_SETTINGS } from '../verify.ts'
 
@@ -30,6 +32,7 @@ export async function readContainerSettings(
     is_local_run: false,
     readOtherSchemas: async () => (await loadRoles(ROLES)).map((role) => role.settings),
   })
+  if (first !== 'doctor' && names.includes('gateway')) publicBaseUrl(readConfig(GATEWAY_CONFIG, variables))
   return config.mongodb_uri?.reveal()
 }
 

@@ -264,6 +264,8 @@ test.each([
   ['a trusted proxy that is not an address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
   ['a window without a unit', { MULTIHUB_V1_WINDOW: '300' }],
   ['a flood limit of 0', { MULTIHUB_FLOOD_LIMIT: '0' }],
+  // R2
+  ['links to files that lead nowhere', { MULTIHUB_HOST: '0.0.0.0' }],
 ])('does not start with %s', async (_what, variables) => {
   await expect(contextOf({}, variables).then(role.start)).rejects.toThrow(ConfigError)
 })

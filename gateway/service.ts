@@ -36,6 +36,7 @@ import type { MethodDeps } from './methods/method.ts'
 import { bindMethods } from './methods/public-methods.ts'
 import { webhookResend } from './methods/webhook-resend.ts'
 import { openApiDocument } from './openapi/document.ts'
+import { publicBaseUrl } from './public-base-url.ts'
 import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
@@ -66,7 +67,8 @@ export const GATEWAY_CONFIG = {
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
   public_url: describedSetting(
-    'The URL at which merchants reach the public interface, for links to files. The listening address without one.',
+    'The URL at which merchants reach the public interface, for links to files. The listening address without one, ' +
+      'which is refused where it stands for all addresses, such as 0.0.0.0.',
     optionalSetting(urlSetting('MULTIHUB_PUBLIC_URL')),
   ),
   attachments_url: describedSetting(
@@ -95,7 +97,7 @@ export const role: Role = {
     const limits = createLimits(counters, { now_ms })
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
-    let public_url = config.public_url?.replace(/\/+$/, '')
+    let public_url = publicBaseUrl(config)
     const attachments_client = createStreamClient(config.attachments_url, context.tls)
     const deps: MethodDeps = {
       publicUrl: () => public_url ?? '',

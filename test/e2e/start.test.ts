@@ -102,6 +102,12 @@ describe('a failed start ends with code 1 and says what to do', () => {
     )
   })
 
+  // R2
+  test('a port on all addresses without the URL at which merchants reach it', async () => {
+    const [, problem] = await refusal({ MULTIHUB_HOST: '0.0.0.0' })
+    expect(problem).toMatch(/^ {2}MULTIHUB_PUBLIC_URL is missing: links to files cannot lead to 0\.0\.0\.0/)
+  })
+
   test('the home is a file, or below a file', async () => {
     const file = join(home, 'file')
     await writeFile(file, '')
