@@ -9,7 +9,10 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 /** The number of attempts that a delivery keeps. One queueing has at most 11; replays and probes add more. */
 const ATTEMPTS_KEPT_MAX = 32
 
-/** How long after its creation a delivery is a probe again and again. Without an end, a URL that is gone is probed daily. */
+/**
+ * How long after its creation a delivery is a probe again and again. Without an end, a URL that is gone is probed every 10
+ * minutes until its deliveries expire.
+ */
 const PROBED_MS = 86_400_000
 
 /** How often one attempt is begun again after crashes before it counts as failed: it may be what makes them crash. */
