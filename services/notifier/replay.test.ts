@@ -221,6 +221,41 @@ describe('the replay of deliveries by filter', () => {
   })
 })
 
+describe('a filter of the operator', () => {
+  const long = 'x'.repeat(129)
+  test.each([
+    ['merchant_id', { merchantId: long }],
+    ['event', { event: long }],
+    ['payment_id', { paymentId: long }],
+    ['endpoint_id', { endpointId: long }],
+    ['environment', { environment: 99 as Environment }],
+    ['created_from', { createdFrom: { seconds: 8_640_000_000_001n } }],
+    ['created_to', { createdTo: { seconds: 253_402_300_800n } }],
+    ['created_to', { createdTo: { seconds: -62_135_596_801n } }],
+  ])('is refused with its field, and no replay is stored: %s', async (field, wrong) => {
+    const filter = { merchantId: '1', ...wrong }
+    const stored = async () =>
+      (await openReplays(roles.storeOf('notifier'))).find('by_wake', { equals: [] }, { limit: 100 })
+    const before = await stored()
+    const refusal = (description: string) => ({ code: 9000, details: { description } })
+    await expect(deliveries.listDeliveries(filter)).rejects.toMatchObject(refusal(field))
+    await expect(deliveries.replayDeliveries({ filter })).rejects.toMatchObject(refusal(`filter.${field}`))
+    expect(await stored()).toEqual(before)
+  })
+
+  test('may have the longest texts and the first and last instants', async () => {
+    const text = 'x'.repeat(128)
+    const filter = {
+      ...{ merchantId: text, event: text, paymentId: text, endpointId: text },
+      createdFrom: { seconds: -62_135_596_800n },
+      createdTo: { seconds: 253_402_300_799n },
+    }
+    expect((await deliveries.listDeliveries(filter)).deliveries).toEqual([])
+    const { replay } = await deliveries.replayDeliveries({ filter })
+    expect(await endOf(replay)).toMatchObject({ matched: 0, filter })
+  })
+})
+
 describe('a test event', () => {
   test('is sent to the endpoint, whatever events it lists, and signed like any other', async () => {
     const { endpointId, merchantId, receiver } = await newShop(() => ({ status: 200 }), ['payment.refunded'])

@@ -14,6 +14,9 @@ export interface DeliveryFilter {
   readonly created_to?: Date
 }
 
+/** A filter without a status: what a list of all statuses or a replay, whose deliveries are dead, selects. */
+export type DeliverySelection = Omit<DeliveryFilter, 'status'>
+
 /** How a filter is read: an index, the values of its fields before `created_at`, and the filters left to compare. */
 export interface FilterPlan {
   readonly index: string

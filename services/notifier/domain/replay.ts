@@ -1,7 +1,7 @@
-import type { DeliveryFilter } from './delivery-filter.ts'
+import type { DeliverySelection } from './delivery-filter.ts'
 
 /** A request to queue all dead deliveries that a filter selects, and its progress. */
-export interface Replay extends Omit<DeliveryFilter, 'status'> {
+export interface Replay extends DeliverySelection {
   readonly replay_id: string
   readonly created_to: Date
   /** Counts the deliveries and queues none. */

@@ -1,6 +1,4 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -12,7 +10,8 @@ import { getReplay, type ReplayDeliveriesDeps, replayDeliveries } from '../use-c
 import { replayDelivery } from '../use-cases/replay-delivery.ts'
 import { type SendTestEventDeps, sendTestEvent } from '../use-cases/send-test-event.ts'
 import { DELIVERY_STATUSES, deliveryToProto } from './delivery-to-proto.ts'
-import { replayFilterFromProto, replayToProto } from './replay-to-proto.ts'
+import { replayToProto } from './replay-to-proto.ts'
+import { selectionFromProto } from './selection-from-proto.ts'
 
 /** What the delivery service needs: the dependencies of its use cases. */
 export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesDeps, SendTestEventDeps {
@@ -39,19 +38,8 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       return { deliveryIds: await queueEvent(deps, requiredMessage(event, 'event')) }
     },
     async listDeliveries(request) {
-      const merchant_id = requiredText(request.merchantId, 'merchant_id')
-      const environment = ENVIRONMENTS.optional(request.environment, 'environment')
       const status = DELIVERY_STATUSES.optional(request.status, 'status')
-      const filter = {
-        merchant_id,
-        ...(environment ? { environment } : {}),
-        ...(request.event ? { event: request.event } : {}),
-        ...(status ? { status } : {}),
-        ...(request.paymentId ? { resource_id: request.paymentId } : {}),
-        ...(request.endpointId ? { endpoint_id: request.endpointId } : {}),
-        ...(request.createdFrom ? { created_from: timestampDate(request.createdFrom) } : {}),
-        ...(request.createdTo ? { created_to: timestampDate(request.createdTo) } : {}),
-      }
+      const filter = { ...selectionFromProto(request, ''), ...(status ? { status } : {}) }
       const page = await listDeliveries(deliveries, filter, request.pageSize, request.pageToken)
       return {
         deliveries: page.deliveries.map((delivery) => deliveryToProto(delivery, 'summary')),
@@ -67,7 +55,7 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id), 'whole') }
     },
     async replayDeliveries({ filter, dryRun }) {
-      const selection = replayFilterFromProto(requiredMessage(filter, 'filter'))
+      const selection = selectionFromProto(requiredMessage(filter, 'filter'), 'filter.')
       return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun)) }
     },
     async getReplay(request) {

@@ -1,24 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { ReplayFilter, ReplaySchema } from '#gen/multihub/notifier/v1/replay_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
-import { requiredText } from '#lib/contract/proto-fields.ts'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ReplaySchema } from '#gen/multihub/notifier/v1/replay_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Replay } from '../domain/replay.ts'
-import type { ReplaySelection } from '../use-cases/replay-deliveries.ts'
-
-/** Reads the filter of a replay. Throws 1005 without a merchant and 9000 for an unknown environment. */
-export function replayFilterFromProto(filter: ReplayFilter): ReplaySelection {
-  const environment = ENVIRONMENTS.optional(filter.environment, 'filter.environment')
-  return {
-    merchant_id: requiredText(filter.merchantId, 'filter.merchant_id'),
-    ...(environment ? { environment } : {}),
-    ...(filter.event ? { event: filter.event } : {}),
-    ...(filter.paymentId ? { resource_id: filter.paymentId } : {}),
-    ...(filter.endpointId ? { endpoint_id: filter.endpointId } : {}),
-    ...(filter.createdFrom ? { created_from: timestampDate(filter.createdFrom) } : {}),
-    ...(filter.createdTo ? { created_to: timestampDate(filter.createdTo) } : {}),
-  }
-}
 
 /** Converts a replay. */
 export function replayToProto(replay: Replay): MessageInitShape<typeof ReplaySchema> {

@@ -6,7 +6,7 @@ import type { Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { withTimeout } from '#lib/platform/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { type DeliveryFilter, planFilter } from '../domain/delivery-filter.ts'
+import { type DeliverySelection, planFilter } from '../domain/delivery-filter.ts'
 import type { Replay } from '../domain/replay.ts'
 import type { Replays } from '../store/replays.ts'
 import { queueDead } from './queue-dead.ts'
@@ -19,9 +19,6 @@ export interface ReplayDeliveriesDeps extends ReplayDeps {
   isStopping(): boolean
 }
 
-/** What a replay selects. Its deliveries are dead. */
-export type ReplaySelection = Omit<DeliveryFilter, 'status'>
-
 const BATCH_SIZE = 100
 /** After this time without progress another notifier goes on. */
 const LEASE_MS = 30_000
@@ -32,7 +29,7 @@ const KEPT_MS = 90 * 86_400_000
 /** Begins to queue all dead deliveries of a selection (N6), or to count them. Returns the replay after a moment. */
 export async function replayDeliveries(
   deps: ReplayDeliveriesDeps,
-  { created_to, ...selection }: ReplaySelection,
+  { created_to, ...selection }: DeliverySelection,
   is_dry_run: boolean,
 ): Promise<Replay> {
   const { replays, background, storeNow } = deps

@@ -412,7 +412,8 @@ export const DeliveryService: GenService<{
     output: typeof QueueEventResponseSchema;
   },
   /**
-   * ListDeliveries lists the deliveries of a merchant, newest first.
+   * ListDeliveries lists the deliveries of a merchant, newest first. A text of more than 128 characters and a time outside
+   * the years 1 to 9999 are refused with 9000.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ListDeliveries
    */
@@ -444,7 +445,7 @@ export const DeliveryService: GenService<{
   },
   /**
    * ReplayDeliveries queues all dead deliveries that a filter selects, or only counts them. It goes on in the
-   * background; GetReplay shows its progress.
+   * background; GetReplay shows its progress. The filter has the limits of ListDeliveries.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDeliveries
    */

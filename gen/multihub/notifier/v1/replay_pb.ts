@@ -114,7 +114,7 @@ export type Replay = Message<"multihub.notifier.v1.Replay"> & {
   matched: number;
 
   /**
-   * queued is how many of them were queued so far. After a crash up to 100 may be missing in both numbers.
+   * queued is how many of them were queued so far. Each crash may leave up to 100 out of both numbers.
    *
    * @generated from field: int32 queued = 5;
    */
