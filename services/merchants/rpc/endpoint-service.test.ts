@@ -102,6 +102,20 @@ describe('UpdateEndpoint', () => {
     expect(await secretOf(endpointId)).toBe(secret)
   })
 
+  // N9
+  test('refuses a host that resolves to an address which is not public', async () => {
+    const { endpoint } = await endpoints().createEndpoint(valid())
+    const update = (url: string) =>
+      endpoints().updateEndpoint({ endpointId: endpoint?.endpointId ?? '', url })
+    {
+      using _ = answerEveryName('10.0.0.1')
+      const refusal = { code: 9000, details: { description: 'url' } }
+      await expect(update('https://inside.example.com/')).rejects.toMatchObject(refusal)
+    }
+    using _ = answerEveryName('93.184.215.14')
+    expect((await update('https://outside.example.com/')).endpoint?.url).toBe('https://outside.example.com/')
+  })
+
   test.each([
     [{ url: '' }, 1005, 'url'],
     [{ url: 'ftp://example.com/' }, 9000, 'url'],
