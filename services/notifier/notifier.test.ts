@@ -373,3 +373,20 @@ describe('the operator', () => {
     await expect(gateway.listDeliveries({ merchantId: '1' })).rejects.toThrow()
   })
 })
+
+// N9
+test.each([
+  ['production', Environment.PRODUCTION, 'refused_address'],
+  ['test', Environment.TEST, 'tls'],
+])('an address that is allowed for the test environment: %s', async (_name, environment, failure) => {
+  const merchant_id = await newMerchant()
+  const receiver = await newReceiver()
+  const { webhook } = newWebhook(receiver.url.replace('http:', 'https:'))
+  const payment_id = await publish(merchant_id, { webhook, environment })
+  const [delivery] = await eventually(
+    () => deliveriesOf(merchant_id, payment_id),
+    (listed) => listed?.[0]?.attempts[0] !== undefined,
+  )
+  expect(delivery?.attempts[0]?.failure).toBe(failure)
+  expect(receiver.callbacks).toEqual([])
+})
