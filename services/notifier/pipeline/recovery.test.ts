@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { now } from '#lib/platform/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
+import { replayDeliveries } from '../use-cases/replay-deliveries.ts'
+import { replayDelivery } from '../use-cases/replay-delivery.ts'
 import {
   BODY,
   DELIVERED,
@@ -206,3 +210,29 @@ test('an attempt that this system could not make is postponed and not counted', 
   await advance(2_000)
   expect(await read(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] })
 })
+
+// N6
+test.each([
+  ['of one delivery', false],
+  ['by filter', true],
+])(
+  'a replay %s wakes its destination, which no notifier has leased any more',
+  async (_name, is_by_filter) => {
+    const { pipeline } = await fixture.startProcess('one')
+    fixture.respond = () => FAILED
+    const dead = newDelivery(1, 'one', { max_retries: 0 })
+    await pipeline.deliver(dead, BODY)
+    await advance(10_000)
+    const destination = await fixture.destination('endpoint:one')
+    expect(destination?.lease ?? destination?.wake_at).toBeUndefined()
+    expect((await read(dead)).status).toBe('dead')
+    fixture.respond = () => DELIVERED
+    const { deliveries, replays } = fixture.store
+    const background = createBackgroundWork()
+    const deps = { pipeline, deliveries, replays, background, storeNow: now, isStopping: () => false }
+    if (is_by_filter) await replayDeliveries(deps, { merchant_id: dead.merchant_id }, false)
+    else await replayDelivery(deps, dead.delivery_id)
+    await advance(1_000)
+    expect((await read(dead)).status).toBe('delivered')
+  },
+)
