@@ -116,6 +116,18 @@ describeNetwork('the network of production', () => {
     expect(arriving.toSorted()).toEqual(expected)
   })
 
+  test('the sandbox sends its callbacks to a name of the namespace, which leads to payments', () => {
+    const payments = pods.find(({ metadata }) => metadata.name === 'payments')
+    const { env = [] } = (payments && containerOf(payments)) ?? {}
+    const url = env.find(({ name }) => name === 'MULTIHUB_SANDBOX_CALLBACK_URL')?.value
+    const [, name] = /^http:\/\/([a-z-]+)\.\$\(POD_NAMESPACE\)\.svc\.cluster\.local$/.exec(url ?? '') ?? []
+    const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name)
+    expect(service?.spec).toMatchObject({
+      selector: { 'app.kubernetes.io/name': 'payments' },
+      ports: [{ port: 80, targetPort: 'callbacks' }],
+    })
+  })
+
   test('other namespaces reach what their label names', () => {
     const health = pods
       .filter((pod) => portsOf(pod).includes(9094))

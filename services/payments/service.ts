@@ -49,7 +49,7 @@ import {
 } from './effects/report-refund.ts'
 import { bindCaptureRefund, bindReleaseRefund } from './effects/settle-refund.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
-import { providerCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
+import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
 import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
@@ -79,6 +79,10 @@ export const PAYMENTS_CONFIG = {
   sandbox_url: describedSetting(
     'The URL of the sandbox, the provider of the test environment.',
     urlSetting('MULTIHUB_SANDBOX_URL', { fallback: 'http://127.0.0.1:9092' }),
+  ),
+  sandbox_callback_url: describedSetting(
+    'The URL at which the sandbox reaches the port for callbacks, if it differs from that for other providers.',
+    optionalSetting(urlSetting('MULTIHUB_SANDBOX_CALLBACK_URL')),
   ),
   sandbox_key: optionalSetting(SANDBOX_KEY_SETTING),
   providers_file: describedSetting(
@@ -112,18 +116,18 @@ export const role: Role = {
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
     const publisher = await createPublisher(context.bus)
-    const connectors = openConnectors(config, context.variables)
-    const { findAccount } = connectors
-    const callback_base_url = providerCallbackBaseUrl(config, connectors.base_urls)
+    const { findAccount, accounts, close: disconnect } = openConnectors(config, context.variables)
+    const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
     const support = supportClients(context.clientOf)
-    let provider_callback_url = ''
+    let listening_url = ''
     let provider_callback_server: Listening | undefined
 
     const provider_calls: ProviderCallDeps = {
       ...findAccountOfPayment(findAccount),
       providerCallbackUrl: (payment) =>
-        provider_callback_url + providerCallbackPath(payment.attempt.account_id, payment),
+        (callbackBaseUrl(payment.attempt.account_id) ?? listening_url) +
+        providerCallbackPath(payment.attempt.account_id, payment),
       create_timeout_ms: config.create_timeout_ms,
       stopping: context.stopping,
     }
@@ -157,23 +161,23 @@ export const role: Role = {
       services: [
         createPaymentRpc(store, refreshStale, create_deps, notification_deps, explain_deps),
         createPaymentRefundRpc({ payments, runner, findAccount }),
-        createProviderAccountRpc(connectors.accounts),
+        createProviderAccountRpc(accounts),
       ],
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
         const deps = { ...store, runner, findAccount, refreshStale, clock_guard: context.clock_guard }
         provider_callback_server = await serveProviderCallbacks(createProviderCallbackReceiver(deps), address)
-        provider_callback_url = callback_base_url ?? `http://${provider_callback_server.host_and_port}`
+        listening_url = `http://${provider_callback_server.host_and_port}`
         runner.start()
-        return { provider_url: provider_callback_url }
+        return { provider_url: config.public_url ?? listening_url }
       },
       async stop() {
         measuring.cancel()
         await provider_callback_server?.close()
         await runner.stop()
         await publisher.close()
-        await connectors.close()
+        await disconnect()
         await numeric_ids.stop()
         await registry_cache.stop()
       },

@@ -23,7 +23,6 @@ export interface OpenedConnectors {
   readonly findAccount: FindAccount
   /** All accounts. */
   readonly accounts: readonly ConnectedAccount[]
-  readonly base_urls: readonly string[]
   close(): Promise<void>
 }
 
@@ -50,7 +49,6 @@ export function openConnectors(
   return {
     findAccount: createFindAccount(accounts),
     accounts,
-    base_urls: accounts.map(({ account }) => account.base_url),
     close: () => http.close(),
   }
 }
