@@ -40,8 +40,9 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
 
 const build_info = gauge(
   'multihub_build_info',
-  'Always 1. The labels are the version, the commit if the image was built with it, and the version of Node.js.',
-  ['version', 'commit', 'node'],
+  'Always 1, for each role of the process. The labels are the version, the commit if the image was built with it, and the ' +
+    'version of Node.js.',
+  ['role', 'version', 'commit', 'node'],
 )
 
 /** A process whose roles accept calls. */
@@ -104,7 +105,7 @@ export async function startRoles(
   const health = await serveHealth(readiness, { host, port: config.health_port, draining })
   lifecycle.onStop('health', () => health.close())
   const { version, commit } = readBuildInfo()
-  build_info.set({ version, commit, node: process.versions.node }, 1)
+  for (const role of names) build_info.set({ role, version, commit, node: process.versions.node }, 1)
   lifecycle.onStop('traces', await openTracing(config, serviceNameOf(names), version))
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
   const bus = await openProcessBus(config, names.join('+'), start_wait)
