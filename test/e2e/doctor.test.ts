@@ -89,7 +89,7 @@ else
     })
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
       expect.stringMatching(
-        /^PROBLEM {2}database doctor_\w+_notifier: the collection .+ run "node .+ migrate"$/,
+        /^PROBLEM {2}database doctor_\w+_notifier: the collection .+ run the command "migrate"$/,
       ),
       expect.stringMatching(/^PROBLEM {2}NATS: NATS does not answer/),
       expect.stringMatching(

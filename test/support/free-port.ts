@@ -23,23 +23,34 @@ export async function freePorts(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(PORT_VARIABLES.map((variable, index) => [variable, `${ports[index]}`]))
 }
 
-/** Finds free ports that differ from each other, because a random port can repeat. */
+/** Finds free ports that differ from each other. */
 export async function differentFreePorts(count: number): Promise<readonly number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) ports.add(await freePort())
-  return [...ports]
+  const ports: number[] = []
+  while (ports.length < count) ports.push(await freePort())
+  return ports
 }
 
 /**
- * Finds a free TCP port on 127.0.0.1. It is below the range of outgoing connections, so that no client can take the port
- * of a server that stops and starts again.
+ * The ports are below the range of outgoing connections, so that no client can take the port of a server that stops and
+ * starts again. Each worker of the test runner has a range of its own: another one cannot take a port before it is opened.
  */
+const FIRST_PORT = 10_000
+const WORKERS_MAX = 5
+const PORTS_PER_WORKER = 2_000
+const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS_MAX
+
+const given = new Set<number>()
+
+/** Finds a free TCP port on 127.0.0.1 that it has not returned before. */
 export async function freePort(): Promise<number> {
+  const first = FIRST_PORT + worker * PORTS_PER_WORKER
   for (let tries = 0; tries < 50; tries += 1) {
-    const port = 10_000 + Math.floor(Math.random() * 10_000)
-    if (await isFree(port)) return port
+    const port = first + Math.floor(Math.random() * PORTS_PER_WORKER)
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
   }
-  throw new Error('No free port between 10000 and 19999 was found in 50 tries')
+  throw new Error(`no free port between ${first} and ${first + PORTS_PER_WORKER - 1} was found in 50 tries`)
 }
 
 async function isFree(port: number): Promise<boolean> {
