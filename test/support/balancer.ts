@@ -16,13 +16,12 @@ const PROBE_MS = 100
 const PROBE_LIMIT_MS = 2_000
 
 /**
- * Starts a TCP load balancer for the URLs of this name (`base_url`, `provider_url`) of the places. Each new connection goes
- * to the next place whose `/readyz` says that it is ready. Open connections stay where they are, and nothing is repeated:
- * what a process loses is lost for the client.
+ * Starts a TCP load balancer. Each new connection goes to the next place whose `/readyz` says that it is ready, at the URL
+ * of `urlOf`. Open connections stay where they are, and nothing is repeated: what a process loses is lost for the client.
  */
 export async function startBalancer(
   placesOf: () => readonly Place[],
-  url_name: 'base_url' | 'provider_url',
+  urlOf: (place: Place) => string | undefined,
 ): Promise<Balancer> {
   let ready: readonly Place[] = []
   let turn = 0
@@ -37,9 +36,10 @@ export async function startBalancer(
   const listener = createServer((client) => {
     keep(client)
     turn += 1
-    const url = ready[turn % ready.length]?.urls()[url_name]
-    if (url === undefined) return void client.destroy()
-    const { hostname, port } = new URL(url)
+    const place = ready[turn % ready.length]
+    const target = place && urlOf(place)
+    if (target === undefined) return void client.destroy()
+    const { hostname, port } = new URL(target)
     const server = connect(Number(port), hostname)
     keep(server)
     client.on('close', () => server.destroy())

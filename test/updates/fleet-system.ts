@@ -96,8 +96,8 @@ async function startFleetSystem(
   let fleet: Fleet | undefined
   const placesOf = (role: RoleName) => (): readonly Place[] =>
     fleet?.places.filter((place) => place.role === role) ?? []
-  const gateways = await startBalancer(placesOf('gateway'), 'base_url')
-  const provider_callbacks = await startBalancer(placesOf('payments'), 'provider_url')
+  const gateways = await startBalancer(placesOf('gateway'), (place) => place.urls()['base_url'])
+  const provider_callbacks = await startBalancer(placesOf('payments'), providerCallbackUrl)
   const end = async (keeps_logs: boolean): Promise<void> => {
     await fleet?.end()
     await Promise.all([gateways.stop(), provider_callbacks.stop()])
@@ -134,6 +134,11 @@ async function startFleetSystem(
     await end(false)
     throw error
   }
+}
+
+/** Where a process of payments takes the callbacks of providers. The `provider_url` that it prints is the balancer's. */
+function providerCallbackUrl({ variables }: Place): string {
+  return `http://${variables['MULTIHUB_HOST']}:${variables['MULTIHUB_PROVIDER_PORT']}`
 }
 
 /** Where Linux keeps files in memory, and the bytes that must be free there, far more than a test writes. */

@@ -22,6 +22,8 @@ export interface Place {
   /** The file with the log of all its processes. */
   readonly log_path: string
   state(): PlaceState
+  /** The settings of its processes. */
+  readonly variables: Variables
   /** The URLs of its process, after its first start. */
   urls(): ReadyUrls
   /** Starts a process of a release, by default of this one, and waits until it is ready. A start that fails is repeated. */
@@ -80,6 +82,7 @@ export function createPlace(
     name,
     role,
     log_path,
+    variables,
     state: () => state,
     urls: () => urls,
     async start({ root, preload } = {}) {
