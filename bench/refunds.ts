@@ -25,7 +25,8 @@ export async function run(): Promise<BenchResult[]> {
     baseline: () => measure(shop, REQUESTS),
   })
   const row = (name: string, timeOf: (times: Times) => number): BenchResult => ({
-    ...{ name: `refund.request, 64 at once for one payment, ${name}`, unit: 'ms' },
+    name: `refund.request, 64 at once for one payment, ${name}`,
+    unit: 'ms',
     ...medianOf(rounds, timeOf, 'lower'),
   })
   return [row('p50', ({ p50 }) => p50), row('p99', ({ p99 }) => p99)]

@@ -95,7 +95,11 @@ async function compare(
   const cursor = await cursorOf(tickets, { ...filterOf('many'), ...words }, DEEP_PAGE)
   const deep = await measure(tickets, { ...filterOf('many'), ...words }, cursor)
   const row = (name: string, ours: number, of: number, goal?: typeof GOAL): BenchResult => ({
-    ...{ name: `ticket.list of 10^6, ${what}, ${name}`, ours, baseline: of, unit: 'ms', ratio: of / ours },
+    name: `ticket.list of 10^6, ${what}, ${name}`,
+    ours,
+    baseline: of,
+    unit: 'ms',
+    ratio: of / ours,
     ...(goal ? { goal } : {}),
   })
   return [

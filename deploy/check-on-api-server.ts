@@ -139,7 +139,9 @@ function createPod(namespace: string, manifest: Manifest): Promise<Answer> {
     emptyDir: {},
   }))
   return call('POST', `/api/v1/namespaces/${namespace}/pods?dryRun=All&fieldValidation=Strict`, {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name } },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, name },
     spec: { ...pod, volumes: [...(pod.volumes ?? []), ...claimed] },
   })
 }

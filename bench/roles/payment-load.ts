@@ -87,8 +87,13 @@ async function sendUntilBooked(
   const before = await totalOf(merchant)
   const { application_id, secret } = merchant.credential
   const report = await client.send({
-    ...{ port: Number(new URL(demo.base_url).port), path: V1_PATH, body, secret },
-    ...{ application_id: String(application_id), concurrency: CONCURRENCY, duration_ms },
+    port: Number(new URL(demo.base_url).port),
+    path: V1_PATH,
+    body,
+    secret,
+    application_id: String(application_id),
+    concurrency: CONCURRENCY,
+    duration_ms,
     requests_per_second: rate,
   })
   const end_ms = clock.monotonic_ms() + COMPLETION_LIMIT_MS

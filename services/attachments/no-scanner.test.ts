@@ -26,7 +26,9 @@ test('without a scanner no scan is tried: the file waits for a process that has 
   const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
   const scan = async () => {
     const attachment = await attachments.get({
-      ...{ merchant_id: MERCHANT, environment: 'test', attachment_id: id },
+      merchant_id: MERCHANT,
+      environment: 'test',
+      attachment_id: id,
     })
     return attachment?.effects.find(({ kind }) => kind === 'scan_content')
   }

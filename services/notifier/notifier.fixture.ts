@@ -74,7 +74,11 @@ export async function openNotifier(
   })
   return {
     store,
-    ...{ events, deliveries, replays, pipeline, endpointsReadAfter },
+    events,
+    deliveries,
+    replays,
+    pipeline,
+    endpointsReadAfter,
     retention_ms: 86_400_000,
     background: createBackgroundWork(),
     registry: { getEndpoint: async () => create(GetEndpointResponseSchema) },

@@ -136,7 +136,10 @@ test('a retry goes to the present URL of its endpoint, signed with its present s
   const [gone, moved] = [await newReceiver(() => ({ status: 500 })), await newReceiver()]
   const endpoints = roles.client(EndpointService, 'operator')
   const { endpoint } = await endpoints.createEndpoint({
-    ...{ merchantId: merchant_id, environment: Environment.TEST, url: gone.url, events: [] },
+    merchantId: merchant_id,
+    environment: Environment.TEST,
+    url: gone.url,
+    events: [],
     maxRetries: 10,
   })
   const endpointId = endpoint?.endpointId ?? ''

@@ -206,8 +206,15 @@ describe('the replay of deliveries by filter', () => {
     const at = now()
     const replay_id = uuidv7()
     await replays.insert({
-      ...{ replay_id, merchant_id, created_to: at, is_dry_run: true, matched: 40, queued: 0 },
-      ...{ created_at: at, wake_at: at, kept_until: new Date(at.getTime() + 3_600_000) },
+      replay_id,
+      merchant_id,
+      created_to: at,
+      is_dry_run: true,
+      matched: 40,
+      queued: 0,
+      created_at: at,
+      wake_at: at,
+      kept_until: new Date(at.getTime() + 3_600_000),
     })
     expect(await endOf({ replayId: replay_id })).toMatchObject({ matched: 42 })
   })
@@ -246,7 +253,10 @@ describe('a filter of the operator', () => {
   test('may have the longest texts and the first and last instants', async () => {
     const text = 'x'.repeat(128)
     const filter = {
-      ...{ merchantId: text, event: text, paymentId: text, endpointId: text },
+      merchantId: text,
+      event: text,
+      paymentId: text,
+      endpointId: text,
       createdFrom: { seconds: -62_135_596_800n },
       createdTo: { seconds: 253_402_300_799n },
     }

@@ -95,7 +95,13 @@ export const role: Role = {
     const { endpointsReadAfter } = registry_cache
     const background = createBackgroundWork()
     const deps = {
-      ...{ events, deliveries, replays, pipeline, registry, background, endpointsReadAfter },
+      events,
+      deliveries,
+      replays,
+      pipeline,
+      registry,
+      background,
+      endpointsReadAfter,
       retention_ms: config.retention_ms,
       storeNow: () => new Date(clock_guard.store_now_ms()),
       isStopping: () => stopping.aborted,

@@ -80,8 +80,12 @@ export interface CrashingProcess {
 /** Makes the other systems before anything has arrived. */
 export function newOutside(): Outside {
   return {
-    ...{ holds: new Map(), resolutions: new Map(), transfers: new Map() },
-    ...{ orders: new Map(), events: new Map(), reports: new Map() },
+    holds: new Map(),
+    resolutions: new Map(),
+    transfers: new Map(),
+    orders: new Map(),
+    events: new Map(),
+    reports: new Map(),
   }
 }
 

@@ -55,13 +55,23 @@ afterEach(async () => {
 async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
   const { payments: collection } = await openPaymentsStore(system.roles.storeOf('payments'))
   const runner = createEffectRunner<StoredPayment>({
-    ...{ name: 'payments', collection, keyOf: keyOfPayment, clock_guard: trustedClock, effects: [] },
+    name: 'payments',
+    collection,
+    keyOf: keyOfPayment,
+    clock_guard: trustedClock,
+    effects: [],
   })
   const payment_id = uuidv7()
   const created_at = now()
   const deposit = newDeposit({
-    ...{ merchant_id: system.merchant_id, c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] },
-    ...{ amount: HELD, created_at, provider_accounts: ['form-1'] },
+    merchant_id: system.merchant_id,
+    c_id: payment_id,
+    payment_id,
+    h_id: payment_id,
+    ids: [payment_id],
+    amount: HELD,
+    created_at,
+    provider_accounts: ['form-1'],
     attempt: { number: 1, account_id: 'form-1', created_at },
     expires_at: new Date(created_at.getTime() + expires_in_seconds * 1_000),
   })

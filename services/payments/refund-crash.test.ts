@@ -29,8 +29,14 @@ async function newCase(): Promise<Case> {
   const payment_id = uuidv7()
   const at = now()
   const payment = newDeposit({
-    ...{ c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id], status: 'success', effects: [] },
-    ...{ provider_accounts: ['first'], attempt: { number: 1, account_id: 'first', created_at: at } },
+    c_id: payment_id,
+    payment_id,
+    h_id: payment_id,
+    ids: [payment_id],
+    status: 'success',
+    effects: [],
+    provider_accounts: ['first'],
+    attempt: { number: 1, account_id: 'first', created_at: at },
   })
   await tests.store().payments.insert(payment)
   return { payment, refund_id: uuidv7(), chargeback_id: uuidv7() }

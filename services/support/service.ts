@@ -1,3 +1,4 @@
+import type { Client } from '@connectrpc/connect'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
@@ -5,6 +6,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { Role } from '#lib/platform/process/role.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import type { Chargeback } from './chargebacks/domain/chargeback.ts'
@@ -43,43 +45,34 @@ export const role: Role = {
     const payment_refunds = context.clientOf(PaymentRefundService)
     const attachments = context.clientOf(AttachmentService)
     const publisher = await createPublisher(context.bus)
-    const { clock_guard } = context
-    const ticket_runner = createEffectRunner<Ticket>({
-      ...{ name: 'tickets', collection: tickets, clock_guard, keyOf: keyOfTicket },
-      effects: [
-        bindStoreComment(comments),
-        ...summarizedEffects(ticket_counts, { collection: tickets, keyOf: keyOfTicket }, publisher),
-      ],
-    })
-    const refund_runner = createEffectRunner<Refund>({
-      ...{ name: 'refunds', collection: refunds, clock_guard, keyOf: keyOfRefund },
-      effects: summarizedEffects(refund_counts, { collection: refunds, keyOf: keyOfRefund }, publisher),
-    })
-    const chargeback_runner = createEffectRunner<Chargeback>({
-      ...{ name: 'chargebacks', collection: chargebacks, clock_guard, keyOf: keyOfChargeback },
-      effects: [
-        bindReturnAmount(payment_refunds),
-        ...summarizedEffects(
-          chargeback_counts,
-          { collection: chargebacks, keyOf: keyOfChargeback },
-          publisher,
-        ),
-      ],
-    })
+    const runners = createRunners(store, { publisher, payment_refunds, clock_guard: context.clock_guard })
     const ticket_deps = {
-      ...{ tickets, comments, ticket_counts, runner: ticket_runner, idempotency },
-      ...{ payments: context.clientOf(PaymentService), keyring: context.keyring },
+      tickets,
+      comments,
+      ticket_counts,
+      runner: runners.tickets,
+      idempotency,
+      payments: context.clientOf(PaymentService),
+      keyring: context.keyring,
       attachments,
     }
     const refund_deps = {
-      ...{ refunds, refund_counts, runner: refund_runner, idempotency },
+      refunds,
+      refund_counts,
+      runner: runners.refunds,
+      idempotency,
       refund_comments: store.refund_comments,
-      ...{ payments: payment_refunds, keyring: context.keyring },
+      payments: payment_refunds,
+      keyring: context.keyring,
     }
     const chargeback_deps = {
-      ...{ chargebacks, chargeback_counts, runner: chargeback_runner, idempotency },
+      chargebacks,
+      chargeback_counts,
+      runner: runners.chargebacks,
+      idempotency,
       attachments,
-      ...{ payments: payment_refunds, keyring: context.keyring },
+      payments: payment_refunds,
+      keyring: context.keyring,
     }
     return {
       services: [
@@ -92,26 +85,74 @@ export const role: Role = {
         createAttachmentUseRpc(store),
         createEffectRpc(
           new Map([
-            ['tickets', stuckTickets(store, ticket_runner)],
-            ['refunds', stuckRefunds(store, refund_runner)],
-            ['chargebacks', stuckChargebacks(store, chargeback_runner)],
+            ['tickets', stuckTickets(store, runners.tickets)],
+            ['refunds', stuckRefunds(store, runners.refunds)],
+            ['chargebacks', stuckChargebacks(store, runners.chargebacks)],
           ]),
         ),
       ],
       async open() {
-        ticket_runner.start()
-        refund_runner.start()
-        chargeback_runner.start()
+        for (const runner of Object.values(runners)) runner.start()
         return {}
       },
       async stop() {
-        await ticket_runner.stop()
-        await refund_runner.stop()
-        await chargeback_runner.stop()
+        for (const runner of Object.values(runners)) await runner.stop()
         await publisher.close()
       },
     }
   },
+}
+
+/** What effects need besides the store. */
+interface EffectDeps {
+  readonly publisher: Publisher
+  readonly payment_refunds: Client<typeof PaymentRefundService>
+  readonly clock_guard: ClockGuard
+}
+
+/** The runners of the effects of each kind of resource. */
+interface Runners {
+  readonly tickets: EffectRunner<Ticket>
+  readonly refunds: EffectRunner<Refund>
+  readonly chargebacks: EffectRunner<Chargeback>
+}
+
+function createRunners(store: SupportStore, deps: EffectDeps): Runners {
+  const { tickets, comments, ticket_counts, refunds, refund_counts, chargebacks, chargeback_counts } = store
+  const { publisher, payment_refunds, clock_guard } = deps
+  return {
+    tickets: createEffectRunner<Ticket>({
+      name: 'tickets',
+      collection: tickets,
+      clock_guard,
+      keyOf: keyOfTicket,
+      effects: [
+        bindStoreComment(comments),
+        ...summarizedEffects(ticket_counts, { collection: tickets, keyOf: keyOfTicket }, publisher),
+      ],
+    }),
+    refunds: createEffectRunner<Refund>({
+      name: 'refunds',
+      collection: refunds,
+      clock_guard,
+      keyOf: keyOfRefund,
+      effects: summarizedEffects(refund_counts, { collection: refunds, keyOf: keyOfRefund }, publisher),
+    }),
+    chargebacks: createEffectRunner<Chargeback>({
+      name: 'chargebacks',
+      collection: chargebacks,
+      clock_guard,
+      keyOf: keyOfChargeback,
+      effects: [
+        bindReturnAmount(payment_refunds),
+        ...summarizedEffects(
+          chargeback_counts,
+          { collection: chargebacks, keyOf: keyOfChargeback },
+          publisher,
+        ),
+      ],
+    }),
+  }
 }
 
 /** Binds the effects that every resource has: the counts of its summary, and its events. */
@@ -125,7 +166,11 @@ function summarizedEffects<D extends CountedResource>(
 
 function stuckTickets({ tickets }: SupportStore, runner: EffectRunner<Ticket>): StuckDocuments {
   return stuckDocuments({
-    ...{ collection: tickets, runner, key_fields: TICKETS.key, keyOf: keyOfTicket, not_found: 10001 },
+    collection: tickets,
+    runner,
+    key_fields: TICKETS.key,
+    keyOf: keyOfTicket,
+    not_found: 10001,
     idOf: ({ ticket_id }) => ticket_id,
     find: (id) => findTicketOfAny(tickets, id),
   })
@@ -133,7 +178,11 @@ function stuckTickets({ tickets }: SupportStore, runner: EffectRunner<Ticket>): 
 
 function stuckRefunds({ refunds }: SupportStore, runner: EffectRunner<Refund>): StuckDocuments {
   return stuckDocuments({
-    ...{ collection: refunds, runner, key_fields: REFUNDS.key, keyOf: keyOfRefund, not_found: 11001 },
+    collection: refunds,
+    runner,
+    key_fields: REFUNDS.key,
+    keyOf: keyOfRefund,
+    not_found: 11001,
     idOf: ({ refund_id }) => refund_id,
     find: (id) => findRefundById(refunds, id),
   })
@@ -141,7 +190,10 @@ function stuckRefunds({ refunds }: SupportStore, runner: EffectRunner<Refund>): 
 
 function stuckChargebacks({ chargebacks }: SupportStore, runner: EffectRunner<Chargeback>): StuckDocuments {
   return stuckDocuments({
-    ...{ collection: chargebacks, runner, key_fields: CHARGEBACKS.key, keyOf: keyOfChargeback },
+    collection: chargebacks,
+    runner,
+    key_fields: CHARGEBACKS.key,
+    keyOf: keyOfChargeback,
     not_found: 12001,
     idOf: ({ chargeback_id }) => chargeback_id,
     find: (id) => findChargebackById(chargebacks, id),

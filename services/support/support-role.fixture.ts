@@ -49,7 +49,10 @@ export async function startSupportRole(): Promise<SupportRole> {
     service(AttachmentService, {
       claimAttachments: ({ attachmentIds }) => ({
         attachments: attachmentIds.map((attachmentId) => ({
-          ...{ attachmentId, name: 'a.pdf', mimeType: 'application/pdf', sizeBytes: 1n },
+          attachmentId,
+          name: 'a.pdf',
+          mimeType: 'application/pdf',
+          sizeBytes: 1n,
           createTime: timestampFromDate(now()),
         })),
       }),

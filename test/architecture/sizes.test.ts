@@ -27,6 +27,11 @@ test('every export has a doc comment of 1 to 6 lines', () => {
   expect(violations).toEqual([])
 })
 
+test('no object spreads a literal, which only puts several properties into one line', () => {
+  const spread = /\.\.\.\{/
+  expect(sources.filter(({ text }) => spread.test(text)).map(({ path }) => path)).toEqual([])
+})
+
 /** The number of text lines of the doc comment directly above a line; 0 without a doc comment. */
 function commentAbove(lines: readonly string[], index: number): number {
   let end = index - 1

@@ -48,7 +48,11 @@ for (const store of chosenStores()) {
   }
   print(`chaos on ${store}: seed ${seed}, ${seconds} s of faults`)
   const result = await runChaos({
-    ...{ store, seed, seconds, kills_max, print },
+    store,
+    seed,
+    seconds,
+    kills_max,
+    print,
     onStarted: (end) => {
       endNow = end
     },

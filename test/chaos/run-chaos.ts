@@ -107,7 +107,10 @@ async function runIn(
     const settled_ms = await settle({ api, operator, history, timeline, merchants })
     plan.print(`  settled after ${(settled_ms / 1_000).toFixed(1)} s`)
     const facts = await collectFacts({
-      ...{ operator, history, merchants, callbacks: receiver.callbacks },
+      operator,
+      history,
+      merchants,
+      callbacks: receiver.callbacks,
       sandbox_url: fleet.settings.shared['MULTIHUB_SANDBOX_URL'] ?? '',
       sandbox_key: fleet.settings.shared['MULTIHUB_SANDBOX_KEY'] ?? '',
     })
@@ -148,7 +151,10 @@ async function runUnderFaults(run: Run): Promise<void> {
   let is_open = true
   const load = runLoad(
     {
-      ...{ api: run.api, history: run.history, origins: receiver.origins, choicesOf },
+      api: run.api,
+      history: run.history,
+      origins: receiver.origins,
+      choicesOf,
       operator: fleet.operator.clientsOf('operator'),
       payments: fleet.payments.clientsOf('payments'),
       isOpen: () => is_open,
@@ -162,7 +168,11 @@ async function runUnderFaults(run: Run): Promise<void> {
   )
   await injectFaults(
     {
-      ...{ servers, places: fleet.places, choicesOf, kills_max, print },
+      servers,
+      places: fleet.places,
+      choicesOf,
+      kills_max,
+      print,
       is_long: seconds >= LONG_RUN_S,
       onProblem: (problem) => void problems.push(problem),
       isOver: () => clock.monotonic_ms() - began_ms > seconds * 1_000,

@@ -60,7 +60,10 @@ async function hasPendingDeliveries({ operator, merchants }: SettleDeps): Promis
   for (const { merchant_id: merchantId } of merchants) {
     const pending = await readAll(async (pageToken) => {
       const page = await operator(DeliveryService).listDeliveries({
-        ...{ merchantId, pageToken, pageSize: 100, environment: Environment.TEST },
+        merchantId,
+        pageToken,
+        pageSize: 100,
+        environment: Environment.TEST,
         status: DeliveryStatus.PENDING,
       })
       return { items: page.deliveries, nextPageToken: page.nextPageToken }

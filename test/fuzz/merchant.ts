@@ -36,21 +36,24 @@ export async function createFuzzMerchant(operator: Operator): Promise<FuzzMercha
   const { merchantId: merchant_id } = merchant
   const createRoute = async (): Promise<number> => {
     const { route } = await operator(`${MERCHANTS}.RouteService/CreateRoute`, {
-      ...{
-        merchantId: merchant_id,
-        environment: TEST,
-        direction: 'DIRECTION_IN',
-        method: 'upi',
-        currency: 'INR',
-      },
-      ...{ connector: 'sandbox', providerAccounts: ['sandbox'] },
+      merchantId: merchant_id,
+      environment: TEST,
+      direction: 'DIRECTION_IN',
+      method: 'upi',
+      currency: 'INR',
+      connector: 'sandbox',
+      providerAccounts: ['sandbox'],
     })
     return Number(route.serviceId)
   }
   const create = async (version: 'v1' | 'v2', more: object = {}): Promise<FuzzCredential> => {
     const { credential, secret } = await operator(`${MERCHANTS}.CredentialService/CreateCredential`, {
-      ...{ merchantId: merchant_id, environment: TEST, apiVersion: `API_VERSION_${version.toUpperCase()}` },
-      ...{ scopes: ['webhooks.update'], rateLimits: RATE_LIMITS, ...more },
+      merchantId: merchant_id,
+      environment: TEST,
+      apiVersion: `API_VERSION_${version.toUpperCase()}`,
+      scopes: ['webhooks.update'],
+      rateLimits: RATE_LIMITS,
+      ...more,
     })
     return { application_id: credential.applicationId, version, secrets: [secret] }
   }

@@ -66,7 +66,12 @@ export async function startFuzzSystem(): Promise<FuzzSystem> {
     system.child.stderr?.on('data', (chunk: Buffer) => log.read(chunk.toString()))
     const merchants = [...demo.merchants.map(({ merchant_id }) => merchant_id), merchant.merchant_id]
     return {
-      ...{ ...known, port, log, used_nonce: spent, send, end },
+      ...known,
+      port,
+      log,
+      used_nonce: spent,
+      send,
+      end,
       storedState: () => stateOf(operator, merchants),
       memory: () => memoryOf(demo),
       logTail: () => system.log().slice(-LOG_TAIL_CHARACTERS),

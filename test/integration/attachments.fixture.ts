@@ -88,8 +88,12 @@ export async function startFiles(
   const base_url = roles.urls['base_url'] ?? ''
   const newCredential: FilesSystem['newCredential'] = async (merchantId, settings = {}) => {
     const { credential, secret } = await roles.client(CredentialService, 'operator').createCredential({
-      ...{ merchantId, environment, apiVersion: ApiVersion.V1, rateLimits: NO_QUOTAS },
-      ...{ scopes: [...SCOPES], supportResources: [...SUPPORT_RESOURCES] },
+      merchantId,
+      environment,
+      apiVersion: ApiVersion.V1,
+      rateLimits: NO_QUOTAS,
+      scopes: [...SCOPES],
+      supportResources: [...SUPPORT_RESOURCES],
       ...settings,
     })
     const application_id = Number(credential?.applicationId)
@@ -154,7 +158,11 @@ function clientOf(
 export function announcementOf(content: Buffer, announced: object = {}): object {
   const { length: size } = content
   return {
-    ...{ purpose: 'ticket', name: 'receipt.txt', mime_type: 'text/plain', size, sha256: sha256Of(content) },
+    purpose: 'ticket',
+    name: 'receipt.txt',
+    mime_type: 'text/plain',
+    size,
+    sha256: sha256Of(content),
     ...announced,
   }
 }

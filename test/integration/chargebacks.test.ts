@@ -24,8 +24,10 @@ beforeAll(async () => {
   system = await startSupport()
   shop = await system.newMerchant()
   await system.operator(EndpointService).createEndpoint({
-    ...{ merchantId: shop.merchant_id, environment: Environment.TEST },
-    ...{ url: receiver.url, events: [...PAYMENT_EVENTS, ...SUPPORT_EVENTS] },
+    merchantId: shop.merchant_id,
+    environment: Environment.TEST,
+    url: receiver.url,
+    events: [...PAYMENT_EVENTS, ...SUPPORT_EVENTS],
   })
 })
 afterAll(async () => {
@@ -105,7 +107,9 @@ test('takes its amount at once, also below zero, is shown and announced, and is 
   const before = await available()
   const deadline = new Date('2027-01-01T00:00:00.000Z')
   const { chargeback } = await chargebacks().openChargeback({
-    ...{ paymentId: payment.h_id, amount: { minor: 900n, currency: 'INR' }, reasonCode: '10.4' },
+    paymentId: payment.h_id,
+    amount: { minor: 900n, currency: 'INR' },
+    reasonCode: '10.4',
     deadlineAt: timestampFromDate(deadline),
   })
   const h_id = chargeback?.chargebackId ?? ''
@@ -115,7 +119,10 @@ test('takes its amount at once, also below zero, is shown and announced, and is 
   expect(shown).toEqual({
     identifiers: { h_id },
     payment: { c_id, h_id: payment.h_id },
-    ...{ amount: 900, currency: 'INR', reason_code: '10.4', status: 'open' },
+    amount: 900,
+    currency: 'INR',
+    reason_code: '10.4',
+    status: 'open',
     deadline_at: deadline.toISOString(),
     history: [{ status: 'open', created: shown.created_at }],
     created_at: expect.any(String),
@@ -236,7 +243,9 @@ async function evidenceFile(): Promise<string> {
   const attachments = system.operator(AttachmentService)
   const owner = { merchantId: shop.merchant_id, environment: Environment.TEST }
   const file = {
-    ...{ name: 'letter.txt', mimeType: 'text/plain', sizeBytes: BigInt(content.length) },
+    name: 'letter.txt',
+    mimeType: 'text/plain',
+    sizeBytes: BigInt(content.length),
     sha256: createHash('sha256').update(content).digest('hex'),
   }
   const prepared = await attachments.prepareEvidence({ ...owner, file, operationId: randomUUID() })
@@ -265,7 +274,10 @@ test('shows the evidence that the operator adds, once per file', async () => {
     items: [
       {
         identifiers: { h_id: attachmentId },
-        ...{ name: 'letter.txt', mime_type: 'text/plain', size: 21, created_at: expect.any(String) },
+        name: 'letter.txt',
+        mime_type: 'text/plain',
+        size: 21,
+        created_at: expect.any(String),
       },
     ],
     next_cursor: null,

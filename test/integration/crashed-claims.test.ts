@@ -43,7 +43,8 @@ afterAll(async () => {
 function supportOver({ store }: TicketsFixture): Role {
   const { comments, chargebacks } = store
   const rpc = createAttachmentUseRpc({
-    ...{ comments, chargebacks },
+    comments,
+    chargebacks,
     tickets: {
       ...store.tickets,
       async find(...call) {
@@ -82,13 +83,24 @@ type Use = (deps: TicketDeps, owner: Owner, c_id: string, attachment_ids: string
 
 const newTicket: Use = (deps, owner, c_id, attachment_ids) =>
   createTicket(deps, {
-    ...{ ...owner, c_id, title: 't', description: 'd', category: 'bug', priority: 'low' },
-    ...{ attachment_ids, payload_hash: 'create', policy: { service_ids: [], currencies: [] } },
+    ...owner,
+    c_id,
+    title: 't',
+    description: 'd',
+    category: 'bug',
+    priority: 'low',
+    attachment_ids,
+    payload_hash: 'create',
+    policy: { service_ids: [], currencies: [] },
   })
 
 const newComment: Use = (deps, owner, key, attachment_ids) =>
   createComment(deps, {
-    ...{ ...owner, key, payload_hash: key, body: 'see', attachment_ids },
+    ...owner,
+    key,
+    payload_hash: key,
+    body: 'see',
+    attachment_ids,
     ticket: { ...owner, by: 'c_id', id: 'subject' },
   })
 
@@ -194,7 +206,9 @@ describe.each(CASES)('a file of a new %s', (_name, purpose, use) => {
 test('evidence that was claimed for a chargeback is free again when it was not added', async () => {
   const owner = newOwner()
   const session = await files.operator.prepareEvidence({
-    ...{ merchantId: owner.merchant_id, environment: Environment.TEST, operationId: randomUUID() },
+    merchantId: owner.merchant_id,
+    environment: Environment.TEST,
+    operationId: randomUUID(),
     file: { name: 'a.txt', mimeType: 'text/plain', sizeBytes: BigInt(TEXT.length), sha256: sha256Of(TEXT) },
   })
   const id = session.attachment?.attachmentId ?? ''

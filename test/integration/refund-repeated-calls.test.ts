@@ -29,8 +29,14 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
 describe('a request whose caller is gone', () => {
   const reserve = (c_id: string, refundId: string, amount: bigint, currencies: readonly string[] = []) =>
     system.roles.client(PaymentRefundService, 'support').reserveRefund({
-      ...{ merchantId: shop.merchant_id, environment: Environment.TEST, paymentCId: c_id },
-      ...{ refundId, cId: refundId, amount, reason: 'late', policy: { currencies: [...currencies] } },
+      merchantId: shop.merchant_id,
+      environment: Environment.TEST,
+      paymentCId: c_id,
+      refundId,
+      cId: refundId,
+      amount,
+      reason: 'late',
+      policy: { currencies: [...currencies] },
     })
 
   // S3: support crashed after the payment had decided.

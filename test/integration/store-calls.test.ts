@@ -39,7 +39,10 @@ async function newFile(of: SupportClient, purpose = 'ticket'): Promise<string> {
 }
 
 const newTicket = (more: object = {}): object => ({
-  ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b', category: 'bug' },
+  identifiers: { c_id: randomUUID() },
+  title: 'a',
+  description: 'b',
+  category: 'bug',
   ...more,
 })
 
@@ -47,7 +50,8 @@ beforeAll(async () => {
   system = await startSupport()
   shop = await system.newMerchant()
   await system.operator(MerchantService).updateMerchant({
-    ...{ merchantId: shop.merchant_id, environments: [Environment.TEST, Environment.PRODUCTION] },
+    merchantId: shop.merchant_id,
+    environments: [Environment.TEST, Environment.PRODUCTION],
   })
   strangers = {
     merchant: await system.newMerchant(),
@@ -63,10 +67,15 @@ beforeAll(async () => {
     amount: '5',
   })
   const { chargeback } = await system.operator(ChargebackService).openChargeback({
-    ...{ paymentId: payment.h_id, amount: { minor: 5n, currency: 'INR' }, reasonCode: '10.4' },
+    paymentId: payment.h_id,
+    amount: { minor: 5n, currency: 'INR' },
+    reasonCode: '10.4',
   })
   own = {
-    ...{ payment, ticket, attachment, refund: refund.body.result.identifiers },
+    payment,
+    ticket,
+    attachment,
+    refund: refund.body.result.identifiers,
     chargeback: { h_id: chargeback?.chargebackId ?? '' },
   }
 })
@@ -173,7 +182,8 @@ const REPEATED: readonly RepeatedMutation[] = [
   {
     method: 'ticket.comment.create',
     paramsOf: async () => ({
-      ...{ ticket: { h_id: own.ticket.h_id }, body: 'c' },
+      ticket: { h_id: own.ticket.h_id },
+      body: 'c',
       attachment_ids: [await newFile(shop, 'ticket_comment')],
     }),
     read: 'ticket.comments.list',

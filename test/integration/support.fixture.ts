@@ -80,8 +80,12 @@ export async function startSupport(mongodb_uri?: string): Promise<SupportSystem>
     settings: CredentialSettings,
   ): Promise<SupportClient> {
     const { credential, secret } = await operator(CredentialService).createCredential({
-      ...{ merchantId, environment, apiVersion: ApiVersion.V1, rateLimits: NO_QUOTAS },
-      ...{ scopes: [...SCOPES], supportResources: [...SUPPORT_RESOURCES] },
+      merchantId,
+      environment,
+      apiVersion: ApiVersion.V1,
+      rateLimits: NO_QUOTAS,
+      scopes: [...SCOPES],
+      supportResources: [...SUPPORT_RESOURCES],
       ...settings,
     })
     const application_id = credential?.applicationId ?? ''
@@ -91,7 +95,10 @@ export async function startSupport(mongodb_uri?: string): Promise<SupportSystem>
       return send(base_url, { path: PATHS.v1, headers, body: text })
     }
     return {
-      ...{ merchant_id: merchantId, application_id, service_id, sendBody },
+      merchant_id: merchantId,
+      application_id,
+      service_id,
+      sendBody,
       call: (method, params, operation_id) => sendBody({ method, operation_id, params }),
       async deposit(value = 1_000_908) {
         const identifiers = { c_id: randomUUID() }
@@ -110,8 +117,13 @@ export async function startSupport(mongodb_uri?: string): Promise<SupportSystem>
       const { merchant } = await operator(MerchantService).createMerchant(named)
       const merchantId = merchant?.merchantId ?? ''
       const { route } = await operator(RouteService).createRoute({
-        ...{ merchantId, environment, direction: Direction.IN, method: 'upi', currency: 'INR' },
-        ...{ connector: 'sandbox', providerAccounts: ['sandbox'] },
+        merchantId,
+        environment,
+        direction: Direction.IN,
+        method: 'upi',
+        currency: 'INR',
+        connector: 'sandbox',
+        providerAccounts: ['sandbox'],
       })
       return clientOf(merchantId, Number(route?.serviceId), settings)
     },

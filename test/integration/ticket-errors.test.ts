@@ -36,7 +36,10 @@ afterAll(async () => {
 })
 
 const newTicket = (more: object = {}): object => ({
-  ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b', category: 'bug' },
+  identifiers: { c_id: randomUUID() },
+  title: 'a',
+  description: 'b',
+  category: 'bug',
   ...more,
 })
 

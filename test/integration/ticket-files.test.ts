@@ -36,7 +36,10 @@ async function newFile(purpose: string, { is_uploaded = true, of = shop } = {}):
 
 const create = (attachment_ids: readonly string[], more: object = {}): Promise<PublicResponse> =>
   shop.call('ticket.create', {
-    ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b', category: 'bug' },
+    identifiers: { c_id: randomUUID() },
+    title: 'a',
+    description: 'b',
+    category: 'bug',
     attachment_ids,
     ...more,
   })

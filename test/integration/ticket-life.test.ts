@@ -35,7 +35,10 @@ const codeOf = ({ body }: PublicResponse): number | undefined => body.error?.cod
 /** A new ticket with its identifiers. */
 async function newTicket(more: object = {}): Promise<{ h_id: string; identifiers: { h_id: string } }> {
   const { body } = await shop.call('ticket.create', {
-    ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b', category: 'question' },
+    identifiers: { c_id: randomUUID() },
+    title: 'a',
+    description: 'b',
+    category: 'question',
     ...more,
   })
   const { h_id } = body.result.identifiers
@@ -238,7 +241,9 @@ describe('the operator', () => {
     const payment = await shop.deposit()
     const about = { category: 'dispute', payment: { c_id: payment.c_id } }
     const params = {
-      ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b' },
+      identifiers: { c_id: randomUUID() },
+      title: 'a',
+      description: 'b',
       ...about,
     }
     const ticketId = (await shop.call('ticket.create', params)).body.result.identifiers.h_id
@@ -257,7 +262,11 @@ describe('the operator', () => {
     const ids: string[] = []
     for (const priority of ['low', 'high', 'medium']) {
       const { body } = await other.call('ticket.create', {
-        ...{ identifiers: { c_id: priority }, title: 'a', description: 'b', category: 'bug', priority },
+        identifiers: { c_id: priority },
+        title: 'a',
+        description: 'b',
+        category: 'bug',
+        priority,
       })
       ids.push(body.result.identifiers.h_id)
     }

@@ -34,7 +34,11 @@ export function ticketListsSuite(name: string, start: () => Promise<SupportSyste
         for (const priority of PRIORITIES) {
           for (const status of MOVES) {
             const { body } = await shop.call('ticket.create', {
-              ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b', category, priority },
+              identifiers: { c_id: randomUUID() },
+              title: 'a',
+              description: 'b',
+              category,
+              priority,
             })
             const ticketId = body.result.identifiers.h_id
             if (status) await system.operator(TicketService).moveTicket({ ticketId, status })
@@ -120,8 +124,11 @@ export function ticketListsSuite(name: string, start: () => Promise<SupportSyste
     test('lists the ticket of a payment by either of its identifiers', async () => {
       const { c_id, h_id } = await shop.deposit()
       const { body } = await shop.call('ticket.create', {
-        ...{ identifiers: { c_id: 'about a payment' }, title: 'a', description: 'b' },
-        ...{ category: 'dispute', payment: { c_id } },
+        identifiers: { c_id: 'about a payment' },
+        title: 'a',
+        description: 'b',
+        category: 'dispute',
+        payment: { c_id },
       })
       for (const payment of [{ c_id }, { h_id }]) {
         expect(await readAll({ payment }, 5)).toEqual([body.result])
@@ -226,7 +233,10 @@ export function ticketListsSuite(name: string, start: () => Promise<SupportSyste
       const ids = await Promise.all(
         Array.from({ length: 20 }, async () => {
           const body = await call('ticket.create', {
-            ...{ identifiers: { c_id: randomUUID() }, title: 'a', description: 'b', category: 'bug' },
+            identifiers: { c_id: randomUUID() },
+            title: 'a',
+            description: 'b',
+            category: 'bug',
           })
           return body.result.identifiers.h_id as string
         }),

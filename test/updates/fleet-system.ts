@@ -107,7 +107,11 @@ async function startFleetSystem(
   try {
     const started = await startFleet(
       {
-        ...{ directory, nats_url, mongodb_uri: undefined, copies, releaseOf },
+        directory,
+        nats_url,
+        mongodb_uri: undefined,
+        copies,
+        releaseOf,
         variables: { ...VARIABLES, MULTIHUB_PROVIDER_URL: provider_callbacks.url },
       },
       { onUnexpectedEnd: (place, text) => void unexpected_ends.push(`${place} ${text}`) },

@@ -51,8 +51,12 @@ export function addUnknownEffects(
     })
     for (const c_id of c_ids) {
       const unknown = LANES.map((lane) => ({
-        ...{ id: `${c_id}:${UNKNOWN_KIND}:${lane}`, kind: UNKNOWN_KIND, lane },
-        ...{ data: {}, tries: 0, due_at: new Date() },
+        id: `${c_id}:${UNKNOWN_KIND}:${lane}`,
+        kind: UNKNOWN_KIND,
+        lane,
+        data: {},
+        tries: 0,
+        due_at: new Date(),
       }))
       await runner.update(keyOf(merchant_id, c_id), (payment) => ({
         ...payment,

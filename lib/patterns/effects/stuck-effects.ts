@@ -21,7 +21,10 @@ export async function listStuckEffects<D extends EffectDocument>(
   const key = Object.fromEntries(key_fields.map((field) => [field, 'text'] as const))
   const { items, next_page_token } = await readPage<D>(
     {
-      ...{ collection, index: 'by_stuck', range: {}, token_scope: {} },
+      collection,
+      index: 'by_stuck',
+      range: {},
+      token_scope: {},
       position: { stuck_at: 'instant', ...key },
     },
     page,

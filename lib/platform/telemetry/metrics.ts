@@ -113,7 +113,10 @@ export function histogram<const Name extends string = never>(
   if (!histograms.has(name)) {
     histograms.set(name, distributions)
     const read = async () => ({
-      ...{ name, help, type: 'histogram', aggregator: 'sum' },
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
       values: [...distributions.values()].flatMap((distribution) =>
         distribution.lines().map(({ suffix, ...line }) => ({ ...line, metricName: `${name}_${suffix}` })),
       ),

@@ -7,8 +7,14 @@ const AT = new Date('2026-11-22T10:00:00.000Z')
 const ready: Attachment = {
   ...openSession(
     {
-      ...{ merchant_id: '7001', environment: 'test', attachment_id: 'a', purpose: 'ticket', name: 'a.txt' },
-      ...{ mime_type: 'text/plain', size_bytes: 1, sha256: '0'.repeat(64) },
+      merchant_id: '7001',
+      environment: 'test',
+      attachment_id: 'a',
+      purpose: 'ticket',
+      name: 'a.txt',
+      mime_type: 'text/plain',
+      size_bytes: 1,
+      sha256: '0'.repeat(64),
     },
     AT,
   ),

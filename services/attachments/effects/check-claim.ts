@@ -27,8 +27,11 @@ export function bindCheckClaim(
       const { owner, ticket_id = '' } = claim
       const { isUsed } = await support.getAttachmentUse(
         {
-          ...{ merchantId: merchant_id, environment: environmentToProto(environment) },
-          ...{ attachmentId: attachment_id, owner, ticketId: ticket_id },
+          merchantId: merchant_id,
+          environment: environmentToProto(environment),
+          attachmentId: attachment_id,
+          owner,
+          ticketId: ticket_id,
         },
         CALL,
       )

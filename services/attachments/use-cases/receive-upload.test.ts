@@ -32,7 +32,10 @@ test('an upload keeps its place after a renewal that failed, because the next on
   const { id, path } = await fixture.prepare()
   const { attachments, files } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
   const runner = createEffectRunner<Attachment>({
-    ...{ name: 'attachments', collection: attachments, clock_guard: trustedClock, keyOf: keyOfAttachment },
+    name: 'attachments',
+    collection: attachments,
+    clock_guard: trustedClock,
+    keyOf: keyOfAttachment,
     effects: [],
   })
   // The first write takes the place, and the second one is the renewal that fails.
@@ -58,8 +61,12 @@ test('an upload keeps its place after a renewal that failed, because the next on
   clock.stopWall()
   clock.setRate(50)
   const link: AttachmentLink = {
-    ...{ merchant_id: MERCHANT, environment: 'test', attachment_id: id, mime_type: 'text/plain' },
-    ...{ size_bytes: TEXT.length, expires_at: new Date(clock.now_ms() + 60_000) },
+    merchant_id: MERCHANT,
+    environment: 'test',
+    attachment_id: id,
+    mime_type: 'text/plain',
+    size_bytes: TEXT.length,
+    expires_at: new Date(clock.now_ms() + 60_000),
   }
   const upload = receiveUpload({ files, runner: failing }, link, bytes())
   await eventually(

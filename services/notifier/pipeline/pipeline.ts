@@ -154,7 +154,15 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
     visit: takeover.visit,
   })
   return {
-    ...{ deliveries, ownership, scheduler, attempts, takeover, membership, background, storeNow, wakes },
+    deliveries,
+    ownership,
+    scheduler,
+    attempts,
+    takeover,
+    membership,
+    background,
+    storeNow,
+    wakes,
     walkWaiting,
     async tick() {
       attempts.markSlow()

@@ -38,7 +38,10 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
     delivery_id: deliveryIdOf({ merchant_id, event_key, created_at }, destination_key),
     destination_key,
     endpoint_id,
-    ...{ url, timeout_seconds, max_retries, retry_delay_seconds },
+    url,
+    timeout_seconds,
+    max_retries,
+    retry_delay_seconds,
   }
   const stored = await deps.events.insert({
     merchant_id,

@@ -39,7 +39,10 @@ async function withRefund(change: (payment: Payment) => Payment = (payment) => p
 }
 
 const queryOf = ({ merchant_id, environment, c_id }: Payment) => ({
-  ...{ merchant_id, environment, c_id, refund_id: REFUND.refund_id },
+  merchant_id,
+  environment,
+  c_id,
+  refund_id: REFUND.refund_id,
 })
 
 const refundOf = async (payment: Payment) => {
@@ -94,7 +97,9 @@ test('the closing of a refund waits for the hold of its approval, and closes it 
     },
   }
   const closing = closeRefund({ ...deps, payments }, queryOf(approving), {
-    ...{ refund_id: REFUND.refund_id, status: 'rejected', reason: 'no' },
+    refund_id: REFUND.refund_id,
+    status: 'rejected',
+    reason: 'no',
   })
   await Promise.race([closing, read_again.promise])
   // The process that has asked the ledger stores its decision.

@@ -9,9 +9,15 @@ test('a chargeback has at most 20 files; one more is refused and given back, and
   await using support = await startSupportRole()
   await support.chargebacks.recordChargeback({
     debit: {
-      ...{ merchantId: '7001', environment: Environment.TEST, chargebackId: 'cb-1' },
-      ...{ paymentId: 'p', paymentCId: 'c', paymentHId: 'h', reasonCode: '10.4' },
-      ...{ amount: { minor: 900n, currency: 'INR' }, createTime: timestampFromDate(now()) },
+      merchantId: '7001',
+      environment: Environment.TEST,
+      chargebackId: 'cb-1',
+      paymentId: 'p',
+      paymentCId: 'c',
+      paymentHId: 'h',
+      reasonCode: '10.4',
+      amount: { minor: 900n, currency: 'INR' },
+      createTime: timestampFromDate(now()),
     },
   })
   const add = (attachmentId: string) =>

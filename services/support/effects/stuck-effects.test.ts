@@ -17,8 +17,12 @@ async function record({ chargebacks }: SupportRole, chargebackId: string): Promi
   const payment = { paymentId: 'p', paymentCId: 'c', paymentHId: 'h' }
   await chargebacks.recordChargeback({
     debit: {
-      ...{ merchantId: OWNER.merchant_id, environment: Environment.TEST, chargebackId, ...payment },
-      ...{ amount: { minor: 900n, currency: 'INR' }, reasonCode: '10.4' },
+      merchantId: OWNER.merchant_id,
+      environment: Environment.TEST,
+      chargebackId,
+      ...payment,
+      amount: { minor: 900n, currency: 'INR' },
+      reasonCode: '10.4',
       createTime: timestampFromDate(now()),
     },
   })
@@ -68,8 +72,13 @@ test('a stuck credit of a won chargeback is listed, and is paid when the operato
   const { effects } = await support.effects.listStuckEffects({ documents: 'chargebacks' })
   expect(effects).toMatchObject([
     {
-      ...{ effectId, documentId: 'cb-2', merchantId: OWNER.merchant_id, kind: 'return_amount' },
-      ...{ tries: 3_000, failure: 'Unavailable', stuckTime: expect.any(Object) },
+      effectId,
+      documentId: 'cb-2',
+      merchantId: OWNER.merchant_id,
+      kind: 'return_amount',
+      tries: 3_000,
+      failure: 'Unavailable',
+      stuckTime: expect.any(Object),
     },
   ])
   const request = { documents: 'chargebacks', documentId: 'cb-2', effectId }

@@ -11,9 +11,18 @@ const MERCHANT = '7001'
 const report = ({ refunds }: SupportRole, number: number, status: RefundStatus, refundId = 'r-1') =>
   refunds.recordRefundChange({
     change: {
-      ...{ merchantId: MERCHANT, environment: Environment.TEST, refundId, number, status },
-      ...{ paymentId: 'p', paymentCId: 'c', paymentHId: 'h', amount: { minor: 5n, currency: 'INR' } },
-      ...{ cId: number === 1 ? 'order-1' : '', reason: '', changeTime: timestampFromDate(now()) },
+      merchantId: MERCHANT,
+      environment: Environment.TEST,
+      refundId,
+      number,
+      status,
+      paymentId: 'p',
+      paymentCId: 'c',
+      paymentHId: 'h',
+      amount: { minor: 5n, currency: 'INR' },
+      cId: number === 1 ? 'order-1' : '',
+      reason: '',
+      changeTime: timestampFromDate(now()),
     },
   })
 

@@ -37,13 +37,22 @@ const YEAR_MS = 366 * 86_400_000
 
 const create = (deps: TicketDeps, owner: Owner, c_id = 'a'): Promise<Ticket> =>
   createTicket(deps, {
-    ...{ ...owner, c_id, title: 't', description: 'd', category: 'dispute', priority: 'low' },
-    ...{ payment_c_id: 'pay-1', attachment_ids: [], payload_hash: 'create' },
+    ...owner,
+    c_id,
+    title: 't',
+    description: 'd',
+    category: 'dispute',
+    priority: 'low',
+    payment_c_id: 'pay-1',
+    attachment_ids: [],
+    payload_hash: 'create',
     policy: { service_ids: [], currencies: [] },
   })
 
 const mutation = (owner: Owner, key: string) => ({
-  ...{ ...owner, key, payload_hash: key },
+  ...owner,
+  key,
+  payload_hash: key,
   ticket: { ...owner, by: 'c_id' as const, id: 'a' },
 })
 

@@ -27,7 +27,12 @@ const newOwner = () => ({ merchant_id: randomUUID(), environment: 'test' }) as c
 
 const create = (deps: TicketDeps, owner: ReturnType<typeof newOwner>, c_id = 'a') =>
   createTicket(deps, {
-    ...{ ...owner, ...CONTENT, c_id, payment_c_id: 'pay-1', attachment_ids: [], payload_hash: 'create' },
+    ...owner,
+    ...CONTENT,
+    c_id,
+    payment_c_id: 'pay-1',
+    attachment_ids: [],
+    payload_hash: 'create',
     policy: { service_ids: [], currencies: [] },
   })
 

@@ -81,13 +81,11 @@ export async function openTickets(): Promise<TicketsFixture> {
       const comments = mortal(store.comments)
       const ticket_counts = mortal(store.ticket_counts)
       const runner = createEffectRunner<Ticket>({
-        ...{
-          name: 'tickets',
-          collection: tickets,
-          clock_guard: trustedClock,
-          keyOf: keyOfTicket,
-          sweep_ms: 10,
-        },
+        name: 'tickets',
+        collection: tickets,
+        clock_guard: trustedClock,
+        keyOf: keyOfTicket,
+        sweep_ms: 10,
         effects: [
           bindStoreComment(comments),
           bindCountStatus(ticket_counts, { collection: tickets, keyOf: keyOfTicket }),
@@ -97,7 +95,10 @@ export async function openTickets(): Promise<TicketsFixture> {
       })
       runners.push(runner)
       const deps: TicketDeps = {
-        ...{ tickets, comments, ticket_counts, runner },
+        tickets,
+        comments,
+        ticket_counts,
+        runner,
         idempotency: createIdempotency(mortal(store.idempotency_records)),
         keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
         payments: {

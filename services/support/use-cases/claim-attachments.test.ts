@@ -9,8 +9,11 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type AttachmentClaims, type FileClaim, withClaimed } from './claim-attachments.ts'
 
 const CLAIM: FileClaim = {
-  ...{ merchant_id: '7001', environment: 'test', purpose: 'ticket' },
-  ...{ attachment_ids: ['a', 'b'], user: 'ticket:1' },
+  merchant_id: '7001',
+  environment: 'test',
+  purpose: 'ticket',
+  attachment_ids: ['a', 'b'],
+  user: 'ticket:1',
 }
 
 /** Claims files for work that ends with an error. Returns the ids that were given back. */

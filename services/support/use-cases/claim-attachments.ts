@@ -46,12 +46,15 @@ export async function withClaimed<T>(
   if (attachment_ids.length === 0) return work({ files: [], assertHeld: () => {} })
   const until_ms = now().getTime() + CLAIM_USE_MS
   const claim = {
-    ...{ merchantId: merchant_id, environment: environmentToProto(environment) },
-    ...{ attachmentIds: [...attachment_ids], owner: user },
+    merchantId: merchant_id,
+    environment: environmentToProto(environment),
+    attachmentIds: [...attachment_ids],
+    owner: user,
   }
   const { attachments: claimed } = await attachments.claimAttachments({
     ...claim,
-    ...{ purpose: ATTACHMENT_PURPOSES.toProto(purpose), ticketId },
+    purpose: ATTACHMENT_PURPOSES.toProto(purpose),
+    ticketId,
   })
   const assertHeld = (): void => {
     if (now().getTime() >= until_ms) throw new Unavailable('the files were claimed too long ago; try again')

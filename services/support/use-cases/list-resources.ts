@@ -88,7 +88,10 @@ function scopeOf(
   { created_from, created_to, statuses, payment, merchant_id, environment }: ResourceFilter<string>,
 ): Record<string, JsonValue | undefined> {
   return {
-    ...{ list, merchant_id, environment, statuses: [...statuses] },
+    list,
+    merchant_id,
+    environment,
+    statuses: [...statuses],
     ...(payment ? { payment: { ...payment } } : {}),
     created_from: created_from?.toISOString(),
     created_to: created_to?.toISOString(),
@@ -153,7 +156,10 @@ export function listForOperator<D extends ListedResource>(
 ): Promise<{ readonly items: readonly Stored<D>[]; readonly next_page_token: string }> {
   return readPage<D>(
     {
-      ...{ collection, index: 'by_created', range: { equals: [merchant_id] }, reverse: true },
+      collection,
+      index: 'by_created',
+      range: { equals: [merchant_id] },
+      reverse: true,
       token_scope: { merchant_id },
       position: { created_at: 'instant', environment: 'text', [key_field]: 'text' },
       matches: (one) =>

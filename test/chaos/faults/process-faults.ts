@@ -40,7 +40,10 @@ const kill: Draw = (_deps, place, hold_ms) =>
   place.state() !== 'running'
     ? undefined
     : {
-        ...{ kind: 'kill', target: place.name, kills: 1, hold_ms },
+        kind: 'kill',
+        target: place.name,
+        kills: 1,
+        hold_ms,
         harm: () => place.kill(),
         repair: () => place.start(),
       }
@@ -49,7 +52,10 @@ const killBoth: Draw = ({ places }, { role }, hold_ms) => {
   const copies = places.filter((place) => place.role === role)
   if (copies.some((place) => place.state() !== 'running')) return undefined
   return {
-    ...{ kind: 'kill both', target: role, kills: copies.length, hold_ms },
+    kind: 'kill both',
+    target: role,
+    kills: copies.length,
+    hold_ms,
     harm: async () => void (await Promise.all(copies.map((place) => place.kill()))),
     repair: async () => void (await Promise.all(copies.map((place) => place.start()))),
   }
@@ -59,7 +65,10 @@ const restart: Draw = ({ onProblem }, place) =>
   place.state() !== 'running'
     ? undefined
     : {
-        ...{ kind: 'restart', target: place.name, kills: 0, hold_ms: 0 },
+        kind: 'restart',
+        target: place.name,
+        kills: 0,
+        hold_ms: 0,
         async harm() {
           const code = await place.stop()
           // R5
@@ -72,7 +81,10 @@ const pause: Draw = (_deps, place, hold_ms) =>
   place.state() !== 'running'
     ? undefined
     : {
-        ...{ kind: 'pause', target: place.name, kills: 0, hold_ms },
+        kind: 'pause',
+        target: place.name,
+        kills: 0,
+        hold_ms,
         harm: async () => place.pause(),
         repair: async () => place.resume(),
       }

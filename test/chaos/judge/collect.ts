@@ -67,7 +67,11 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
   )
   const { history, callbacks } = sources
   return {
-    ...{ payments, stuck, anomalies, entries, deliveries },
+    payments,
+    stuck,
+    anomalies,
+    entries,
+    deliveries,
     operations: operations.flat(),
     history,
     callbacks,

@@ -42,6 +42,21 @@ const MERCHANT: SimulatedMerchant = {
   access_codes: new Set(),
 }
 
+/** The deposit of `c1` in the books of the provider. */
+const OPERATION: Facts['operations'][number] = {
+  kind: 'deposit',
+  account_id: 'sandbox',
+  idempotency_key: 'p1:1',
+  provider_id: 'o1',
+  amount: AMOUNT,
+  currency: 'INR',
+  method: 'upi',
+  callback_url: '',
+  expires_ms: 0,
+  status: 'success',
+  is_success_acknowledged: true,
+}
+
 /** The record of the payment `c1`, which succeeded. */
 export function recordOfPayment(history: History, c_id = 'c1'): PaymentRecord {
   const record = history.payments.get(recordKey(MERCHANT_ID, c_id))
@@ -49,8 +64,8 @@ export function recordOfPayment(history: History, c_id = 'c1'): PaymentRecord {
   return record
 }
 
-/** Facts in which nothing is wrong: `c1` succeeded, `c2` was refused, and a hold was placed. */
-export function soundFacts(): ChangeableFacts {
+/** What clients know of `c1` and `c2`, and of the hold. */
+function historyOfPayments(): History {
   const history = createHistory()
   const common = {
     merchant_id: MERCHANT_ID,
@@ -74,21 +89,43 @@ export function soundFacts(): ChangeableFacts {
   history.payments.set(recordKey(MERCHANT_ID, 'c1'), { ...paid, statuses: ['processing', 'success'] })
   history.payments.set(recordKey(MERCHANT_ID, 'c2'), { ...refused, statuses: [] })
   history.outcomes.set('hold-1', 'recorded 0')
+  return history
+}
+
+/** Facts in which nothing is wrong: `c1` succeeded, `c2` was refused, and a hold was placed. */
+export function soundFacts(): ChangeableFacts {
+  const history = historyOfPayments()
   const amount = { minor: BigInt(AMOUNT), currency: 'INR' }
   const ledger = { merchantId: MERCHANT_ID, amount, shard: 3 }
   const entries = [
     create(LedgerEntrySchema, {
-      ...{ ...ledger, entryId: 'p1:credit', paymentId: 'p1', sequence: 1n, availableAfter: amount.minor },
-      ...{ kind: LedgerEntryKind.TRANSFER, debit: LedgerAccount.CLEARING, credit: LedgerAccount.AVAILABLE },
+      ...ledger,
+      entryId: 'p1:credit',
+      paymentId: 'p1',
+      sequence: 1n,
+      availableAfter: amount.minor,
+      kind: LedgerEntryKind.TRANSFER,
+      debit: LedgerAccount.CLEARING,
+      credit: LedgerAccount.AVAILABLE,
     }),
     create(LedgerEntrySchema, {
-      ...{ ...ledger, entryId: 'hold-1', sequence: 2n, heldAfter: amount.minor },
-      ...{ kind: LedgerEntryKind.HOLD, debit: LedgerAccount.AVAILABLE, credit: LedgerAccount.HELD },
+      ...ledger,
+      entryId: 'hold-1',
+      sequence: 2n,
+      heldAfter: amount.minor,
+      kind: LedgerEntryKind.HOLD,
+      debit: LedgerAccount.AVAILABLE,
+      credit: LedgerAccount.HELD,
     }),
   ]
   const { CREATED, PROCESSING, SUCCESS } = PaymentStatus
   const payment = create(PaymentSchema, {
-    ...{ paymentId: 'p1', hId: 'h1', cId: 'c1', merchantId: MERCHANT_ID, amount, status: SUCCESS },
+    paymentId: 'p1',
+    hId: 'h1',
+    cId: 'c1',
+    merchantId: MERCHANT_ID,
+    amount,
+    status: SUCCESS,
     history: [CREATED, PROCESSING, SUCCESS].map((status) => ({ status })),
   })
   const events = [
@@ -96,40 +133,27 @@ export function soundFacts(): ChangeableFacts {
     { number: 3, event: 'payment.completed' },
   ]
   return {
-    ...{ payments: [payment], stuck: [], anomalies: [], entries, history, merchants: [MERCHANT] },
+    payments: [payment],
+    stuck: [],
+    anomalies: [],
+    entries,
+    history,
+    merchants: [MERCHANT],
     deliveries: events.map(({ number, event }) =>
       create(DeliverySchema, {
-        ...{
-          deliveryId: `d${number}`,
-          merchantId: MERCHANT_ID,
-          event,
-          eventKey: `p1:${number}`,
-          paymentId: 'p1',
-        },
-        ...{ endpointId: ENDPOINT.endpoint_id, url: `${ENDPOINT.origin}/callbacks` },
-        ...{ status: DeliveryStatus.DELIVERED, attempts: [{ number: 1, httpStatus: 200 }] },
+        deliveryId: `d${number}`,
+        merchantId: MERCHANT_ID,
+        event,
+        eventKey: `p1:${number}`,
+        paymentId: 'p1',
+        endpointId: ENDPOINT.endpoint_id,
+        url: `${ENDPOINT.origin}/callbacks`,
+        status: DeliveryStatus.DELIVERED,
+        attempts: [{ number: 1, httpStatus: 200 }],
       }),
     ),
     callbacks: events.map(({ number, event }) => callbackOf(`d${number}`, `h1:${event}`)),
-    operations: [
-      {
-        ...{
-          kind: 'deposit' as const,
-          account_id: 'sandbox',
-          idempotency_key: 'p1:1',
-          provider_id: 'o1',
-          amount: AMOUNT,
-          currency: 'INR',
-        },
-        ...{
-          method: 'upi',
-          callback_url: '',
-          expires_ms: 0,
-          status: 'success',
-          is_success_acknowledged: true,
-        },
-      },
-    ],
+    operations: [OPERATION],
   }
 }
 

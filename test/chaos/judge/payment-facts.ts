@@ -18,7 +18,11 @@ export function storedPayments(
     const { paymentId: payment_id, merchantId: merchant_id, cId: c_id, hId: h_id, amount } = payment
     const webhook_origin = history.payments.get(recordKey(merchant_id, c_id))?.webhook_origin
     return {
-      ...{ payment_id, merchant_id, c_id, h_id, service_id: payment.serviceId },
+      payment_id,
+      merchant_id,
+      c_id,
+      h_id,
+      service_id: payment.serviceId,
       direction: DIRECTIONS.fromProto(payment.direction) ?? 'in',
       amount: amount?.minor ?? 0n,
       currency: amount?.currency ?? '',

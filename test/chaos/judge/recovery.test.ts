@@ -21,7 +21,8 @@ test('measures from each repair to the first new acceptance, and until earlier p
   const faults = [{ kind: 'kill', target: 'payments-1', began_ms: 80, repaired_ms: 100 }]
   expect(measureRecovery(faults, { ...timeline, creates })).toEqual([
     {
-      ...{ kind: 'kill', count: 1 },
+      kind: 'kill',
+      count: 1,
       first_accepted: { median_ms: 70, max_ms: 70 },
       everything_final: { median_ms: 300, max_ms: 300 },
     },

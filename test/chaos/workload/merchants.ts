@@ -32,7 +32,9 @@ export function drawRoutes(choices: Choices): readonly RouteSpec[] {
   }))
   const upi = { method: 'upi', currency: 'INR', minimum_amount: 0, has_numeric_ids: false }
   const with_down_account = [['sandbox-down', 'sandbox'], ['sandbox-down']].map((provider_accounts) => ({
-    ...{ ...upi, provider_accounts, digits: OUTCOMES },
+    ...upi,
+    provider_accounts,
+    digits: OUTCOMES,
     expires_in_seconds: EXPIRY_WITH_DOWN_ACCOUNT_SECONDS,
   }))
   const expiring = { provider_accounts: ['sandbox'], digits: [STAYS_PENDING], expires_in_seconds: 8 }

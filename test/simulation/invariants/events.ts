@@ -125,7 +125,9 @@ function supportEvents({ databases }: Evidence): readonly ExpectedEvent[] {
       ].map((event) => ({ ...event, merchant_id })),
     ),
     ...chargebacks.map(({ merchant_id, chargeback_id }) => ({
-      ...{ merchant_id, key: `${chargeback_id}:chargeback.created`, name: 'chargeback.created' },
+      merchant_id,
+      key: `${chargeback_id}:chargeback.created`,
+      name: 'chargeback.created',
     })),
   ]
 }

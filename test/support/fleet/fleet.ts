@@ -36,7 +36,10 @@ export async function startFleet(plan: FleetPlan, events: PlaceEvents): Promise<
   const { directory, nats_url, mongodb_uri, copies, releaseOf } = plan
   const is_one_process = nats_url === undefined
   const settings = await createSystemSettings({
-    ...{ home: directory, nats_url, mongodb_uri, is_one_process },
+    home: directory,
+    nats_url,
+    mongodb_uri,
+    is_one_process,
     ...(is_one_process ? {} : { hostOf: (role) => nameOfCopies(role, copies(role)) }),
   })
   const placeOf = (name: string, role: RoleName | 'all', variables: Variables): Place =>

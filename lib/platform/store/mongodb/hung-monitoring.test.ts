@@ -26,9 +26,12 @@ if ('skip' in proxy) test.skip(`a hung check of MongoDB: ${proxy.skip}`, () => {
 else
   test('a client finds its server again after a check that never ended', async () => {
     const client = new MongoClient(proxy.uri, {
-      ...{ serverSelectionTimeoutMS: TIMEOUT_MS, connectTimeoutMS: TIMEOUT_MS, socketTimeoutMS: TIMEOUT_MS },
+      serverSelectionTimeoutMS: TIMEOUT_MS,
+      connectTimeoutMS: TIMEOUT_MS,
+      socketTimeoutMS: TIMEOUT_MS,
       // A request for a check begins it at once.
-      ...{ heartbeatFrequencyMS: 500, minHeartbeatFrequencyMS: 1 },
+      heartbeatFrequencyMS: 500,
+      minHeartbeatFrequencyMS: 1,
     })
     const watch = watchMonitoring(client, LIMIT_MS)
     try {

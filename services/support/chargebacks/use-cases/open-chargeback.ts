@@ -63,7 +63,10 @@ async function debit(
   const deadlineTime = deadline_at && timestampFromDate(deadline_at)
   const debited = await deps.payments.debitChargeback(
     {
-      ...{ paymentId, chargebackId, amount: { minor: amount, currency }, reasonCode },
+      paymentId,
+      chargebackId,
+      amount: { minor: amount, currency },
+      reasonCode,
       ...(deadlineTime ? { deadlineTime } : {}),
     },
     CALL,

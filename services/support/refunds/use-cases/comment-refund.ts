@@ -124,7 +124,10 @@ export async function listAllRefundComments(
   const owner = { merchant_id, environment, refund_id }
   return readPage<RefundComment>(
     {
-      ...{ collection: deps.refund_comments, index: 'by_created', range: rangeOf(owner), token_scope: owner },
+      collection: deps.refund_comments,
+      index: 'by_created',
+      range: rangeOf(owner),
+      token_scope: owner,
       position: { created_at: 'instant', comment_id: 'text' },
     },
     page,

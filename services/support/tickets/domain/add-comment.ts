@@ -45,8 +45,16 @@ function newComment(ticket: Ticket, fields: NewCommentFields, at: Date): Comment
   const { merchant_id, environment, ticket_id, last_comment_at } = ticket
   const created_at = new Date(Math.max(at.getTime(), (last_comment_at?.getTime() ?? 0) + 1))
   return {
-    ...{ merchant_id, environment, ticket_id, comment_id, author, body, attachments },
-    ...{ created_at, updated_at: created_at, edits: [] },
+    merchant_id,
+    environment,
+    ticket_id,
+    comment_id,
+    author,
+    body,
+    attachments,
+    created_at,
+    updated_at: created_at,
+    edits: [],
     ...(is_internal ? {} : { shown_at: created_at }),
   }
 }

@@ -31,7 +31,11 @@ export function announce(ticket: Ticket, { event, at, comment, after }: TicketAn
   const name = event.replaceAll('.', '_')
   const number = (ticket.event_counts[name] ?? 0) + 1
   const effect = newSupportEvent({
-    ...{ owner: ticket, h_id: ticket.ticket_id, event, at, after },
+    owner: ticket,
+    h_id: ticket.ticket_id,
+    event,
+    at,
+    after,
     ...(event === 'ticket.created' ? {} : { number }),
     resource: { case: 'ticket', value: snapshotOf(ticket, comment) },
   })

@@ -94,12 +94,17 @@ export function listForOperator(
   const list =
     merchant_id === undefined
       ? {
-          ...{ index: 'by_deadline', range: {}, token_scope: { list: 'deadlines' } },
+          index: 'by_deadline',
+          range: {},
+          token_scope: { list: 'deadlines' },
           position: { open_deadline: 'instant', merchant_id: 'text', ...KEY } as const,
         }
       : {
-          ...{ index: 'by_created', range: { equals: [merchant_id] }, reverse: true },
-          ...{ token_scope: { merchant_id }, position: { listed_at: 'instant', ...KEY } as const },
+          index: 'by_created',
+          range: { equals: [merchant_id] },
+          reverse: true,
+          token_scope: { merchant_id },
+          position: { listed_at: 'instant', ...KEY } as const,
         }
   return readPage<Ticket>({ collection: tickets, matches, ...list }, page)
 }

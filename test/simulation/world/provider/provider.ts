@@ -106,7 +106,12 @@ function orderOf(body: Uint8Array): ProviderOrder {
     expires_at,
   } = JSON.parse(Buffer.from(body).toString())
   return {
-    ...{ kind, idempotency_key, amount, currency, method, callback_url },
+    kind,
+    idempotency_key,
+    amount,
+    currency,
+    method,
+    callback_url,
     ...(kind === 'refund' ? { deposit_idempotency_key } : {}),
     expires_ms: kind === 'deposit' ? Date.parse(expires_at) : Number.POSITIVE_INFINITY,
   }
