@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Direction } from '#lib/contract/direction.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
-import { clock, sleep } from '#lib/platform/time.ts'
 import { type LoadClient, rateOf, startLoadClient } from './load/client.ts'
-import type { Load, LoadReport } from './load/load.ts'
+import type { LoadReport } from './load/load.ts'
+import { paymentLoad, type Side, sendUntilCompleted } from './payment/load.ts'
 import {
-  COMPLETED_VALUE,
   type PaymentServer,
-  SANDBOX_DELAY_MS,
   type Sandbox,
   type StartServer,
   sandboxInProcess,
@@ -27,13 +25,6 @@ const ROUNDS = 3
 const WARM_UP_ROUNDS = { declined: 8, completed: 2 }
 /** Declined at creation. A payment that stays pending (905) would be polled at the sandbox every 2 s. */
 const DECLINED_VALUE = 1_901
-const COMPLETION_LIMIT_MS = 30_000
-
-/** One side of a comparison: a server, and the direction of the payments that it gets. */
-interface Side {
-  readonly server: PaymentServer
-  readonly direction: Direction
-}
 
 /** What is compared. Both sides are one server when they have the same `start`. */
 interface Comparison {
@@ -136,40 +127,4 @@ function resultsOf(name: string, rounds: readonly Round<Measurement>[], goal?: G
     { name: `${name}, p50`, ...p50, unit: 'ms' },
     { name: `${name}, p99`, ...p99, unit: 'ms' },
   ]
-}
-
-const PERSON = { first_name: 'Asha', last_name: 'Rao' }
-const CONTACT = { email: 'asha.rao@example.com', phone: '+911234567890', person: PERSON }
-
-/** What the two directions have of their own: the customer who pays, or the recipient. */
-const PARTIES = {
-  in: { payer: CONTACT },
-  out: { receiver: { bank: { account: { id: '123456789012' }, ifsc: 'SBIN0001234' }, ...CONTACT } },
-}
-
-function paymentLoad({ server, direction }: Side, value: number): Load {
-  const payment = {
-    identifiers: { c_id: 'order-{id}' },
-    amount: { value, currency: 'INR' },
-    ...PARTIES[direction],
-    description: 'Two tickets',
-  }
-  const service_id = server.service_ids[direction]
-  const body = JSON.stringify({ method: `payment.${direction}`, service_id, params: { payment } })
-  return { ...server.load, body }
-}
-
-/** The time lasts until the last completion, without the waiting time of the sandbox, so that it includes all work. */
-async function sendUntilCompleted(client: LoadClient, side: Side): Promise<LoadReport> {
-  const { server, direction } = side
-  const before = await server.countCompleted(direction)
-  const start_ms = clock.monotonic_ms()
-  const report = await client.send(paymentLoad(side, COMPLETED_VALUE))
-  while ((await server.countCompleted(direction)) - before < report.requests) {
-    if (clock.monotonic_ms() - start_ms > COMPLETION_LIMIT_MS)
-      throw new Error(`some payments were not completed within ${COMPLETION_LIMIT_MS} ms`)
-    await sleep(20)
-  }
-  const completed_ms = clock.monotonic_ms() - start_ms - SANDBOX_DELAY_MS
-  return { ...report, elapsed_ms: Math.max(report.elapsed_ms, completed_ms) }
 }

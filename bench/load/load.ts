@@ -13,6 +13,8 @@ export interface Load {
   readonly secret: string
   /** `{id}` in the body is replaced by an id that is unique to the request. */
   readonly body: string
+  /** `{id}` is replaced by a number below this one instead. The numbers follow each other far apart. */
+  readonly ids_below?: number
   readonly concurrency: number
   readonly duration_ms: number
   /** By default `v1`: the hash alone. */
@@ -34,6 +36,9 @@ export interface LoadReport {
   readonly p50_ms: number
   readonly p99_ms: number
 }
+
+/** Prime, so that all numbers are used before one is used again. */
+const ID_STEP = 611_953
 
 /**
  * Sends requests on keep-alive sockets, one at a time on each, and measures the response times. It reads only the status
@@ -95,7 +100,8 @@ function createRequests(load: Load): () => Buffer {
   return () => {
     number += 1
     const id = `${run}-${number}`
-    return signedRequest(load, load.body.replace('{id}', id), id)
+    const shown = load.ids_below === undefined ? id : `${(number * ID_STEP) % load.ids_below}`
+    return signedRequest(load, load.body.replace('{id}', shown), id)
   }
 }
 
