@@ -28,9 +28,10 @@ export async function completeIndexes(
     const from: string = start
     const range = { start: from, end, limit: KEYS_READ_MAX, exclusiveStart: from !== first }
     const keys = environment.read(() => [...table.getKeys(range)])
-    for (const key of keys.map((found) => found.slice(first.length))) {
-      await environment.write(() => planRewrite(documents, key))
-    }
+    // Together they share commits, of which each is a flush.
+    await Promise.all(
+      keys.map((key) => environment.write(() => planRewrite(documents, key.slice(first.length)))),
+    )
     start = keys.at(-1)
   }
   await environment.write(() => ({ result: undefined, apply: () => markComplete(table, layout, prefixes) }))
