@@ -45,6 +45,8 @@ interface InProgress {
   readonly owned: OwnedDestination
   readonly slot: Slot
   readonly since_ms: number
+  /** Whether it takes too long. It counts in `slow_in_progress` of its destination then. */
+  is_slow: boolean
   readonly end: Promise<void>
 }
 
@@ -59,12 +61,14 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   /** Keeps the slot, and the delivery out of the queue, until the returned function is called. */
   function occupy(owned: OwnedDestination, delivery_id: string, slot: Slot) {
     const { promise: end, resolve } = Promise.withResolvers<void>()
-    in_progress.set(delivery_id, { owned, slot, since_ms: clock.monotonic_ms(), end })
+    const attempt: InProgress = { owned, slot, since_ms: clock.monotonic_ms(), is_slow: false, end }
+    in_progress.set(delivery_id, attempt)
     owned.in_progress += 1
     owned.is_used = true
     return (stored?: Stored<Delivery>): void => {
       in_progress.delete(delivery_id)
       owned.in_progress -= 1
+      if (attempt.is_slow) owned.slow_in_progress -= 1
       slot.release()
       resolve()
       onEnd(owned, stored)
@@ -99,8 +103,12 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     },
     markSlow() {
       const before_ms = clock.monotonic_ms() - SLOW_MS
-      for (const { owned, slot, since_ms } of in_progress.values()) {
+      for (const attempt of in_progress.values()) {
+        const { owned, slot, since_ms } = attempt
         if (since_ms > before_ms) return
+        if (attempt.is_slow) continue
+        attempt.is_slow = true
+        owned.slow_in_progress += 1
         owned.is_slow = true
         slot.markSick()
       }

@@ -22,13 +22,15 @@ export interface OwnedDestination {
   is_probing: boolean
   /** Whether the last attempt took, or one in progress takes, as long as that of a receiver that hangs. */
   is_slow: boolean
-  /** False while the destination is handed over: then it begins no attempts. */
+  /** False while the destination waits to be handed over: then it begins no attempts. */
   is_open: boolean
   /** Whether there was anything to do since the last review. */
   is_used: boolean
   /** The deliveries that are being stored for it. */
   storing: number
   in_progress: number
+  /** How many of them take as long as a receiver that hangs. */
+  slow_in_progress: number
   readonly queue: DueQueue
   /** Whether the store may have due deliveries of a lane that are not in the queue. */
   readonly has_more: Record<Lane, boolean>
@@ -62,6 +64,7 @@ export function newOwnedDestination(
     is_used: true,
     storing: 0,
     in_progress: 0,
+    slow_in_progress: 0,
     queue: createDueQueue(),
     has_more: { first: was_awake, retry: was_awake },
     may_have_held_deliveries: was_awake,
@@ -80,9 +83,14 @@ export function isRefused({ breaker, is_probing }: OwnedDestination, at: Date): 
   return state === 'open' || (state === 'half_open' && is_probing)
 }
 
+/** Whether this process makes no attempt for the destination, and stores no delivery for it. */
+export function isAtRest({ storing, in_progress }: OwnedDestination): boolean {
+  return storing === 0 && in_progress === 0
+}
+
 /** Whether nothing was done for the destination since its last review: it has no work, or its deliveries only wait. */
-export function isWaiting({ is_used, storing, in_progress, refilling }: OwnedDestination): boolean {
-  return !is_used && storing === 0 && in_progress === 0 && refilling === 'no'
+export function isWaiting(owned: OwnedDestination): boolean {
+  return !owned.is_used && isAtRest(owned) && owned.refilling === 'no'
 }
 
 /** Whether nothing is to do for the destination in the near future. */

@@ -1,6 +1,6 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import { isIdle, isWaiting, type OwnedDestination } from './owned-destination.ts'
+import { isAtRest, isIdle, isWaiting, type OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Shares } from './shares.ts'
@@ -25,18 +25,17 @@ const REVIEWS_AT_ONCE_MAX = 64
 /**
  * Makes the review of the leased destinations that are due for it. A review renews the lease and looks at the store for
  * what the bus has lost. It gives back a destination without work, one whose deliveries only wait while its merchant has
- * more than its share, and one that another notifier should own once its attempts have ended: no attempt must be made by
- * two notifiers.
+ * more than its share, and one that another notifier should own, between two attempts: none must be made by two
+ * notifiers. For that it is closed, unless an attempt hangs: until that has ended, it stays and goes on here.
  */
 export function createReviews({ ownership, shares, scheduler, queueHeld, storeNow, wakeOwner }: ReviewsDeps) {
   async function review(owned: OwnedDestination): Promise<void> {
     owned.reviewed_at_ms = clock.monotonic_ms()
     const is_misplaced = !ownership.isPlacedHere(owned.destination_key)
-    if (is_misplaced) owned.is_open = false
-    else if (ownership.get(owned.destination_key) === owned) owned.is_open = true
-    const has_ended = is_misplaced && owned.in_progress === 0 && owned.storing === 0
+    if (ownership.get(owned.destination_key) === owned)
+      owned.is_open = !is_misplaced || owned.slow_in_progress > 0
     const is_over = isWaiting(owned) && shares.isOver(owned.merchant_id)
-    if (has_ended || is_over || isIdle(owned)) {
+    if ((is_misplaced && isAtRest(owned)) || is_over || isIdle(owned)) {
       scheduler.remove(owned)
       await ownership.giveBack(owned)
       if (is_misplaced) await wakeOwner(owned, storeNow())
@@ -44,14 +43,16 @@ export function createReviews({ ownership, shares, scheduler, queueHeld, storeNo
     }
     owned.is_used = false
     await ownership.save(owned)
-    if (is_misplaced) return
+    if (!owned.is_open) return
     await queueHeld(owned)
     await scheduler.refill(owned)
   }
 
   return async (): Promise<void> => {
     const before_ms = clock.monotonic_ms() - REVIEW_MS
-    const queue = [...ownership.all()].filter(({ reviewed_at_ms }) => reviewed_at_ms <= before_ms).values()
+    const isDue = (owned: OwnedDestination): boolean =>
+      owned.reviewed_at_ms <= before_ms || (!owned.is_open && isAtRest(owned))
+    const queue = [...ownership.all()].filter(isDue).values()
     const reviewAll = async (): Promise<void> => {
       for (const owned of queue) {
         await review(owned).catch((error: unknown) => {
