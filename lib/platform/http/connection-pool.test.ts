@@ -8,6 +8,7 @@ import { testWith } from '../../../test/support/needs.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import { createHttpFixture, failure, post } from './http.fixture.ts'
 import { UnresolvedNameError } from './http-failure.ts'
+import { useNetwork } from './network.ts'
 
 const NO_SOCKET_CHILD = join(import.meta.dirname, 'no-socket.child.ts')
 
@@ -34,6 +35,60 @@ describe('the connections of a client', () => {
     const http = client({ keep_alive_ms: 0 })
     for (let n = 0; n < 3; n += 1) await http.request(post(url))
     expect(sockets.size).toBe(3)
+  })
+
+  test('live for 10 s at most, so that another address of the name is used then', async () => {
+    const clock = stopClock()
+    const sockets = new Set<unknown>()
+    const url = await serveHttp((request, response) => {
+      sockets.add(request.socket)
+      response.end()
+    })
+    const http = client({ keep_alive_ms: HANG_LIMIT_MS })
+    await http.request(post(url))
+    await clock.advance(9_900)
+    await http.request(post(url))
+    expect(sockets.size).toBe(1)
+    await clock.advance(200)
+    await http.request(post(url))
+    expect(sockets.size).toBe(2)
+  })
+
+  test('are not used again after a response that was cut: its rest could be taken for the next one', async () => {
+    let closed = 0
+    let size = 101
+    const controller = { abort() {}, pause() {}, resume() {}, aborted: false, paused: false, reason: null }
+    const notUsed = (): never => {
+      throw new Error('the test uses no server')
+    }
+    const restoreNetwork = useNetwork({
+      listen: notUsed,
+      lookup: notUsed,
+      createDispatcher: () => ({
+        dispatch(_request, handler) {
+          handler.onRequestStart?.(controller, undefined)
+          handler.onResponseStart?.(controller, 200, {})
+          handler.onResponseData?.(controller, Buffer.alloc(size))
+          handler.onResponseEnd?.(controller, {})
+          return true
+        },
+        async destroy() {
+          closed += 1
+        },
+      }),
+    })
+    try {
+      const http = client()
+      const limits = { response_max_bytes: 100, body_grace_ms: HANG_LIMIT_MS }
+      const request = () => http.request(post('http://shop.example.com/', limits))
+      expect(await request()).toMatchObject({ truncated: true })
+      expect(closed).toBe(1)
+      size = 100
+      expect(await request()).toMatchObject({ truncated: false })
+      expect(closed).toBe(1)
+    } finally {
+      restoreNetwork()
+    }
   })
 })
 

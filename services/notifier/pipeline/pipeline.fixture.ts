@@ -42,7 +42,10 @@ export interface PipelineFixture extends Disposable {
   hasSecret: (delivery: Delivery) => boolean
   /** Whether the bus loses everything. */
   isBusDown: boolean
-  startProcess(name: string, options?: Pick<PipelineOptions, 'owned_max'>): Promise<TestProcess>
+  startProcess(
+    name: string,
+    options?: Partial<Pick<PipelineOptions, 'owned_max' | 'clock_guard'>>,
+  ): Promise<TestProcess>
   stored(delivery: Delivery): Promise<Stored<Delivery> | undefined>
   destination(destination_key: string): Promise<Stored<Destination> | undefined>
   readonly store: NotifierStore

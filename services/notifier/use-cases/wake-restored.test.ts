@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { now } from '#lib/platform/time.ts'
 import { newDelivery, openPipelines, type PipelineFixture } from '../pipeline/pipeline.fixture.ts'
 import { wakeRestored } from './wake-restored.ts'
 
@@ -18,4 +19,15 @@ test('deliveries that were restored without their destination are made after wak
   await wakeRestored(store)
   await clock.advance(10_000)
   expect(attempts.map(({ delivery }) => delivery.event_key).sort()).toEqual(['p-0:3', 'p-1:3', 'p-2:3'])
+})
+
+// N5
+test('a delivery that an open breaker cost its tries is made after wakeRestored too', async () => {
+  const { store, clock, attempts } = fixture
+  const held = { status: 'dead', lane: undefined, due_at: undefined, held_at: now() } as const
+  await store.deliveries.insert(newDelivery(1, 'one', held))
+  await fixture.startProcess('one')
+  await wakeRestored(store)
+  await clock.advance(10_000)
+  expect(attempts.map(({ delivery }) => delivery.event_key)).toEqual(['p-1:3'])
 })

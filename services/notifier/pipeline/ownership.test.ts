@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import {
+  BODY,
+  DELIVERED,
+  FAILED,
+  newDelivery,
+  openPipelines,
+  type PipelineFixture,
+} from './pipeline.fixture.ts'
+
+let fixture: PipelineFixture
+beforeEach(async () => {
+  fixture = await openPipelines()
+})
+afterEach(() => fixture[Symbol.dispose]())
+
+const advance = (ms: number): Promise<void> => fixture.clock.advance(ms)
+const processesOf = ({ delivery_id }: Delivery): readonly string[] =>
+  fixture.attempts
+    .filter(({ delivery }) => delivery.delivery_id === delivery_id)
+    .map(({ process }) => process)
+
+test('no attempt begins in the last half second of a lease, which the next owner may already see as its end', async () => {
+  const one = await fixture.startProcess('one')
+  await one.pipeline.deliver(newDelivery(0), BODY)
+  await advance(100)
+  const until_ms = (await fixture.destination('endpoint:one'))?.lease?.until.getTime() ?? 0
+  // No renewal of the lease arrives.
+  one.onCommand = ({ collection }) => (collection === 'destinations' ? new Promise(() => {}) : undefined)
+  const [early, late] = [newDelivery(1), newDelivery(2)]
+  await advance(until_ms - 600 - fixture.clock.now_ms())
+  await one.pipeline.deliver(early, BODY)
+  await advance(200)
+  void one.pipeline.deliver(late, BODY)
+  await advance(10)
+  expect(fixture.clock.now_ms()).toBeLessThan(until_ms)
+  expect(await fixture.stored(late)).toMatchObject({ status: 'pending' })
+  expect([processesOf(early), processesOf(late)]).toEqual([['one'], []])
+  one.kill()
+  await fixture.startProcess('two')
+  await advance(8_000)
+  expect(processesOf(late)).toEqual(['two'])
+})
+
+// R8
+describe('a notifier whose clock is not trusted', () => {
+  const clock_guard = createSwitchedClockGuard()
+  beforeEach(() => clock_guard.setTrusted(true))
+
+  test('accepts no delivery', async () => {
+    const { pipeline } = await fixture.startProcess('one', { clock_guard })
+    clock_guard.setTrusted(false)
+    const delivery = newDelivery(1)
+    await expect(pipeline.deliver(delivery, BODY)).rejects.toThrow(Unavailable)
+    expect(await fixture.stored(delivery)).toBeUndefined()
+  })
+
+  test('makes no attempt of what it has leased, until another one takes over', async () => {
+    const { pipeline } = await fixture.startProcess('one', { clock_guard })
+    fixture.respond = () => FAILED
+    const delivery = newDelivery(1)
+    await pipeline.deliver(delivery, BODY)
+    await advance(500)
+    expect(await fixture.stored(delivery)).toMatchObject({ status: 'pending', lane: 'retry' })
+    clock_guard.setTrusted(false)
+    fixture.respond = () => DELIVERED
+    await advance(3_000)
+    expect(processesOf(delivery)).toEqual(['one'])
+    await fixture.startProcess('two')
+    await advance(4_000)
+    expect(processesOf(delivery)).toEqual(['one', 'two'])
+  })
+
+  test('leases nothing, also when another one that has not noticed wakes it', async () => {
+    await fixture.startProcess('one', { clock_guard })
+    const two = await fixture.startProcess('two')
+    await advance(1_000)
+    clock_guard.setTrusted(false)
+    const deliveries = Array.from({ length: 20 }, (_, number) => newDelivery(number, `d${number}`))
+    for (const delivery of deliveries) await two.pipeline.deliver(delivery, BODY)
+    await advance(10)
+    const waiting = deliveries.filter((delivery) => processesOf(delivery).length === 0)
+    expect(waiting.length).toBeGreaterThan(3)
+    for (const { destination_key } of waiting)
+      expect((await fixture.destination(destination_key))?.lease).toBeUndefined()
+    await advance(3_000)
+    for (const delivery of deliveries) expect(processesOf(delivery)).toEqual(['two'])
+  })
+})

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { now } from '#lib/platform/time.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import {
+  BODY,
+  DELIVERED,
+  FAILED,
+  newDelivery,
+  openPipelines,
+  type PipelineFixture,
+} from '../pipeline/pipeline.fixture.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import { type ReplayDeliveriesDeps, replayDeliveries } from './replay-deliveries.ts'
+import { replayDelivery } from './replay-delivery.ts'
+
+let fixture: PipelineFixture
+let pipeline: Pipeline
+let deps: ReplayDeliveriesDeps
+beforeEach(async () => {
+  fixture = await openPipelines()
+  ;({ pipeline } = await fixture.startProcess('one'))
+  const { deliveries, replays } = fixture.store
+  const background = createBackgroundWork()
+  deps = { pipeline, deliveries, replays, background, storeNow: now, isStopping: () => false }
+})
+afterEach(() => fixture[Symbol.dispose]())
+
+/** Delivers an event to a receiver that refuses it; the delivery is dead then. */
+async function newDead(number: number): Promise<Delivery> {
+  const delivery = newDelivery(number, `d${number}`, { max_retries: 0 })
+  fixture.respond = () => FAILED
+  await pipeline.deliver(delivery, BODY)
+  await fixture.clock.advance(100)
+  fixture.respond = () => DELIVERED
+  return delivery
+}
+
+// N6
+test.each([
+  ['of one delivery', false],
+  ['by filter', true],
+])('a replay %s leaves one alone that was delivered after it was found dead', async (_name, is_by_filter) => {
+  const dead = await newDead(1)
+  const { deliveries } = deps
+  // Another replay sends it between the read and the write of this one.
+  const late_deps: ReplayDeliveriesDeps = {
+    ...deps,
+    deliveries: {
+      ...deliveries,
+      async find(...args) {
+        const found = await deliveries.find(...args)
+        for (const { version, ...delivery } of found)
+          await deliveries.replace({ ...delivery, status: 'delivered' }, version)
+        return found
+      },
+    },
+  }
+  if (is_by_filter)
+    expect(await replayDeliveries(late_deps, { merchant_id: dead.merchant_id }, false)).toMatchObject({
+      matched: 1,
+      queued: 0,
+    })
+  else await replayDelivery(late_deps, dead.delivery_id)
+  await fixture.clock.advance(5_000)
+  expect(await fixture.stored(dead)).toMatchObject({ status: 'delivered' })
+  expect(fixture.attempts).toHaveLength(1)
+})
+
+// N6
+test('a replay by filter ends: what is created after its request is not selected', async () => {
+  const { merchant_id } = await newDead(1)
+  const { replays } = deps
+  let late: Delivery | undefined
+  const slow_deps: ReplayDeliveriesDeps = {
+    ...deps,
+    replays: {
+      ...replays,
+      async insert(...args) {
+        const replay = await replays.insert(...args)
+        late = await newDead(2)
+        return replay
+      },
+    },
+  }
+  expect(await replayDeliveries(slow_deps, { merchant_id }, false)).toMatchObject({ matched: 1, queued: 1 })
+  await fixture.clock.advance(5_000)
+  if (late === undefined) throw new Error('the replay was not stored')
+  expect(await fixture.stored(late)).toMatchObject({ status: 'dead' })
+})
