@@ -9,6 +9,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient } from '#lib/platform/http/client.ts'
 import { openStore } from '#lib/platform/store/open.ts'
+import type { Store } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
@@ -36,7 +37,10 @@ export interface TestNotifier extends DeliveryServiceDeps {
 export interface TestNotifierOptions {
   readonly endpointsReadAfter?: DeliveryServiceDeps['endpointsReadAfter']
   readonly bus?: Bus
-  readonly makeAttempt?: MakeAttempt
+  /** Puts something between the pipeline and its requests. */
+  readonly wrapAttempt?: (makeAttempt: MakeAttempt) => MakeAttempt
+  /** Puts something between the notifier and its store. */
+  readonly wrapStore?: (store: Store) => Store
   readonly clock_guard?: ClockGuard
 }
 
@@ -49,7 +53,8 @@ export async function openNotifier(
   options: TestNotifierOptions = {},
 ): Promise<TestNotifier> {
   const { endpointsReadAfter = async () => [], bus = createMemoryBus(), clock_guard = trustedClock } = options
-  const opened = await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS })
+  const { wrapAttempt = (make) => make, wrapStore = (store) => store } = options
+  const opened = wrapStore(await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS }))
   const store = await openNotifierStore(opened)
   const { events, deliveries, replays } = store
   const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
@@ -58,8 +63,7 @@ export async function openNotifier(
     store,
     bus,
     clock_guard,
-    makeAttempt:
-      options.makeAttempt ??
+    makeAttempt: wrapAttempt(
       createMakeAttempt({
         findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
         findTarget: async ({ secret, url, timeout_seconds, max_retries, retry_delay_seconds }) =>
@@ -70,6 +74,7 @@ export async function openNotifier(
         post: createPostDelivery({ test: http, production: http }, stopping.signal),
         stopping: stopping.signal,
       }),
+    ),
     hasSecret: async ({ secret }) => secret !== undefined,
   })
   return {

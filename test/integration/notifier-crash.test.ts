@@ -1,61 +1,167 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from '@jest/globals'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
-import { keyring, openNotifier, WEBHOOK_OWNER } from '../../services/notifier/notifier.fixture.ts'
-import { createAdjustableClock } from '../support/adjustable-clock.ts'
+import {
+  keyring,
+  openNotifier,
+  type TestNotifier,
+  WEBHOOK_OWNER,
+} from '../../services/notifier/notifier.fixture.ts'
+import { receiveEvent } from '../../services/notifier/use-cases/receive-event.ts'
+import { type AdjustableClock, createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { type Receiver, type ReceiverResponse, startReceiver } from '../support/receiver.ts'
+import { CRASH_POINTS, type NotifierJob } from './notifier-crash.fixture.ts'
 
 const CHILD = join(import.meta.dirname, 'notifier-crash.child.ts')
 /** Longer than the lease of a destination. */
 const AFTER_LEASE_MS = 6_000
 
-test('an attempt interrupted by SIGKILL is repeated under the same delivery id', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'multihub-notifier-'))
-  const receiver = await startReceiver((count) => ({ status: count === 1 ? 0 : 200 }))
-  const webhook = {
-    url: receiver.url,
-    sealedSecret: keyring.seal(newSecret(), WEBHOOK_OWNER),
-    secretOwner: WEBHOOK_OWNER,
-  }
-  const event = Buffer.from(eventBytes({ webhook })).toString('base64')
-  const child = spawn(process.execPath, [CHILD, JSON.stringify({ directory, event })], {
-    stdio: ['pipe', 'ignore', 'inherit'],
-  })
-  try {
-    await eventually(
-      async () => receiver.callbacks.length,
-      (length) => length === 1,
-    )
-  } finally {
+let clock: AdjustableClock
+let directory: string
+let children: ChildProcess[]
+const closers: (() => Promise<unknown>)[] = []
+beforeEach(async () => {
+  clock = createAdjustableClock()
+  const restore = useClock(clock)
+  directory = await mkdtemp(join(tmpdir(), 'multihub-notifier-'))
+  children = []
+  closers.push(
+    async () => restore(),
+    () => rm(directory, { recursive: true, force: true }),
+  )
+})
+afterEach(async () => {
+  for (const child of children.filter(
+    ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+  )) {
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
+  for (const close of closers.splice(0).toReversed()) await close()
+})
 
-  // A time at which the lease of the killed process has expired.
-  const adjustable = createAdjustableClock()
-  adjustable.stepWall(AFTER_LEASE_MS)
-  const restore = useClock(adjustable)
-  const successor = await openNotifier(directory)
-  const deliveries = () => successor.deliveries.find('key', { equals: ['7001'] }, { limit: 100 })
-  try {
-    await successor.pipeline.start()
-    await eventually(deliveries, (stored) => stored?.[0]?.status === 'delivered')
-    const [first, second] = receiver.callbacks
-    expect(receiver.callbacks).toHaveLength(2)
-    expect(second?.headers['x-webhook-id']).toBe(first?.headers['x-webhook-id'])
-    expect(second?.raw.equals(first?.raw ?? Buffer.alloc(0))).toBe(true)
-    expect(await deliveries()).toMatchObject([{ attempts: [{ number: 1, http_status: 200 }] }])
-  } finally {
-    await successor.close()
-    restore()
-    await receiver.stop()
-    await rm(directory, { recursive: true, force: true })
+async function receive(respond: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
+  const receiver = await startReceiver(respond)
+  closers.push(() => receiver.stop())
+  return receiver
+}
+
+async function openHere(): Promise<TestNotifier> {
+  const notifier = await openNotifier(directory)
+  await notifier.pipeline.start()
+  closers.push(() => notifier.close())
+  return notifier
+}
+
+/** Events of payments that have a `webhook_url` of their own each. */
+function newEvents(receiver: Receiver, count: number): readonly string[] {
+  const sealedSecret = keyring.seal(newSecret(), WEBHOOK_OWNER)
+  return Array.from({ length: count }, (_, number) => {
+    const webhook = { url: `${receiver.url}?order=${number}`, sealedSecret, secretOwner: WEBHOOK_OWNER }
+    return Buffer.from(eventBytes({ eventKey: `p-${number}:3`, webhook })).toString('base64')
+  })
+}
+
+function startChild(job: Omit<NotifierJob, 'directory'>) {
+  const child = spawn(process.execPath, [CHILD, JSON.stringify({ directory, ...job })], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  return child
+}
+
+/** Waits until a number of events is delivered, and checks what the receiver got: equal ids and bodies in duplicates. */
+async function expectDelivered({ deliveries }: TestNotifier, { callbacks }: Receiver, count: number) {
+  const stored = await eventually(
+    () => deliveries.find('key', { equals: ['7001'] }, { limit: 100 }),
+    (found) => found?.length === count && found.every(({ status }) => status === 'delivered'),
+  )
+  const bodies = new Map<string | undefined, Set<string>>()
+  for (const { headers, raw } of callbacks) {
+    const id = headers['x-webhook-id']
+    bodies.set(id, (bodies.get(id) ?? new Set()).add(raw.toString('base64')))
   }
+  expect([...bodies.keys()].sort()).toEqual(stored.map(({ delivery_id }) => delivery_id).sort())
+  for (const different of bodies.values()) expect(different.size).toBe(1)
+  return stored
+}
+
+/** How many requests each event gets; the hand-over has no certain number. */
+const REQUESTS: Partial<Record<(typeof CRASH_POINTS)[number], number>> = {
+  'after the event is stored': 1,
+  'before the request': 1,
+  'after the response': 2,
+  'after the result is stored': 1,
+}
+
+test.each(CRASH_POINTS)(
+  'a notifier killed %s loses no event and sends none again that was delivered',
+  async (point) => {
+    const is_handed_over = point === 'in the hand-over'
+    const count = is_handed_over ? 20 : 1
+    // So that there is something left to do in the hand-over: each first try fails.
+    const receiver = await receive((number) => ({ status: is_handed_over && number <= count ? 500 : 200 }))
+    const events = newEvents(receiver, count)
+    const early = is_handed_over ? await openHere() : undefined
+    const child = startChild({ events, point })
+    const [, signal] = await once(child, 'exit')
+    expect(signal).toBe('SIGKILL')
+    clock.stepWall(AFTER_LEASE_MS)
+    const successor = early ?? (await openHere())
+    const repeat = () =>
+      Promise.all(events.map((event) => receiveEvent(successor, Buffer.from(event, 'base64'))))
+    // The publisher repeats what got no receipt. All other deliveries go on without that.
+    if (point === 'after the event is stored') await repeat()
+    await expectDelivered(successor, receiver, count)
+    const { length } = receiver.callbacks
+    expect(length).toBe(REQUESTS[point] ?? length)
+    await repeat()
+    expect(receiver.callbacks).toHaveLength(length)
+  },
+)
+
+test('an attempt interrupted by SIGKILL is repeated under its number', async () => {
+  const receiver = await receive((number) => ({ status: number === 1 ? 0 : 200 }))
+  const child = startChild({ events: newEvents(receiver, 1) })
+  await eventually(
+    async () => receiver.callbacks.length,
+    (length) => length === 1,
+  )
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  clock.stepWall(AFTER_LEASE_MS)
+  expect(await expectDelivered(await openHere(), receiver, 1)).toMatchObject([
+    { attempts: [{ number: 1, http_status: 200 }] },
+  ])
+  expect(receiver.callbacks).toHaveLength(2)
+})
+
+test('a notifier stopped by SIGSTOP for longer than its lease changes nothing when it goes on', async () => {
+  const late = Promise.withResolvers<ReceiverResponse>()
+  const receiver = await receive((number) => (number === 1 ? late.promise : { status: 200 }))
+  const child = startChild({ events: newEvents(receiver, 1) })
+  await eventually(
+    async () => receiver.callbacks.length,
+    (length) => length === 1,
+  )
+  child.stdin.write('stop\n')
+  // This notifier takes the destination when its lease has ended, which is never while the child renews it.
+  const successor = await openHere()
+  const delivered = await expectDelivered(successor, receiver, 1)
+  late.resolve({ status: 500 })
+  child.kill('SIGCONT')
+  await once(createInterface({ input: child.stdout }), 'line')
+  child.stdin.end()
+  const [code] = await once(child, 'exit')
+  expect(code).toBe(0)
+  expect(await expectDelivered(successor, receiver, 1)).toEqual(delivered)
+  expect(receiver.callbacks).toHaveLength(2)
 })

@@ -36,7 +36,7 @@ export async function openResend(
 ): Promise<ResendProcess> {
   const store = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
   const payments = await openPaymentsStore(store)
-  const notifier = await openNotifier(directory, makeAttempt ? { makeAttempt } : {})
+  const notifier = await openNotifier(directory, makeAttempt ? { wrapAttempt: () => makeAttempt } : {})
   const rpc = await createRpc(rpcConfig())
   rpc.add([createDeliveryRpc(notifier)])
   const client = rpc.clientsOf('payments')(DeliveryService)

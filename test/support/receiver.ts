@@ -47,7 +47,7 @@ export interface ReceiverResponse {
 
 /** Starts a receiver. It responds with 200, or with what `respond` returns for the n-th callback, counted from 1. */
 export async function startReceiver(
-  respond: (count: number) => ReceiverResponse = () => ({ status: 200 }),
+  respond: (count: number) => ReceiverResponse | Promise<ReceiverResponse> = () => ({ status: 200 }),
 ): Promise<Receiver> {
   const callbacks: ReceivedCallback[] = []
   const server = createServer(async (request, response) => {
@@ -56,7 +56,7 @@ export async function startReceiver(
     const raw = Buffer.concat(chunks)
     const headers = request.headers as Record<string, string | undefined>
     callbacks.push({ headers, raw, body: JSON.parse(raw.toString()) })
-    const { status, headers: response_headers } = respond(callbacks.length)
+    const { status, headers: response_headers } = await respond(callbacks.length)
     if (status > 0) response.writeHead(status, response_headers).end()
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
