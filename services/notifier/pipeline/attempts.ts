@@ -7,7 +7,7 @@ import { beginAttempt, recordAttempt } from '../domain/attempt.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { DueDelivery } from './due-queue.ts'
 import { type CountedAttemptDeps, makeCountedAttempt, SLOW_MS } from './make-counted-attempt.ts'
-import { countAttempt } from './measures.ts'
+import { countAttempt, countIfDead } from './measures.ts'
 import { hostOf, isRefused, isSick, type OwnedDestination } from './owned-destination.ts'
 import type { Slot, Slots } from './slots.ts'
 
@@ -145,10 +145,13 @@ async function countAndMake(
   const at = storeNow()
   // It was changed after it was queued: a replay, or another owner.
   if (current?.status !== 'pending' || !current.due_at || current.due_at > at) return current
-  const recordUnsent = (failure: 'breaker_open' | 'interrupted'): Promise<Stored<Delivery>> => {
+  const recordUnsent = async (failure: 'breaker_open' | 'interrupted'): Promise<Stored<Delivery>> => {
     countAttempt(failure)
     const result = { started_at: at, duration_ms: 0, failure }
-    return deliveries.replace(recordAttempt(current, result, at, randomFraction()), current.version)
+    const recorded = recordAttempt(current, result, at, randomFraction())
+    const stored = await deliveries.replace(recorded, current.version)
+    countIfDead(current, stored)
+    return stored
   }
   if (isRefused(owned, at)) return recordUnsent('breaker_open')
   const begun = beginAttempt(current, owned.token, at)

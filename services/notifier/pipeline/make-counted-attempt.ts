@@ -10,7 +10,7 @@ import { type AttemptResult, blockDelivery, postponeAttempt, recordAttempt } fro
 import { breakerAfter } from '../domain/breaker.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import { countAttempt, countBreakerChange } from './measures.ts'
+import { countAttempt, countBreakerChange, countIfDead } from './measures.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 
@@ -51,6 +51,7 @@ export async function makeCountedAttempt(
   const random = randomFraction()
   const stored = await writeOutcome(deps, begun, (current) => apply(current, outcome, at, random))
   if (stored === undefined || outcome.kind !== 'ended') return stored
+  countIfDead(begun, stored)
   if (outcome.result.failure === undefined) owned.is_slow = clock.monotonic_ms() - began_ms >= SLOW_MS
   await moveBreaker(deps, owned, outcome.result, is_probe)
   return stored

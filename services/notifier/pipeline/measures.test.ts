@@ -46,6 +46,36 @@ test('attempts, breakers, slots and the age of what is due can be watched', asyn
   fixture.respond = () => DELIVERED
 })
 
+test('an outage of a receiver that cost callbacks shows as dead and held deliveries, by environment', async () => {
+  const { pipeline } = await fixture.startProcess('one')
+  const readDead = (cause: string): Promise<number> =>
+    readMetric(`multihub_dead_deliveries_total{environment="production",cause="${cause}"}`)
+  const readHeld = (environment: string, waits_for: string): Promise<number> =>
+    readMetric(`multihub_held_deliveries{environment="${environment}",waits_for="${waits_for}"}`)
+  const [failures_before, breaker_before] = [await readDead('failures'), await readDead('breaker_open')]
+  const changes = { environment: 'production', max_retries: 0 } as const
+  fixture.respond = () => FAILED
+  fixture.hasSecret = ({ endpoint_id }) => endpoint_id !== 'new'
+  for (let number = 0; number < 105; number += 1) {
+    await pipeline.deliver(newDelivery(number, 'down', changes), BODY)
+    if (number < 5) await fixture.clock.advance(5)
+  }
+  await pipeline.deliver(newDelivery(1, 'new', { environment: 'production' }), BODY)
+  await fixture.clock.advance(20_000)
+  expect(await readDead('failures')).toBe(failures_before + 5)
+  expect(await readDead('breaker_open')).toBe(breaker_before + 100)
+  expect([await readHeld('production', 'breaker'), await readHeld('production', 'secret')]).toEqual([100, 1])
+  expect([await readHeld('test', 'breaker'), await readHeld('test', 'secret')]).toEqual([0, 0])
+
+  // A probe that fails costs no delivery more.
+  await fixture.clock.advance(30_000)
+  expect(fixture.attempts).toHaveLength(6)
+  expect(await readDead('breaker_open')).toBe(breaker_before + 100)
+  fixture.respond = () => DELIVERED
+  await fixture.clock.advance(90_000)
+  expect(await readHeld('production', 'breaker')).toBe(0)
+})
+
 test('what no process has is in the age of what is due', async () => {
   const { pipeline } = await fixture.startProcess('full', { owned_max: 2 })
   fixture.respond = () => new Promise(() => {})

@@ -1,5 +1,8 @@
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
+import type { Delivery } from '../domain/delivery.ts'
+import { type Deliveries, findHeldIn } from '../store/deliveries.ts'
 import type { Destinations } from '../store/destinations.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Slots } from './slots.ts'
@@ -23,15 +26,40 @@ const breaker_changes = counter(
   'Breakers of destinations that opened or closed.',
   ['to'],
 )
+const dead_deliveries = counter(
+  'multihub_dead_deliveries_total',
+  'Deliveries that used up their tries, by environment and cause: a breaker_open among the tries, or failures alone.',
+  ['environment', 'cause'],
+)
+const held_deliveries = gauge(
+  'multihub_held_deliveries',
+  'Deliveries in the whole store that wait until a breaker closes or an endpoint has a secret; 100 at most each.',
+  ['environment', 'waits_for'],
+)
 const slots_in_use = gauge(
   'multihub_delivery_slots_in_use',
   'Attempts in progress in this process, to healthy and to sick destinations.',
   ['health'],
 )
 
+const HELD = [
+  { status: 'dead', waits_for: 'breaker' },
+  { status: 'blocked', waits_for: 'secret' },
+] as const
+const HELD_MAX = 100
+
 /** Counts an attempt that has ended. */
 export function countAttempt(outcome: string): void {
   attempts.increment({ outcome })
+}
+
+/** Counts a delivery that has become dead. A failed probe is not counted: its delivery was dead before. */
+export function countIfDead(before: Delivery, after: Delivery): void {
+  if (after.status !== 'dead' || before.is_probe) return
+  dead_deliveries.increment({
+    environment: after.environment,
+    cause: after.held_at === undefined ? 'failures' : 'breaker_open',
+  })
 }
 
 /** Counts a breaker that opened or closed. */
@@ -46,6 +74,15 @@ export async function findLongestWaiting(
 ): Promise<Date | undefined> {
   const [waiting] = await destinations.find('by_wake', { to: at }, { limit: 1 })
   return waiting?.wake_at
+}
+
+/** Measures what is held in the whole store, by four reads of an index. */
+export async function measureHeld(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
+  for (const environment of ENVIRONMENTS.names)
+    for (const { status, waits_for } of HELD) {
+      const held = await findHeldIn(deliveries, environment, status, HELD_MAX)
+      held_deliveries.set({ environment, waits_for }, held.length)
+    }
 }
 
 /** Sets the gauges of a process. `at` is by the clock of the store, `waiting_since` see `findLongestWaiting`. */

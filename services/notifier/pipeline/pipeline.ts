@@ -12,7 +12,7 @@ import type { Delivery } from '../domain/delivery.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { deliver } from './deliver.ts'
-import { findLongestWaiting, measurePipeline } from './measures.ts'
+import { findLongestWaiting, measureHeld, measurePipeline } from './measures.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
 import { createQueueHeld } from './queue-held.ts'
@@ -53,6 +53,7 @@ export interface Pipeline {
 }
 
 const TICK_MS = 250
+const MEASURE_HELD_MS = 15_000
 
 /** Five missed heartbeats fit into a lease: when it ends, the others know that its holder is gone. */
 const HEARTBEAT_MS = 500
@@ -62,9 +63,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const parts = createParts(options)
   const { ownership, scheduler, takeover, membership, background, storeNow, wakes } = parts
   const timers: Timer[] = []
-  const repeat = (action: () => Promise<void>, message: string): void => {
+  const repeat = (action: () => Promise<void>, message: string, pause_ms = TICK_MS): void => {
     const onError = (error: unknown): void => log.warn({ error }, message)
-    timers.push(every(TICK_MS, () => background.track(action(), onError), onError))
+    timers.push(every(pause_ms, () => background.track(action(), onError), onError))
   }
   return {
     async deliver(delivery, body, insert_options) {
@@ -79,6 +80,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       await Promise.all([wakes.open(), membership.join()])
       repeat(parts.tick, 'the leased destinations could not be reviewed; they are tried again')
       repeat(parts.measure, 'the longest wait for an owner could not be read; it is tried again')
+      repeat(
+        parts.measureHeld,
+        'held deliveries could not be counted; they are counted again',
+        MEASURE_HELD_MS,
+      )
       repeat(parts.walkWaiting, 'waiting destinations could not be read; they are tried again')
     },
     leave: membership.leave,
@@ -177,6 +183,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
         measurePipeline(ownership.all(), slots, at, waiting_since)
       }
     },
+    measureHeld: () => measureHeld(deliveries),
     stop() {
       is_stopping = true
       ownership.close()

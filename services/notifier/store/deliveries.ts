@@ -1,3 +1,4 @@
+import type { Environment } from '#lib/contract/environment.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
 import type { Delivery, DeliveryStatus, Lane } from '../domain/delivery.ts'
 
@@ -6,7 +7,8 @@ export type Deliveries = Collection<Delivery>
 
 /**
  * The declaration of the deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
- * `by_held` what waits for a secret or for a breaker. The store deletes a delivery together with its event.
+ * `by_held` and `by_held_since` what waits for a secret or for a breaker: of one destination, and of all. The store deletes
+ * a delivery together with its event.
  */
 export const DELIVERIES: CollectionSpec = {
   name: 'deliveries',
@@ -23,6 +25,11 @@ export const DELIVERIES: CollectionSpec = {
     by_due: { fields: ['destination_key', 'lane', 'due_at'], where: 'due_at', across_partitions: true },
     by_held: {
       fields: ['destination_key', 'status', 'held_at'],
+      where: 'held_at',
+      across_partitions: true,
+    },
+    by_held_since: {
+      fields: ['environment', 'status', 'held_at'],
       where: 'held_at',
       across_partitions: true,
     },
@@ -63,6 +70,16 @@ export function findHeld(
   limit: number,
 ) {
   return deliveries.find('by_held', { equals: [destination_key, status] }, { limit, linearizable: true })
+}
+
+/** The deliveries of an environment that are held in a status, at any destination. */
+export function findHeldIn(
+  deliveries: Pick<Deliveries, 'find'>,
+  environment: Environment,
+  status: DeliveryStatus,
+  limit: number,
+) {
+  return deliveries.find('by_held_since', { equals: [environment, status] }, { limit })
 }
 
 /** When the next attempt of a destination is due, also one in progress; `undefined` without one. */
