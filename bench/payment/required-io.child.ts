@@ -134,7 +134,7 @@ function depositOf({ identifiers, amount, payer, description }: RequestedDeposit
 function withLeases(payment: Payment): Payment {
   const at = now()
   return withDueTimes(
-    leaseDue(payment, at, () => LEASE_MS),
+    leaseDue(payment, at, () => ({ lease_ms: LEASE_MS })),
     at,
   )
 }

@@ -1,10 +1,10 @@
 import type { Release } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { countedTries, type Effect, type EffectDocument, type Lane } from './effect.ts'
+import type { LeaseTerms } from './lease-due.ts'
 
 /** The right to lease one effect. */
-export interface LeasePermit {
-  readonly lease_ms: number
+export interface LeasePermit extends LeaseTerms {
   /** Gives the effect's share of its budget back. It must be called once the effect has run, or was not leased. */
   readonly release: Release
 }
@@ -53,7 +53,7 @@ export function createAdmission<D extends EffectDocument>(
       const release = bound.budget ? bound.budget.reserve(document) : releaseNothing
       if (!release) return undefined
       const lease_ms = typeof bound.lease_ms === 'number' ? bound.lease_ms : bound.lease_ms(document)
-      return { lease_ms, release }
+      return { lease_ms, repeats: bound.repeats ?? false, release }
     },
     isExhausted,
   }

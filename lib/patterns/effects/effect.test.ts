@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { createEffect, type Effect, type EffectDocument, LANES, mayRun, withDueTimes } from './effect.ts'
-import { leaseDue } from './lease-due.ts'
+import { type LeaseTerms, leaseDue } from './lease-due.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)
-const leaseAll = (): number => 5_000
+const leaseAll = (): LeaseTerms => ({ lease_ms: 5_000 })
 
 function one(id: string, changes: Partial<Effect> = {}): Effect {
   return { ...createEffect({ id, kind: 'any', lane: 'independent' }, NOW), ...changes }

@@ -31,6 +31,8 @@ export interface Effect {
   /** How many of the `tries` do not count: those before the operator's last retry, and those that were put back. */
   readonly tries_at_retry?: number
   readonly due_at: Date
+  /** When it was due for the first time; absent while that is `due_at`. Later tries keep it, so it shows the whole delay. */
+  readonly first_due_at?: Date
   readonly lease?: { readonly token: string; readonly until: Date }
   /** Set when all tries are used up. A stuck effect waits for the operator and blocks only what depends on it. */
   readonly stuck?: boolean
@@ -38,13 +40,19 @@ export interface Effect {
   readonly failure?: string
 }
 
-/** The fields of a document that has effects. `withDueTimes` derives the due time of each lane. */
+/** The fields of a document that has effects. `withDueTimes` derives all of them except `traceparent` from `effects`. */
 export interface EffectDocument {
   readonly effects: readonly Effect[]
   readonly money_due_at?: Date
   readonly independent_due_at?: Date
   readonly external_due_at?: Date
   readonly event_due_at?: Date
+  /**
+   * The first of the lanes, in the order of `LANES`, with an effect that may run and has a `first_due_at`, and the earliest such
+   * time in it: since when work is late although it was tried or postponed.
+   */
+  readonly delayed_lane?: Lane
+  readonly delayed_since?: Date
   /** Since when an effect of the document is stuck; absent when none is. */
   readonly stuck_at?: Date
   /** Where the document was created in a trace, if that was recorded: all work on it belongs to that trace. */
@@ -61,6 +69,7 @@ export const EFFECT_INDEXES = {
   },
   by_external_due: { fields: ['external_due_at'], where: 'external_due_at', across_partitions: true },
   by_event_due: { fields: ['event_due_at'], where: 'event_due_at', across_partitions: true },
+  by_delayed: { fields: ['delayed_lane', 'delayed_since'], where: 'delayed_lane', across_partitions: true },
   by_stuck: { fields: ['stuck_at'], where: 'stuck_at', across_partitions: true },
 } as const
 
@@ -76,6 +85,13 @@ const DUE_FIELDS = {
 export function dueAt(document: EffectDocument, lane: Lane): Date | undefined {
   return document[DUE_FIELDS[lane]]
 }
+
+/** The effect, due again at `due_at`. It keeps the time at which it was due first. */
+export function dueAgain(effect: Effect, due_at: Date): Effect {
+  return { ...effect, due_at, first_due_at: effect.first_due_at ?? effect.due_at }
+}
+
+const FAR_FUTURE = new Date(8.64e15)
 
 type DueField = (typeof DUE_FIELDS)[Lane]
 
@@ -116,17 +132,35 @@ export function leasableAtMs(candidate: Effect): number {
   return Math.max(candidate.due_at.getTime(), candidate.lease?.until.getTime() ?? 0)
 }
 
-/** Derives the due times and `stuck_at` from the effects. Every write of a document goes through this function. */
+/** Derives the due times, the delay and `stuck_at` from the effects. Every write of a document goes through this function. */
 export function withDueTimes<D extends EffectDocument>(document: D, at: Date): D {
-  const { money_due_at, independent_due_at, external_due_at, event_due_at, stuck_at, ...rest } = document
+  const {
+    money_due_at,
+    independent_due_at,
+    external_due_at,
+    event_due_at,
+    delayed_lane,
+    delayed_since,
+    stuck_at,
+    ...rest
+  } = document
   const due: { [Field in DueField]?: Date } = {}
+  const delayed = new Map<Lane, Date>()
   for (const candidate of document.effects) {
     if (!mayRun(document, candidate)) continue
-    const field = DUE_FIELDS[candidate.lane]
+    const { lane, first_due_at } = candidate
+    const field = DUE_FIELDS[lane]
     const time_ms = leasableAtMs(candidate)
     const earliest_ms = due[field]?.getTime() ?? Number.POSITIVE_INFINITY
     if (time_ms < earliest_ms) due[field] = new Date(time_ms)
+    if (first_due_at && first_due_at < (delayed.get(lane) ?? FAR_FUTURE)) delayed.set(lane, first_due_at)
   }
+  const first_delayed = LANES.find((lane) => delayed.has(lane))
   const is_stuck = document.effects.some(({ stuck }) => stuck)
-  return { ...rest, ...due, ...(is_stuck ? { stuck_at: stuck_at ?? at } : {}) } as D
+  return {
+    ...rest,
+    ...due,
+    ...(first_delayed ? { delayed_lane: first_delayed, delayed_since: delayed.get(first_delayed) } : {}),
+    ...(is_stuck ? { stuck_at: stuck_at ?? at } : {}),
+  } as D
 }

@@ -1,8 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { createBudget } from './budget.ts'
 import { withDueTimes } from './effect.ts'
-import { defineKind, itemWith, openItemsForEachTest } from './items.fixture.ts'
+import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 import { measureEffects } from './measure-effects.ts'
+import { putBack } from './put-back.ts'
 
 const open = openItemsForEachTest()
 
@@ -31,4 +34,99 @@ test('without anything that waits, all ages are 0', async () => {
   await measureEffects('items', fixture.items)
   expect(await ageOf('money')).toBe(0)
   expect(await readMetric('multihub_stuck_effect_documents{documents="items"}')).toBe(0)
+})
+
+const MINUTES_20 = 1_200_000
+const payEffect = defineKind('pay', 'money')
+const askEffect = defineKind('ask', 'external')
+
+/** Runs the effects of the stored items until one has been tried, and measures. */
+async function measureAfterTry(bound: ReturnType<typeof payEffect.bind<Item>>): Promise<void> {
+  const { items, runner: createRunner } = open()
+  const tried = Promise.withResolvers<void>()
+  const runner = createRunner([
+    {
+      ...bound,
+      async run(effect, document) {
+        tried.resolve()
+        return await bound.run(effect, document)
+      },
+    },
+  ])
+  runner.start()
+  await tried.promise
+  await runner.stop()
+  await measureEffects('items', items)
+}
+
+test.each([
+  ['fails', () => Promise.reject(new Error('the ledger refuses'))],
+  ['is put back', async (effect) => putBack<Item>(effect)],
+] satisfies [string, ReturnType<typeof payEffect.bind<Item>>['run']][])(
+  'an effect whose try %s has been due since it was due first',
+  async (_case, run) => {
+    await open().store(1, payEffect, MINUTES_20)
+    await measureAfterTry({ ...payEffect.bind<Item>({ ...idleHandler, tries_max: 100 }), run })
+    expect(await ageOf('money')).toBeGreaterThanOrEqual(1_200)
+  },
+)
+
+test('so has an effect that is leased again after the crash of its process', async () => {
+  const { items, runner: createRunner } = open()
+  const item = itemWith('one', payEffect, MINUTES_20)
+  const crashed = { token: 'crashed', until: new Date(Date.now() - 60_000) }
+  const effects = item.effects.map((effect) => ({ ...effect, tries: 1, lease: crashed }))
+  await items.insert(withDueTimes({ ...item, effects }, new Date()))
+  const ended = Promise.withResolvers<void>()
+  const runner = createRunner([
+    payEffect.bind<Item>({ ...idleHandler, run: () => ended.promise.then(() => (current) => current) }),
+  ])
+  runner.start()
+  try {
+    await eventually(
+      () => items.get({ item_id: 'one' }),
+      (stored) => stored?.effects[0]?.tries === 2,
+    )
+    await measureEffects('items', items)
+    expect(await ageOf('money')).toBeGreaterThanOrEqual(1_200)
+  } finally {
+    ended.resolve()
+    await runner.stop()
+  }
+})
+
+test('so has an effect that is postponed, because no process knows its kind', async () => {
+  const { items, runner: createRunner } = open()
+  await open().store(1, payEffect, MINUTES_20)
+  const runner = createRunner([defineKind('other', 'money').bind<Item>(idleHandler)])
+  runner.start()
+  await eventually(
+    () => items.get({ item_id: 'pay-0' }),
+    (stored) => stored !== undefined && (stored.money_due_at ?? new Date(0)) > new Date(),
+  )
+  await runner.stop()
+  await measureEffects('items', items)
+  expect(await ageOf('money')).toBeGreaterThanOrEqual(1_200)
+})
+
+test('a repeated effect is not late between two runs, however old it is', async () => {
+  await open().store(1, askEffect, MINUTES_20)
+  await measureAfterTry(
+    askEffect.bind<Item>({
+      repeats: true,
+      tries_max: Number.POSITIVE_INFINITY,
+      budget: createBudget(1),
+      lease_ms: 60_000,
+      run: async () => (current) => current,
+    }),
+  )
+  expect(await ageOf('external')).toBe(0)
+})
+
+test('a time that a release without this field left in a finished document is removed', async () => {
+  const { items } = open()
+  await items.insert({ item_id: 'one', effects: [], delayed_lane: 'money', delayed_since: new Date(0) })
+  await measureEffects('items', items)
+  expect(await ageOf('money')).toBe(0)
+  expect(await items.get({ item_id: 'one' })).not.toHaveProperty('delayed_lane')
 })

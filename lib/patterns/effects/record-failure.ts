@@ -2,7 +2,7 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
 import type { DocumentChange } from './define-effect.ts'
-import { countedTries, type Effect, type EffectDocument } from './effect.ts'
+import { countedTries, dueAgain, type Effect, type EffectDocument } from './effect.ts'
 
 const failures = counter('multihub_effect_failures_total', 'Failed tries of effects.', ['kind'])
 const stuck_effects = counter('multihub_effects_stuck_total', 'Effects that used up their tries.', ['kind'])
@@ -26,8 +26,7 @@ export function recordFailure<D extends EffectDocument>(
   else log.warn(fields, 'effect failed and will be retried')
   const { lease: _released, ...rest } = effect
   const failed: Effect = {
-    ...rest,
-    due_at: new Date(now().getTime() + wait_ms),
+    ...dueAgain(rest, new Date(now().getTime() + wait_ms)),
     failure: error instanceof Error ? error.name : 'unknown',
     ...(is_stuck ? { stuck: true } : {}),
   }
@@ -43,5 +42,5 @@ export function resetStuckEffect<D extends EffectDocument>(document: D, effect_i
 }
 
 function resetTries({ stuck: _stuck, failure: _failure, ...rest }: Effect): Effect {
-  return { ...rest, tries_at_retry: rest.tries, due_at: now() }
+  return dueAgain({ ...rest, tries_at_retry: rest.tries }, now())
 }

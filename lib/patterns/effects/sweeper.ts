@@ -4,7 +4,7 @@ import { now, withTimeout } from '#lib/platform/time.ts'
 import type { Admission, Admit } from './admission.ts'
 import { createBudget } from './budget.ts'
 import { createDueWalk } from './due-walk.ts'
-import { type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
+import { dueAgain, type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
 import { dueEffects } from './lease-due.ts'
 import { recordFailure } from './record-failure.ts'
 import type { EffectWrites } from './writes.ts'
@@ -133,6 +133,8 @@ function postpone<D extends EffectDocument>(document: D, postponed: Effect, at: 
   const due_at = new Date(at.getTime() + POSTPONE_MS * (1 + randomFraction()))
   return {
     ...document,
-    effects: document.effects.map((effect) => (effect.id === postponed.id ? { ...effect, due_at } : effect)),
+    effects: document.effects.map((effect) =>
+      effect.id === postponed.id ? dueAgain(effect, due_at) : effect,
+    ),
   }
 }

@@ -71,7 +71,7 @@ export function createEffectWrites<D extends EffectDocument>(
     const leased = leaseDue(document, at, (candidate) => {
       const permit = admit(document, candidate)
       if (permit) releases.set(candidate.id, permit.release)
-      return permit?.lease_ms
+      return permit
     })
     return { leased, releases }
   }

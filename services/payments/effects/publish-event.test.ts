@@ -33,7 +33,7 @@ describe('an event without a receipt', () => {
     const [again, ...more] = change({ ...deposit, effects: [] }).effects
     expect(more).toEqual([])
     const { lease: _lease, ...unleased } = effect
-    expect(again).toEqual({ ...unleased, due_at: now(), tries_at_retry: 1 })
+    expect(again).toEqual({ ...unleased, due_at: now(), first_due_at: now(), tries_at_retry: 1 })
     expect(again && countedTries(again)).toBe(6)
   })
 
