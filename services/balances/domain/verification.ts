@@ -35,6 +35,8 @@ export interface ShardVerification {
   readonly end_seq: bigint
   readonly problems: readonly LedgerProblem[]
   readonly has_more_problems: boolean
+  /** The problems that are known, those of an earlier verification included until this one has ended; absent without any. */
+  readonly open_problems?: number
   readonly lease?: VerificationLease
   readonly updated_at: Date
 }
@@ -49,6 +51,19 @@ export interface LedgerVerification {
 
 /** The verified part of a journal of which nothing is verified. */
 export const NOTHING_VERIFIED: VerifiedPart = { seq: 0n, hash: '', entries: 0n }
+
+/**
+ * Adds `open_problems`: the problems of an ended verification; of a running one at least those that were `known` before, because
+ * it has not looked at everything yet.
+ */
+export function withOpenProblems<V extends Pick<ShardVerification, 'status' | 'problems'>>(
+  verification: V,
+  known: number,
+): V & Pick<ShardVerification, 'open_problems'> {
+  const { status, problems } = verification
+  const open_problems = status === 'running' ? Math.max(known, problems.length) : problems.length
+  return open_problems === 0 ? verification : { ...verification, open_problems }
+}
 
 /** Whether a process may begin or continue the verification of a shard. `current` is what is stored about the shard. */
 export function mayVerify(

@@ -26,6 +26,8 @@ export interface Verifications {
   ): Promise<LedgerVerification | undefined>
   /** The shards of which something is stored, by number. */
   listShards(): Promise<Map<number, Stored<ShardVerificationDocument>>>
+  /** How many problems are known in all shards, by the last verification of each that has ended. */
+  countOpenProblems(): Promise<number>
   /**
    * Stores the verification of a shard over `version`, or the first one without it. Returns `undefined` when another
    * process wrote first.
@@ -52,7 +54,10 @@ export async function openVerifications(store: Store): Promise<Verifications> {
     name: 'shard_verifications',
     partition: ['shard'],
     key: ['shard'],
-    indexes: { by_shard: { fields: ['shard'], across_partitions: true } },
+    indexes: {
+      by_shard: { fields: ['shard'], across_partitions: true },
+      by_open_problems: { fields: ['open_problems'], where: 'open_problems', across_partitions: true },
+    },
   })
   return {
     getCurrent: () => ledgers.get(CURRENT),
@@ -64,6 +69,10 @@ export async function openVerifications(store: Store): Promise<Verifications> {
     async listShards() {
       const documents = await shards.find('by_shard', {}, { limit: SHARDS })
       return new Map(documents.map((document) => [document.shard, document]))
+    },
+    async countOpenProblems() {
+      const documents = await shards.find('by_open_problems', {}, { limit: SHARDS })
+      return documents.reduce((sum, { open_problems = 0 }) => sum + open_problems, 0)
     },
     async putShard(document, version) {
       try {

@@ -8,6 +8,7 @@ import {
   NOTHING_VERIFIED,
   type VerificationLease,
   type VerifiedPart,
+  withOpenProblems,
 } from '../domain/verification.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument, VerificationMark } from '../store/verifications.ts'
@@ -37,10 +38,10 @@ export async function beginShard(
 ): Promise<ShardVerificationDocument> {
   const is_continued = stored?.verification_id === verification_id
   const earlier = is_continued || !from_first_batch ? stored : undefined
-  return {
+  const begun = {
     shard,
     verification_id,
-    status: 'running',
+    status: 'running' as const,
     verified: verifiedAt(earlier?.mark),
     end_seq: await journal.lastSequence(shard),
     problems: (earlier?.problems ?? []).filter(({ place }) => is_continued || place !== 'checkpoint'),
@@ -49,6 +50,7 @@ export async function beginShard(
     lease: newLease(holder),
     updated_at: now(),
   }
+  return withOpenProblems(begun, stored?.open_problems ?? stored?.problems.length ?? 0)
 }
 
 /** The part of a journal that a mark covers. */

@@ -1,7 +1,12 @@
 import { clock, now } from '#lib/platform/time.ts'
 import { saveParts } from '../checkpoints/stored-snapshot.ts'
 import type { ShardState } from '../domain/shard-state.ts'
-import { addProblem, type LedgerProblem, type ShardVerification } from '../domain/verification.ts'
+import {
+  addProblem,
+  type LedgerProblem,
+  type ShardVerification,
+  withOpenProblems,
+} from '../domain/verification.ts'
 import {
   CHECKPOINT_INTERVAL_BATCHES,
   CHECKPOINT_INTERVAL_ENTRIES,
@@ -62,21 +67,19 @@ export function createShardProgress(
     const { seq, hash } = state.head()
     const is_marked = keeps_lease ? isMarkDue(state) : isMarkAffordable(state)
     if (is_marked) mark = { snapshot: (await saveParts(verifications.mark_parts, state)).head, entries }
-    const saved = await verifications.putShard(
-      {
-        shard,
-        verification_id,
-        status,
-        verified: { seq, hash, entries },
-        end_seq: begun.end_seq,
-        problems: found.problems,
-        has_more_problems: found.has_more_problems,
-        ...(mark && { mark }),
-        ...(keeps_lease && lease && { lease: newLease(lease.holder) }),
-        updated_at: now(),
-      },
-      version,
-    )
+    const next = {
+      shard,
+      verification_id,
+      status,
+      verified: { seq, hash, entries },
+      end_seq: begun.end_seq,
+      problems: found.problems,
+      has_more_problems: found.has_more_problems,
+      ...(mark && { mark }),
+      ...(keeps_lease && lease && { lease: newLease(lease.holder) }),
+      updated_at: now(),
+    }
+    const saved = await verifications.putShard(withOpenProblems(next, begun.open_problems ?? 0), version)
     if (saved === undefined) return false
     version = saved.version
     saved_at_ms = clock.monotonic_ms()

@@ -5,13 +5,15 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { every } from '#lib/platform/time.ts'
 import { VERIFICATION_PAUSE_PER_WORK } from '../limits.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
+import { measureProblems } from './measure-problems.ts'
 import { createPace } from './pace.ts'
 import { type FreeShardsDeps, verifyFreeShards } from './verify-free-shards.ts'
 
 /** Looks for a verification that was started in another process, and for shards that a crash left. */
 const POLL_MS = 5_000
+const MEASURE_MS = 15_000
 
-/** Does the verifications of the ledger that are started in any process, in the background. */
+/** Does the verifications of the ledger that are started in any process, in the background, and measures the known problems. */
 export interface Verifier {
   /** Looks for work now, unless it is working. */
   wake(): void
@@ -71,11 +73,17 @@ export function createVerifier(
     },
     () => undefined,
   )
+  const measure = every(
+    MEASURE_MS,
+    () => measureProblems(store),
+    (error) => log.debug({ error }, 'the known problems of the ledger could not be measured'),
+  )
   return {
     wake,
     async stop() {
       stopping.abort()
       poll.cancel()
+      measure.cancel()
       await working
     },
   }

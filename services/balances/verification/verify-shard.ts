@@ -1,5 +1,4 @@
 import { log } from '#lib/platform/telemetry/log.ts'
-import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { readCheckpoint, replaceCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
@@ -20,11 +19,6 @@ export interface ShardVerificationDeps {
   readonly pace: Pace
   readonly signal: AbortSignal
 }
-
-const problems_total = counter(
-  'multihub_ledger_problems_total',
-  'Problems that verifications of the ledger found in this process. Each one needs the operator.',
-)
 
 /**
  * Verifies a shard that was begun, from its mark to the end that its journal had then, and its accounts and checkpoint
@@ -96,7 +90,6 @@ async function verifyJournal(
 function reportTo(progress: ShardProgress, shard: number): (place: LedgerProblem['place']) => ReportProblem {
   return (place) => (seq, description) => {
     if (!progress.addProblem({ seq, place, description })) return
-    problems_total.increment({})
     log.error(
       { shard, seq: String(seq), reason: description },
       'a verification found a problem in the ledger',

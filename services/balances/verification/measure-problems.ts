@@ -1,0 +1,15 @@
+import { gauge } from '#lib/platform/telemetry/metrics.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
+
+const open_problems = gauge(
+  'multihub_ledger_problems',
+  'Problems in the whole ledger that the last ended verification of their shard found; 20 at most per shard.',
+)
+
+/**
+ * Measures the known problems of the ledger, in the whole store (B4). A problem counts until a later verification of its
+ * shard has ended without finding it, also after a restart of all processes.
+ */
+export async function measureProblems({ verifications }: Pick<LedgerStore, 'verifications'>): Promise<void> {
+  open_problems.set({}, await verifications.countOpenProblems())
+}
