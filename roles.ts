@@ -54,6 +54,8 @@ export interface RunningProcess {
 
 const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
+/** The limitation of a role that answers without its database. */
+const NO_DATABASE = 'the database cannot be reached; requests that need it are answered with 2002'
 
 /** The roles named on a command line; `all` means every role. Throws `StartError` for an unknown word or for none. */
 export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
@@ -217,17 +219,22 @@ async function watchReadiness(
   running: ReadonlyMap<RoleName, RunningRole>,
   serving: ServingRpc,
 ): Promise<void> {
+  const needs_clock = [...running.values()].some(({ answers_without_store }) => !answers_without_store)
   const checkParts = async (): Promise<void> => {
     const clock_error = await failureOf(async () => clock_guard.assertTrusted())
-    lifecycle.readiness.set('clock', clock_error === undefined, clock_error?.message)
+    lifecycle.readiness.set('clock', clock_error === undefined || !needs_clock, clock_error?.message)
+    lifecycle.readiness.setLimitations('clock', clock_error && !needs_clock ? [clock_error.message] : [])
     const checks = [...running].map(async ([name, role]) => {
-      const error = await failureOf(async () => {
-        await stores.get(name)?.ping()
-        await role.check?.()
-      })
+      const store_error = await failureOf(async () => stores.get(name)?.ping())
+      const needed_error = role.answers_without_store ? undefined : store_error
+      const error = needed_error ?? (await failureOf(async () => role.check?.()))
       if (error !== undefined) log.warn({ part: name, error }, 'a part of the process is not ready')
       lifecycle.readiness.set(name, error === undefined)
-      lifecycle.readiness.setLimitations(name, role.limitations?.() ?? [])
+      const limitations = role.limitations?.() ?? []
+      lifecycle.readiness.setLimitations(
+        name,
+        store_error && !needed_error ? [...limitations, NO_DATABASE] : limitations,
+      )
       serving.setRoleServing(name, error === undefined && clock_error === undefined)
     })
     await Promise.all(checks)

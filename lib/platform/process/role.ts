@@ -63,6 +63,11 @@ export interface RunningRole {
    * Returns the URLs for the `ready` line, by name.
    */
   open?(): Promise<Readonly<Record<string, string>>>
+  /**
+   * Set where the role answers also without its database and whatever its clock says. Their failure is then a limitation and
+   * does not make the process unready: it must not be taken out of service for what all of its kind share.
+   */
+  readonly answers_without_store?: true
   /** Called once when other processes can call the RPCs of this one. */
   onServing?(): Promise<void>
   /** Throws when the role cannot do its work now. The readiness check calls it at most once per second. */
