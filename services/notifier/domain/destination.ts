@@ -29,6 +29,11 @@ export interface Destination {
    * is leased it is the end of the lease, so that an index on it finds exactly what needs an owner.
    */
   readonly wake_at?: Date | undefined
+  /**
+   * Set while the process that gave the lease back may still remove `wake_at`. A process that stores a delivery meanwhile
+   * writes the document, so that the removal fails.
+   */
+  readonly is_last_look?: true | undefined
   /** When the store deletes the document; absent while something waits. */
   readonly expires_at?: Date | undefined
 }

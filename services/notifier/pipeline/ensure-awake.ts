@@ -4,8 +4,8 @@ import type { Destinations } from '../store/destinations.ts'
 
 /**
  * Makes sure that a notifier looks at a destination by `wake_at`. Call it after a delivery was stored for it: its owner
- * removes `wake_at` only when a read after the removal finds nothing, so one of the two sees the other. Returns the
- * notifier that has the lease; `undefined` without one.
+ * gives the lease back before its last look, and then removes `wake_at` only if nothing has written the document since. So
+ * one of the two sees the other. Returns the notifier that has the lease; `undefined` without one.
  */
 export async function ensureAwake(
   destinations: Destinations,
@@ -14,13 +14,22 @@ export async function ensureAwake(
 ): Promise<string | undefined> {
   // A leased destination is awake: its owner looks before it gives the lease back, and others when the lease ends.
   const isAwake = (current: Destination | undefined): boolean =>
-    current?.lease !== undefined || (current?.wake_at !== undefined && current.wake_at <= wake_at)
+    current?.lease !== undefined || (isBy(wake_at, current?.wake_at) && !current?.is_last_look)
   const { destination_key } = name
   const read = await destinations.get({ destination_key }, { linearizable: true })
   if (!isAwake(read)) {
     await upsert(destinations, { destination_key }, (current) =>
-      isAwake(current) ? undefined : { ...(current ?? newDestination(name)), wake_at, expires_at: undefined },
+      isAwake(current) ? undefined : awake(current ?? newDestination(name), wake_at),
     )
   }
   return read?.lease?.owner
+}
+
+function isBy(latest: Date, at: Date | undefined): boolean {
+  return at !== undefined && at <= latest
+}
+
+function awake(current: Destination, latest: Date): Destination {
+  const wake_at = isBy(latest, current.wake_at) ? current.wake_at : latest
+  return { ...current, wake_at, is_last_look: undefined, expires_at: undefined }
 }

@@ -49,6 +49,7 @@ export async function takeLease(
     ...before,
     lease: { owner: self_address, token, until },
     wake_at: until,
+    is_last_look: undefined,
     expires_at: undefined,
   }
   try {
@@ -78,8 +79,9 @@ export async function renewLease(
 
 /**
  * Gives a lease back. Between the two writes the destination stays awake. A delivery that another process stored while it
- * still saw the lease is found by the read between them; after a crash before that read, the next owner looks. A process
- * that stops leaves the look to the next owner (`is_last_look_left`).
+ * still saw the lease is found by the read between them; after a crash before that read, the next owner looks. A delivery
+ * that is stored later changes the document, so that the second write fails, however late it arrives. A process that stops
+ * leaves the look to the next owner (`is_last_look_left`).
  */
 export async function giveLeaseBack(
   { destinations, store_now_ms, nextWake }: LeaseDeps,
@@ -91,13 +93,15 @@ export async function giveLeaseBack(
   const given_back = await writeUnderLease(destinations, owned, {
     lease: undefined,
     wake_at: look_at,
+    is_last_look: is_last_look_left ? undefined : true,
     breaker,
   })
   if (given_back === undefined || is_last_look_left) return
   const wake_at = await nextWake(given_back)
   const expires_at = wake_at === undefined ? new Date(look_at.getTime() + UNUSED_KEPT_MS) : undefined
   try {
-    await destinations.replace({ ...given_back, wake_at, expires_at }, given_back.version)
+    const looked = { ...given_back, wake_at, is_last_look: undefined, expires_at }
+    await destinations.replace(looked, given_back.version)
   } catch (error) {
     // Another process has set `wake_at` or leased the destination meanwhile.
     if (!(error instanceof Conflict)) throw error
@@ -108,7 +112,7 @@ export async function giveLeaseBack(
 async function writeUnderLease(
   destinations: Destinations,
   owned: OwnedDestination,
-  change: Pick<Destination, 'lease' | 'wake_at' | 'breaker'>,
+  change: Pick<Destination, 'lease' | 'wake_at' | 'is_last_look' | 'breaker'>,
 ): Promise<Stored<Destination> | undefined> {
   const { destination_key, token } = owned
   for (;;) {
