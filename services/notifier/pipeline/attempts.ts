@@ -64,7 +64,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     const attempt: InProgress = { owned, slot, since_ms: clock.monotonic_ms(), is_slow: false, end }
     in_progress.set(delivery_id, attempt)
     owned.in_progress += 1
-    owned.is_used = true
+    owned.used_at_ms = clock.monotonic_ms()
     return (stored?: Stored<Delivery>): void => {
       in_progress.delete(delivery_id)
       owned.in_progress -= 1

@@ -1,6 +1,7 @@
 import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
 import type { InsertOptions } from '#lib/platform/store/store.ts'
 import { withTraceparent } from '#lib/platform/telemetry/span.ts'
+import { clock } from '#lib/platform/time.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Attempts, Reservation } from './attempts.ts'
@@ -45,7 +46,7 @@ async function deliverOwned(
   options: InsertOptions,
 ): Promise<void> {
   const { attempts, ownership, scheduler, takeover, storeNow } = deps
-  owned.is_used = true
+  owned.used_at_ms = clock.monotonic_ms()
   owned.storing += 1
   try {
     const reserved = attempts.reserve(owned, delivery)

@@ -1,8 +1,12 @@
 import type { Stored } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
 import { type Breaker, breakerState } from '../domain/breaker.ts'
 import type { Delivery, Lane } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'
 import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
+
+/** Shorter than the time until the first review, so that the lease of a URL that is used once is not renewed. */
+const UNUSED_MS = 1_200
 
 /** A destination that this process has leased, with what it needs to know to make the attempts. */
 export interface OwnedDestination {
@@ -24,8 +28,8 @@ export interface OwnedDestination {
   is_slow: boolean
   /** False while the destination waits to be handed over: then it begins no attempts. */
   is_open: boolean
-  /** Whether there was anything to do since the last review. */
-  is_used: boolean
+  /** When an attempt began last or another delivery came, by the monotonic clock. */
+  used_at_ms: number
   /** The deliveries that are being stored for it. */
   storing: number
   in_progress: number
@@ -61,7 +65,7 @@ export function newOwnedDestination(
     is_probing: false,
     is_slow: false,
     is_open: true,
-    is_used: true,
+    used_at_ms: clock.monotonic_ms(),
     storing: 0,
     in_progress: 0,
     slow_in_progress: 0,
@@ -88,9 +92,10 @@ export function isAtRest({ storing, in_progress }: OwnedDestination): boolean {
   return storing === 0 && in_progress === 0
 }
 
-/** Whether nothing was done for the destination since its last review: it has no work, or its deliveries only wait. */
+/** Whether nothing was done for the destination for a while: it has no work, or its deliveries only wait. */
 export function isWaiting(owned: OwnedDestination): boolean {
-  return !owned.is_used && isAtRest(owned) && owned.refilling === 'no'
+  const is_used = clock.monotonic_ms() - owned.used_at_ms < UNUSED_MS
+  return !is_used && isAtRest(owned) && owned.refilling === 'no'
 }
 
 /** Whether nothing is to do for the destination in the near future. */

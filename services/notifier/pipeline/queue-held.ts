@@ -1,5 +1,6 @@
 import { update } from '#lib/patterns/update.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
+import { clock } from '#lib/platform/time.ts'
 import { queueAgain, queueProbe } from '../domain/attempt.ts'
 import { breakerState } from '../domain/breaker.ts'
 import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/delivery.ts'
@@ -52,7 +53,7 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
       const held = await findHeld(deliveries, owned.destination_key, status, BATCH_SIZE)
       await Promise.all(held.map((delivery) => queue(owned, delivery, requeue)))
       if (held.length < BATCH_SIZE) return false
-      owned.is_used = true
+      owned.used_at_ms = clock.monotonic_ms()
     }
     return true
   }

@@ -41,7 +41,6 @@ export function createReviews({ ownership, shares, scheduler, queueHeld, storeNo
       if (is_misplaced) await wakeOwner(owned, storeNow())
       return
     }
-    owned.is_used = false
     await ownership.save(owned)
     if (!owned.is_open) return
     await queueHeld(owned)
