@@ -78,7 +78,11 @@ export const canBuild = kustomize !== undefined
 
 /** All objects of an overlay, as kustomize builds them. */
 export function buildOverlay(name: string): readonly Manifest[] {
-  const folder = resolve(import.meta.dirname, 'overlays', name)
+  return buildFolder(resolve(import.meta.dirname, 'overlays', name))
+}
+
+/** All objects of the kustomization in a folder. */
+export function buildFolder(folder: string): readonly Manifest[] {
   const text = execFileSync(kustomize ?? '', ['build', folder], { encoding: 'utf8' })
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 }

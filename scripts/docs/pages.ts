@@ -6,6 +6,7 @@ import { errorTable } from './errors.ts'
 import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
 import { metricsTable } from './metrics.ts'
 import { openApiText } from './openapi.ts'
+import { PROMETHEUS_RULE_PATH, prometheusRuleText } from './prometheus-rule.ts'
 import { settingsTable } from './settings.ts'
 
 /** A file that is generated from the code, at least in part: its text now and as it should be. */
@@ -35,6 +36,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>>
 const WHOLE_FILES: Readonly<Record<string, () => string>> = {
   'docs/merchants/openapi.json': openApiText,
   [ENVELOPE_METHODS_PATH]: envelopeMethodsText,
+  [PROMETHEUS_RULE_PATH]: prometheusRuleText,
 }
 
 /** Every generated file. Throws if a page lacks the place of a generated section. */
