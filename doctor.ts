@@ -17,7 +17,7 @@ import { clock } from '#lib/platform/time.ts'
 import { retiredText } from './migrate.ts'
 import { databaseOf, loadRoles, openProcessBus, parseRoleNames } from './roles.ts'
 
-/** One thing to look at: what it says when it is right. Throws a sentence with what to do. */
+/** One part of the environment. `run` returns what it found, or throws an error that says what to do. */
 interface Check {
   readonly subject: string
   run(): Promise<string>
@@ -25,7 +25,7 @@ interface Check {
 
 const NODE_MAJOR_MIN = 24
 const REACH_LIMIT_MS = 5_000
-/** Less than the 5 seconds with which a process stops to work, so that there is time to act. */
+/** Less than the 5 seconds at which a process stops working, so that there is time to act. */
 const CLOCK_OFFSET_MAX_MS = 1_000
 const FREE_BYTES_MIN = 1e9
 
@@ -69,7 +69,7 @@ async function readSettings(
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) printLine(`PROBLEM  settings: ${problem}`)
     throw new StartError(
-      `${error.problems.length} problems were found; correct them, then the rest can be checked`,
+      `${problemsText(error.problems.length)}; correct the settings, then the rest can be checked`,
     )
   }
 }
@@ -182,13 +182,13 @@ async function findListener(host: string, port: number, advice: string): Promise
 /** A process also works while the collector is down, so only doctor says that traces go nowhere. */
 function collectorCheck(endpoint: string): Check {
   const { hostname, port, protocol } = new URL(endpoint)
-  const own_port = protocol === 'https:' ? 443 : 80
+  const default_port = protocol === 'https:' ? 443 : 80
   return {
     subject: `collector ${endpoint}`,
     run: () =>
       findListener(
         hostname.replace(/^\[|\]$/g, ''),
-        port === '' ? own_port : Number(port),
+        port === '' ? default_port : Number(port),
         'start the collector of traces, or correct OTEL_EXPORTER_OTLP_ENDPOINT',
       ),
   }

@@ -78,7 +78,7 @@ export type CreatePayment = (
   fields: DirectionFields,
 ) => Promise<Payment | undefined>
 
-/** Makes the call that both methods which create a payment use. */
+/** Makes the function by which `payment.in` and `payment.out` create a payment. */
 export function createPaymentCall({ clientOf, keyring, create_timeout_ms }: MethodDeps): CreatePayment {
   const payments = clientOf(PaymentService)
   return async (caller, service_id, { identifiers, amount, description, client, webhook_url }, fields) => {

@@ -24,7 +24,7 @@ test('doctor reports every problem of the settings', async () => {
     expect.stringMatching(/^PROBLEM {2}settings: NATS_URL is missing/),
     expect.stringMatching(/^PROBLEM {2}settings: MULTIHUB_PAYMENT_ADDRESS is not a setting/),
   ])
-  expect(log).toBe('3 problems were found; correct them, then the rest can be checked\n')
+  expect(log).toBe('3 problems were found; correct the settings, then the rest can be checked\n')
 })
 
 describe('doctor, next to a running system on embedded files', () => {

@@ -87,12 +87,12 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     })
     pending.set(event_key, receipt)
     try {
-      // The timeout of the receipt also ends the wait for a bus that hangs.
       const traceparent = currentTraceparent()
       const headers = {
         [RECEIPT_SUBJECT_HEADER]: receipt_subject,
         ...(traceparent === undefined ? {} : { [TRACEPARENT_HEADER]: traceparent }),
       }
+      // The timeout of the receipt also ends the wait for a bus that hangs.
       await Promise.all([bus.publish(subject, data, headers), receipt.promise])
     } catch (error) {
       if (!bus.isConnected()) setGetsReceipts(false)

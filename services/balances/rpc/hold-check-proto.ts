@@ -17,6 +17,7 @@ export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironm
   const { environment, merchant_id } = ownerOf(request)
   const money = amountOf(request)
   const limits = request.limits && { limits: limitsFromProto(request.limits) }
+  // New, because a check must not find the decision of an earlier hold.
   const id = `check:${uuidv7()}`
   return { environment, command: { kind: 'hold', id, merchant_id, ...money, reason: '', ...limits } }
 }

@@ -81,7 +81,10 @@ export interface RefundNotFound {
   readonly at: Date
 }
 
-/** Sends a refund again that the provider does not know or, when that is not safe, leaves it to the operator after five minutes (P4). Pure. */
+/**
+ * Applies a lookup that did not find a refund (P4): sends the refund again or, when that is not safe, leaves it to the
+ * operator after five minutes. Pure.
+ */
 export function reportRefundNotFound(
   payment: Payment,
   { refund_id, may_repeat, at }: RefundNotFound,

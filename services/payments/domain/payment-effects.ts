@@ -17,7 +17,7 @@ export const pollProviderEffect = defineEffect({
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
 })
 
-/** The effect that sends the create of an attempt again which the provider does not know, under the same key (P4). */
+/** The effect that repeats, under the same key, the create of an attempt that the provider does not know (P4). */
 export const repeatCreateEffect = defineEffect({
   kind: 'repeat_create',
   lane: 'external',
@@ -41,7 +41,7 @@ export const lookUpLateEffect = defineEffect({
   id: ({ payment_id }: Payment) => `${payment_id}:look_up_late`,
 })
 
-/** The effect that reports a withdrawal to the operator which is open after 24 hours (P8). */
+/** The effect that reports to the operator that a withdrawal is still open after 24 hours (P8). */
 export const reportOpenEffect = defineEffect({
   kind: 'report_open',
   lane: 'independent',
@@ -81,7 +81,7 @@ export const releaseHoldEffect = defineEffect({
   id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:release`,
 })
 
-/** The effect that deletes a withdrawal which the ledger refused, after a record of it is stored (P3). */
+/** The effect that deletes a refused withdrawal, after a record of the ledger's refusal is stored (P3). */
 export const discardRefusedEffect = defineEffect({
   kind: 'discard_refused',
   lane: 'independent',

@@ -35,7 +35,7 @@ export interface CreatePaymentRequest {
   readonly currency: string
   readonly description?: string
   readonly payer?: Payer
-  /** The recipient of a withdrawal, which has one always. */
+  /** The recipient. Every withdrawal has one, a deposit has none. */
   readonly beneficiary?: Beneficiary
   readonly on_success?: string
   readonly on_fail?: string
