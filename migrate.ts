@@ -12,10 +12,10 @@ const { mongodb_uri, system_name, start_wait_ms } = PROCESS_SETTINGS
 const DROP_RETIRED = '--drop-retired'
 
 /**
- * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. What
- * exists already stays as it is, so a migration can be repeated. Indexes that this release does not declare are only named,
- * or dropped with `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result. Throws
- * `StartError` without a MONGODB_URI, because embedded files need no migration.
+ * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. What exists already stays
+ * as it is, so a migration can be repeated. Indexes that this release does not declare are only named, or dropped with
+ * `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result.
+ * Throws `StartError` without a MONGODB_URI, because embedded files need no migration.
  */
 export async function migrate(
   words: readonly string[],

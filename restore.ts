@@ -12,8 +12,9 @@ import { databaseOf, loadRoles } from './roles.ts'
 import { VERIFY_SETTINGS, verify } from './verify.ts'
 
 /**
- * `node main.ts restore [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is written before
- * every file of the backup was checked. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
+ * `node main.ts restore [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is
+ * written before every file of the backup was checked. With `--verify` the result is checked too. Throws `StartError` or
+ * `Unavailable` with what to do.
  */
 export async function restore(
   words: readonly string[],

@@ -24,8 +24,8 @@ const CONTENT = Buffer.from(randomBytes((FILE_BYTES * 3) / 4).toString('base64')
 /**
  * `attachments.upload` and `attachments.download` measure files of 10 MiB through the gateway and the service, against a
  * bare server that streams to the same blobs. `required work only` is that server with the digest and the two writes that
- * the contract requires of an upload: ours cannot be faster. `attachments.memory` measures how far the memory of the whole system rises
- * above idle while 64 files are uploaded at once.
+ * the contract requires of an upload: ours cannot be faster. `attachments.memory` measures how far the memory of the
+ * whole system rises above idle while 64 files are uploaded at once.
  */
 export async function run(): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))

@@ -16,9 +16,9 @@ const OUTAGE_MS = 20_000
 const GOAL = { at_most: 3_000 }
 
 /**
- * `notifier.outage`: NATS is unavailable for 20 s, during which 400 deposits are created: the time from its return until the last of
- * their 800 callbacks arrived. The baseline is the time for the same deposits and callbacks without an outage. It needs
- * nats-server.
+ * `notifier.outage`: NATS is unavailable for 20 s, during which 400 deposits are created: the time from its return until
+ * the last of their 800 callbacks arrived. The baseline is the time for the same deposits and callbacks without an
+ * outage. It needs nats-server.
  */
 export async function run(): Promise<BenchResult[]> {
   const nats = await startPrivateNats()

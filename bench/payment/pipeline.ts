@@ -49,9 +49,9 @@ export interface PaymentStorage<S> {
 }
 
 /**
- * Serves the visible input and output of `payment.in` and `payment.out` without logic: check the hash, parse, store, call the provider,
- * store, respond; callbacks of the provider are stored too. Uses the sandbox at MULTIHUB_SANDBOX_URL, or starts one in
- * this process. Sends its port to the parent process, and on each message the number of credited payments.
+ * Serves the visible input and output of `payment.in` and `payment.out` without logic: check the hash, parse, store, call
+ * the provider, store, respond; callbacks of the provider are stored too. Uses the sandbox at MULTIHUB_SANDBOX_URL, or
+ * starts one in this process. Sends its port to the parent process, and on each message the number of credited payments.
  */
 export async function servePipeline<S>(storage: PaymentStorage<S>): Promise<void> {
   const { BENCH_SECRET = '', MULTIHUB_SANDBOX_URL, MULTIHUB_SANDBOX_KEY = '' } = process.env

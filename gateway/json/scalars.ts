@@ -129,7 +129,10 @@ function sourceOf({ source }: RegExp): string {
   return source.replaceAll(/\\(.)/g, (escaped, character) => (character === '/' ? '/' : escaped))
 }
 
-/** Whether a text can be stored (E5). A lone surrogate has no UTF-8 form, and much software takes U+0000 for the end of a text. */
+/**
+ * Whether a text can be stored (E5). A lone surrogate has no UTF-8 form, and much software takes U+0000 for the end of a
+ * text.
+ */
 export function isStorable(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0')
 }

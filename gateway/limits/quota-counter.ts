@@ -77,8 +77,8 @@ function openWindow({ application_id, name, window_ms, opens_at_ms }: Quota, now
 }
 
 /**
- * Acquires tokens for `waiting` callers at `now_ms` in one guarded write; writes nothing when no token is left. Throws `Unavailable`.
- * After an `Ambiguous` the tokens may be counted as used, but no process holds them.
+ * Acquires tokens for `waiting` callers at `now_ms` in one guarded write; writes nothing when no token is left. Throws
+ * `Unavailable`. After an `Ambiguous` the tokens may be counted as used, but no process holds them.
  */
 export async function acquireTokens(
   counters: Collection<QuotaCounter>,

@@ -19,7 +19,8 @@ const run = promisify(execFile)
 
 /**
  * Writes the files of the last release into a folder: of the commit MULTIHUB_SKEW_COMMIT, otherwise of the newest tag or of
- * the commit that renewed the released protos. It uses the installed packages if it needs the same ones, and installs its own otherwise. Without git there is none.
+ * the commit that renewed the released protos. It uses the installed packages if it needs the same ones, and installs its
+ * own otherwise. Without git there is none.
  */
 export async function checkOutOtherRelease(): Promise<OtherRelease | Skip> {
   const commit = await findCommit()

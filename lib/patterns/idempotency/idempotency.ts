@@ -24,8 +24,8 @@ export interface Idempotency {
    * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
    * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
    * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution
-   * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`, which must be far longer than the work, limits how long the record is
-   * kept, from its first try.
+   * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`,
+   * which must be far longer than the work, limits how long the record is kept, from its first try.
    */
   run(
     key: IdempotencyKey,

@@ -17,7 +17,10 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /** The lowest level that is written; `silent` writes nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Writes one line of JSON per call, with the ids of the request and of its trace. `message` is a constant sentence and never holds data. */
+/**
+ * Writes one line of JSON per call, with the ids of the request and of its trace. `message` is a constant sentence and
+ * never holds data.
+ */
 export interface Log {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void

@@ -23,7 +23,8 @@ export interface VerificationLease {
 }
 
 /**
- * The verification of one shard. `stopped`: the journal is corrupt at the batch after `verified`, so that nothing after it can be verified.
+ * The verification of one shard. `stopped`: the journal is corrupt at the batch after `verified`, so that nothing after
+ * it can be verified.
  */
 export interface ShardVerification {
   readonly shard: number

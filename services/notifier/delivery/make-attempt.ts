@@ -26,8 +26,8 @@ export interface MakeAttemptDeps {
 }
 
 /**
- * What an attempt came to: a try with its result and the address that it used, or no try, because the endpoint has no secret (`blocked`), or because
- * of a failure of this system (`postponed`) (N7).
+ * What an attempt came to: a try with its result and the address that it used, or no try, because the endpoint has no
+ * secret (`blocked`), or because of a failure of this system (`postponed`) (N7).
  */
 export type AttemptOutcome =
   | { readonly kind: 'ended'; readonly result: AttemptResult; readonly address?: DeliveryAddress }

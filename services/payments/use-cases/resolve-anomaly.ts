@@ -34,10 +34,11 @@ const resolved_anomalies = counter(
 )
 
 /**
- * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and events as the
- * provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same. Throws 9000 for an
- * unknown anomaly, 1013 for the same operation with another decision, and 8801 when the anomaly is resolved or the
- * payment is final already. Of two decisions at the same moment, the one that moved money is on record in the end.
+ * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and
+ * events as the provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same.
+ * Throws 9000 for an unknown anomaly, 1013 for the same operation with another decision, and 8801 when the anomaly is
+ * resolved or the payment is final already. Of two decisions at the same moment, the one that moved money is on record in
+ * the end.
  */
 export async function resolveAnomaly(
   deps: ResolveAnomalyDeps,

@@ -36,7 +36,8 @@ export interface ClaimedFiles {
 /**
  * Claims the files, then does the work that uses them. When the work is refused, the files are given back before the
  * refusal is thrown, so that another ticket or comment can have them. A repetition for the same user claims nothing twice.
- * After a crash the claim ends by itself, unless what uses the files was stored by then. Throws 13001 to 13004 and 9000 for a file that cannot be used.
+ * After a crash the claim ends by itself, unless what uses the files was stored by then. Throws 13001 to 13004 and 9000
+ * for a file that cannot be used.
  */
 export async function withClaimed<T>(
   attachments: AttachmentClaims,

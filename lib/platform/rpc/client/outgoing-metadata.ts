@@ -13,8 +13,8 @@ export interface OutgoingMetadata {
 }
 
 /**
- * The id of the present request, its place in its trace, and the time-out of the call: the given one or 10 s, but never more than the
- * remaining time of the present request. Throws 2002 when no time remains.
+ * The id of the present request, its place in its trace, and the time-out of the call: the given one or 10 s, but never
+ * more than the remaining time of the present request. Throws 2002 when no time remains.
  */
 export function outgoingMetadata(asked_timeout_ms: number | undefined): OutgoingMetadata {
   const request = currentRequest()

@@ -34,7 +34,8 @@ const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
 
 /**
  * Creates the authentication of callers by bearer token or client certificate. A call with an
- * Authorization header is judged by that header alone. A caller may have several tokens, so that a token can be replaced without interruption.
+ * Authorization header is judged by that header alone. A caller may have several tokens, so that a token can be replaced
+ * without interruption.
  */
 export function createCallerAuthenticator(
   tokens: readonly CallerToken[],

@@ -10,7 +10,8 @@ type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>
 
 /**
  * Credentials that use the present TLS files for each new connection. A channel of grpc-js keeps its credentials for its
- * whole life, and asks for a connector before it connects, so the files are chosen in `connect`. This is a class because grpc-js accepts only subclasses of its own.
+ * whole life, and asks for a connector before it connects, so the files are chosen in `connect`. This is a class because
+ * grpc-js accepts only subclasses of its own.
  */
 class CurrentCredentials extends ChannelCredentials {
   readonly #latest: () => ChannelCredentials

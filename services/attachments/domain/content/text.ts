@@ -9,7 +9,10 @@ const CONTROL = /[\x00-\x08\x0b\x0e-\x1f\x7f]/
 const MARKUP =
   /^\s*<(?:!doctype|!--|\?xml|html|head|body|svg|script|iframe|style|title|table|a|img|meta|link|object|embed|form)\b/i
 
-/** Accepts UTF-8 text without control characters, with or without a byte order mark. Text that begins as markup is of another type. */
+/**
+ * Accepts UTF-8 text without control characters, with or without a byte order mark. Text that begins as markup is of
+ * another type.
+ */
 export function checkText(content: Buffer): RejectionReason | undefined {
   if (!isUtf8(content)) return 'malformed'
   const text = content.toString('utf8')

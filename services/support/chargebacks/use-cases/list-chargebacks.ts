@@ -27,7 +27,10 @@ export interface ListChargebacksDeps extends ChargebacksDeps {
   readonly keyring: Keyring
 }
 
-/** The merchant's `chargeback.list`: newest first (S6). Throws 9000 for a limit outside 1 to 100, and for a cursor of another list. */
+/**
+ * The merchant's `chargeback.list`: newest first (S6). Throws 9000 for a limit outside 1 to 100, and for a cursor of
+ * another list.
+ */
 export function listChargebacks(
   { chargebacks: collection, keyring }: ListChargebacksDeps,
   filter: ResourceFilter<ChargebackStatus>,

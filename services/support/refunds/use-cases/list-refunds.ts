@@ -15,7 +15,10 @@ import type { RefundCommentDeps } from './comment-refund.ts'
 
 const KEY = { key_field: 'c_id', id_field: 'refund_id', idOf: ({ refund_id }: Refund) => refund_id }
 
-/** The merchant's `refund.list`: newest first (S6). Throws 9000 for a limit outside 1 to 100, and for a cursor of another list. */
+/**
+ * The merchant's `refund.list`: newest first (S6). Throws 9000 for a limit outside 1 to 100, and for a cursor of another
+ * list.
+ */
 export function listRefunds(
   { refunds: collection, keyring }: Pick<RefundCommentDeps, 'refunds' | 'keyring'>,
   filter: ResourceFilter<RefundStatus>,

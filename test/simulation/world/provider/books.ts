@@ -28,7 +28,8 @@ export interface Books {
 }
 
 /**
- * Makes empty books. `has_keys` says whether a repeated key is the same operation; without, no create may be repeated. `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders.
+ * Makes empty books. `has_keys` says whether a repeated key is the same operation; without, no create may be repeated.
+ * `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders.
  */
 export function createBooks(
   { has_keys }: { readonly has_keys: boolean },
