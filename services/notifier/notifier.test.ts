@@ -1,90 +1,28 @@
 import { createHmac } from 'node:crypto'
-import type { Client } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { eventSubject } from '#lib/contract/events.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'
-import { startRoles, type TestRoles } from '../../test/support/roles.ts'
-import { role as merchants } from '../merchants/service.ts'
-import { eventBytes } from './event.fixture.ts'
-import { role as notifier } from './service.ts'
+import { type Receiver, startReceiver } from '../../test/support/receiver.ts'
+import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
 
 const WEBHOOK_OWNER = 'webhook:7001:order-1'
 const { PENDING, DELIVERED, DEAD } = DeliveryStatus
 
-let roles: TestRoles
-let publisher: Publisher
-let deliveries: Client<typeof DeliveryService>
-const receivers: Receiver[] = []
-
+let system: NotifierSystem
 beforeAll(async () => {
-  roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
-  publisher = await createPublisher(roles.bus)
-  deliveries = roles.client(DeliveryService, 'operator')
+  system = await startNotifierSystem()
 })
 afterAll(async () => {
-  await publisher.close()
-  await roles[Symbol.asyncDispose]()
-  for (const receiver of receivers) await receiver.stop()
+  await system[Symbol.asyncDispose]()
 })
 
-async function newReceiver(respond?: (count: number) => ReceiverResponse): Promise<Receiver> {
-  const receiver = await startReceiver(respond)
-  receivers.push(receiver)
-  return receiver
-}
-
-async function newMerchant(): Promise<string> {
-  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
-    name: 'shop',
-    timezone: 'Asia/Kolkata',
-    environments: [Environment.TEST, Environment.PRODUCTION],
-  })
-  return merchant?.merchantId ?? ''
-}
-
-/** Creates an endpoint with one retry for a merchant; returns it with its secret. */
-async function newEndpoint(merchantId: string, url: string, events: string[] = []) {
-  return roles.client(EndpointService, 'operator').createEndpoint({
-    merchantId,
-    environment: Environment.TEST,
-    url,
-    events,
-    maxRetries: 1,
-  })
-}
-
-/** Publishes an event about a new payment until the notifier has stored it; returns the payment's id. */
-async function publish(
-  merchantId: string,
-  changes: Parameters<typeof eventBytes>[0] & { description?: string; qr_payload?: string } = {},
-): Promise<string> {
-  const { qr_payload, ...event } = changes
-  const paymentId = uuidv7()
-  const receiver = qr_payload === undefined ? {} : { receiver: { qrPayload: qr_payload } }
-  const value = fullPayment({ paymentId, merchantId, ...receiver })
-  const resource = { case: 'payment', value } as const
-  const key = `${paymentId}:3`
-  const name = event.event ?? 'payment.completed'
-  await publisher.publish(
-    eventSubject(name),
-    key,
-    eventBytes({ eventKey: key, merchantId, resource, ...event }),
-  )
-  return paymentId
-}
-
 async function deliveriesOf(merchantId: string, paymentId: string): Promise<Delivery[]> {
-  return (await deliveries.listDeliveries({ merchantId, paymentId })).deliveries
+  return (await system.deliveries.listDeliveries({ merchantId, paymentId })).deliveries
 }
 
 /** Waits until the only delivery of a payment has this status. */
@@ -106,7 +44,7 @@ function newWebhook(url: string) {
   const secret = newSecret()
   const webhook = {
     url,
-    sealedSecret: roles.keyring.seal(secret, WEBHOOK_OWNER),
+    sealedSecret: system.roles.keyring.seal(secret, WEBHOOK_OWNER),
     secretOwner: WEBHOOK_OWNER,
   }
   return { secret: secret.reveal(), webhook }
@@ -119,22 +57,22 @@ function signatureV3(secret: string, { headers, raw }: Receiver['callbacks'][num
 }
 
 test('an event gets no receipt before it is stored, so the publisher keeps it', async () => {
-  const merchant_id = await newMerchant()
-  const receiver = await newReceiver()
-  await newEndpoint(merchant_id, receiver.url)
-  roles.setStoreUnavailable('notifier', true)
-  await expect(publish(merchant_id)).rejects.toThrow('no receipt')
-  roles.setStoreUnavailable('notifier', false)
-  const payment_id = await publish(merchant_id)
+  const merchant_id = await system.newMerchant()
+  const receiver = await system.newReceiver()
+  await system.newEndpoint(merchant_id, receiver.url)
+  system.roles.setStoreUnavailable('notifier', true)
+  await expect(system.publish(merchant_id)).rejects.toThrow('no receipt')
+  system.roles.setStoreUnavailable('notifier', false)
+  const payment_id = await system.publish(merchant_id)
   await waitForDelivery(merchant_id, payment_id, DELIVERED)
   expect(receiver.callbacks).toHaveLength(1)
 })
 
 // N6
 test('a retry goes to the present URL of its endpoint, signed with its present secret', async () => {
-  const merchant_id = await newMerchant()
-  const [gone, moved] = [await newReceiver(() => ({ status: 500 })), await newReceiver()]
-  const endpoints = roles.client(EndpointService, 'operator')
+  const merchant_id = await system.newMerchant()
+  const [gone, moved] = [await system.newReceiver(() => ({ status: 500 })), await system.newReceiver()]
+  const endpoints = system.roles.client(EndpointService, 'operator')
   const { endpoint } = await endpoints.createEndpoint({
     merchantId: merchant_id,
     environment: Environment.TEST,
@@ -143,7 +81,7 @@ test('a retry goes to the present URL of its endpoint, signed with its present s
     maxRetries: 10,
   })
   const endpointId = endpoint?.endpointId ?? ''
-  const payment_id = await publish(merchant_id)
+  const payment_id = await system.publish(merchant_id)
   await eventually(
     async () => gone.callbacks.length,
     (received) => received === 1,
@@ -159,12 +97,16 @@ test('a retry goes to the present URL of its endpoint, signed with its present s
 
 describe('a callback', () => {
   test('reaches each endpoint of the merchant that lists the event, signed with the secret of that endpoint', async () => {
-    const merchant_id = await newMerchant()
-    const [one, two, other] = [await newReceiver(), await newReceiver(), await newReceiver()]
-    const first = await newEndpoint(merchant_id, one.url)
-    const second = await newEndpoint(merchant_id, two.url, ['payment.completed'])
-    await newEndpoint(merchant_id, other.url, ['payment.failed'])
-    const payment_id = await publish(merchant_id)
+    const merchant_id = await system.newMerchant()
+    const [one, two, other] = [
+      await system.newReceiver(),
+      await system.newReceiver(),
+      await system.newReceiver(),
+    ]
+    const first = await system.newEndpoint(merchant_id, one.url)
+    const second = await system.newEndpoint(merchant_id, two.url, ['payment.completed'])
+    await system.newEndpoint(merchant_id, other.url, ['payment.failed'])
+    const payment_id = await system.publish(merchant_id)
     const listed_deliveries = await eventually(
       () => deliveriesOf(merchant_id, payment_id),
       (listed = []) => listed.length === 2 && listed.every(({ status }) => status === DELIVERED),
@@ -182,11 +124,11 @@ describe('a callback', () => {
 
   // N8
   test('of a payment with a webhook_url is sent there only, signed with its derived secret', async () => {
-    const merchant_id = await newMerchant()
-    const [endpoint, own] = [await newReceiver(), await newReceiver()]
-    await newEndpoint(merchant_id, endpoint.url)
+    const merchant_id = await system.newMerchant()
+    const [endpoint, own] = [await system.newReceiver(), await system.newReceiver()]
+    await system.newEndpoint(merchant_id, endpoint.url)
     const { secret, webhook } = newWebhook(own.url)
-    const payment_id = await publish(merchant_id, { webhook })
+    const payment_id = await system.publish(merchant_id, { webhook })
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
     const [received] = own.callbacks
     expect(received?.headers['x-webhook-signature-v3']).toBe(received && signatureV3(secret, received))
@@ -194,28 +136,28 @@ describe('a callback', () => {
   })
 
   test('is not held up by requests of another merchant that hang at its origin', async () => {
-    const [slow_merchant, merchant_id] = [await newMerchant(), await newMerchant()]
+    const [slow_merchant, merchant_id] = [await system.newMerchant(), await system.newMerchant()]
     const hanging_count = 64
-    const receiver = await newReceiver((count) => ({ status: count <= hanging_count ? 0 : 200 }))
+    const receiver = await system.newReceiver((count) => ({ status: count <= hanging_count ? 0 : 200 }))
     const urls = Array.from({ length: hanging_count }, (_, number) => `${receiver.url}?order=${number}`)
-    await Promise.all(urls.map((url) => publish(slow_merchant, newWebhook(url))))
+    await Promise.all(urls.map((url) => system.publish(slow_merchant, newWebhook(url))))
     await eventually(
       async () => receiver.callbacks.length,
       (count) => count === hanging_count,
     )
-    await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id)
+    await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id)
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
-    const hanging = await deliveries.listDeliveries({ merchantId: slow_merchant, pageSize: 100 })
+    const hanging = await system.deliveries.listDeliveries({ merchantId: slow_merchant, pageSize: 100 })
     expect(hanging.deliveries.filter(({ attempts }) => attempts.length === 0)).toHaveLength(hanging_count)
   })
 
   // N3
   test('is retried with the same id and bytes, and a new timestamp, nonce and signature', async () => {
-    const merchant_id = await newMerchant()
-    const receiver = await newReceiver((count) => ({ status: count === 1 ? 500 : 200 }))
-    const { secret } = await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id)
+    const merchant_id = await system.newMerchant()
+    const receiver = await system.newReceiver((count) => ({ status: count === 1 ? 500 : 200 }))
+    const { secret } = await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id)
     const { attempts } = await waitForDelivery(merchant_id, payment_id, DELIVERED)
     expect(attempts).toMatchObject([
       { number: 1, httpStatus: 500, failure: 'http_status' },
@@ -233,10 +175,10 @@ describe('a callback', () => {
 
   // N6
   test('is dead after its last attempt failed, and stays readable', async () => {
-    const merchant_id = await newMerchant()
-    const receiver = await newReceiver(() => ({ status: 503 }))
-    await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id)
+    const merchant_id = await system.newMerchant()
+    const receiver = await system.newReceiver(() => ({ status: 503 }))
+    await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id)
     const pending = await waitForDelivery(merchant_id, payment_id, PENDING)
     expect(pending.nextAttemptTime).toBeDefined()
     const dead = await waitForDelivery(merchant_id, payment_id, DEAD)
@@ -247,11 +189,11 @@ describe('a callback', () => {
 
   // N4
   test('does not follow a redirect', async () => {
-    const merchant_id = await newMerchant()
-    const target = await newReceiver()
-    const receiver = await newReceiver(() => ({ status: 302, headers: { location: target.url } }))
-    await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id)
+    const merchant_id = await system.newMerchant()
+    const target = await system.newReceiver()
+    const receiver = await system.newReceiver(() => ({ status: 302, headers: { location: target.url } }))
+    await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id)
     const { attempts } = await waitForDelivery(merchant_id, payment_id, DEAD)
     expect(attempts).toMatchObject([
       { httpStatus: 302, failure: 'http_status' },
@@ -262,21 +204,21 @@ describe('a callback', () => {
 
   // N4
   test('larger than 256 KiB is not sent', async () => {
-    const merchant_id = await newMerchant()
-    const receiver = await newReceiver()
-    await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id, { qr_payload: 'x'.repeat(262_144) })
+    const merchant_id = await system.newMerchant()
+    const receiver = await system.newReceiver()
+    await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id, { qr_payload: 'x'.repeat(262_144) })
     const { attempts } = await waitForDelivery(merchant_id, payment_id, DEAD)
     expect(attempts.map(({ failure }) => failure)).toEqual(['payload_too_large', 'payload_too_large'])
     expect(receiver.callbacks).toEqual([])
   })
 
   test('to a closed port or a private address records the reason', async () => {
-    const merchant_id = await newMerchant()
+    const merchant_id = await system.newMerchant()
     const stopped = await startReceiver()
     await stopped.stop()
-    const refused = await publish(merchant_id, newWebhook(stopped.url))
-    const forbidden = await publish(merchant_id, newWebhook('http://10.0.0.1:8080/'))
+    const refused = await system.publish(merchant_id, newWebhook(stopped.url))
+    const forbidden = await system.publish(merchant_id, newWebhook('http://10.0.0.1:8080/'))
     const firstFailure = async (payment_id: string): Promise<string> => {
       const [listed] = await eventually(
         () => deliveriesOf(merchant_id, payment_id),
@@ -289,15 +231,12 @@ describe('a callback', () => {
   })
 
   test('of a repeatedly published event is sent once', async () => {
-    const merchant_id = await newMerchant()
-    const receiver = await newReceiver()
-    await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id)
+    const merchant_id = await system.newMerchant()
+    const receiver = await system.newReceiver()
+    await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id)
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
-    const event_key = `${payment_id}:3`
-    const again = eventBytes({ eventKey: event_key, merchantId: merchant_id })
-    for (let time = 0; time < 5; time += 1)
-      await publisher.publish(eventSubject('payment.completed'), event_key, again)
+    for (let time = 0; time < 5; time += 1) await system.publishAgain(merchant_id, payment_id)
     expect(await deliveriesOf(merchant_id, payment_id)).toHaveLength(1)
     expect(receiver.callbacks).toHaveLength(1)
   })
@@ -305,23 +244,26 @@ describe('a callback', () => {
 
 describe('the operator', () => {
   test('lists deliveries by event, status, payment and endpoint, newest first, in pages', async () => {
-    const merchant_id = await newMerchant()
-    const receiver = await newReceiver()
-    const { endpoint } = await newEndpoint(merchant_id, receiver.url, ['payment.completed', 'payment.failed'])
+    const merchant_id = await system.newMerchant()
+    const receiver = await system.newReceiver()
+    const { endpoint } = await system.newEndpoint(merchant_id, receiver.url, [
+      'payment.completed',
+      'payment.failed',
+    ])
     const payments: string[] = []
     for (let number = 0; number < 7; number += 1) {
       const event = number % 3 === 0 ? 'payment.failed' : 'payment.completed'
-      payments.push(await publish(merchant_id, { event }))
+      payments.push(await system.publish(merchant_id, { event }))
     }
     await eventually(
-      () => deliveries.listDeliveries({ merchantId: merchant_id, status: DELIVERED, pageSize: 100 }),
+      () => system.deliveries.listDeliveries({ merchantId: merchant_id, status: DELIVERED, pageSize: 100 }),
       (page) => page?.deliveries.length === 7,
     )
     const listAll = async (filter: object): Promise<string[]> => {
       const payment_ids: string[] = []
       let pageToken = ''
       do {
-        const page = await deliveries.listDeliveries({
+        const page = await system.deliveries.listDeliveries({
           merchantId: merchant_id,
           pageSize: 2,
           pageToken,
@@ -346,12 +288,12 @@ describe('the operator', () => {
   })
 
   test('reads one delivery by its X-Webhook-Id', async () => {
-    const merchant_id = await newMerchant()
-    const receiver = await newReceiver()
-    await newEndpoint(merchant_id, receiver.url)
-    const payment_id = await publish(merchant_id)
+    const merchant_id = await system.newMerchant()
+    const receiver = await system.newReceiver()
+    await system.newEndpoint(merchant_id, receiver.url)
+    const payment_id = await system.publish(merchant_id)
     const { deliveryId } = await waitForDelivery(merchant_id, payment_id, DELIVERED)
-    const { delivery } = await deliveries.getDelivery({ deliveryId })
+    const { delivery } = await system.deliveries.getDelivery({ deliveryId })
     expect(delivery).toMatchObject({ deliveryId, merchantId: merchant_id, paymentId: payment_id })
     expect(receiver.callbacks[0]?.headers['x-webhook-id']).toBe(deliveryId)
   })
@@ -363,16 +305,18 @@ describe('the operator', () => {
     ['a page size over 100', { merchantId: '1', pageSize: 101 }, 9000],
     ['an invalid page token', { merchantId: '1', pageToken: 'garbage' }, 9000],
   ])('gets an error for a list with %s', async (_name, request, code) => {
-    await expect(deliveries.listDeliveries(request)).rejects.toMatchObject({ code })
+    await expect(system.deliveries.listDeliveries(request)).rejects.toMatchObject({ code })
   })
 
   test('gets 1003 for an unknown delivery, and 1005 without an id', async () => {
-    await expect(deliveries.getDelivery({ deliveryId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
-    await expect(deliveries.getDelivery({})).rejects.toMatchObject({ code: 1005 })
+    await expect(system.deliveries.getDelivery({ deliveryId: uuidv7() })).rejects.toMatchObject({
+      code: 1003,
+    })
+    await expect(system.deliveries.getDelivery({})).rejects.toMatchObject({ code: 1005 })
   })
 
   test('and internal teams are the only callers that may read deliveries', async () => {
-    const gateway = roles.client(DeliveryService, 'gateway')
+    const gateway = system.roles.client(DeliveryService, 'gateway')
     await expect(gateway.listDeliveries({ merchantId: '1' })).rejects.toThrow()
   })
 })
@@ -382,10 +326,10 @@ test.each([
   ['production', Environment.PRODUCTION, 'refused_address'],
   ['test', Environment.TEST, 'tls'],
 ])('an address that is allowed for the test environment: %s', async (_name, environment, failure) => {
-  const merchant_id = await newMerchant()
-  const receiver = await newReceiver()
+  const merchant_id = await system.newMerchant()
+  const receiver = await system.newReceiver()
   const { webhook } = newWebhook(receiver.url.replace('http:', 'https:'))
-  const payment_id = await publish(merchant_id, { webhook, environment })
+  const payment_id = await system.publish(merchant_id, { webhook, environment })
   const [delivery] = await eventually(
     () => deliveriesOf(merchant_id, payment_id),
     (listed) => listed?.[0]?.attempts[0] !== undefined,

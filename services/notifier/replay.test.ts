@@ -1,80 +1,45 @@
-import type { Client } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import type { Replay } from '#gen/multihub/notifier/v1/replay_pb.ts'
-import { eventSubject } from '#lib/contract/events.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'
-import { startRoles, type TestRoles } from '../../test/support/roles.ts'
-import { role as merchants } from '../merchants/service.ts'
-import { eventBytes } from './event.fixture.ts'
-import { role as notifier } from './service.ts'
+import type { ReceiverResponse } from '../../test/support/receiver.ts'
+import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
 import { openReplays } from './store/replays.ts'
 
-let roles: TestRoles
-let publisher: Publisher
-let deliveries: Client<typeof DeliveryService>
-const receivers: Receiver[] = []
 const { DEAD, DELIVERED } = DeliveryStatus
 
+let system: NotifierSystem
 beforeAll(async () => {
-  roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
-  publisher = await createPublisher(roles.bus)
-  deliveries = roles.client(DeliveryService, 'operator')
+  system = await startNotifierSystem()
 })
 afterAll(async () => {
-  await publisher.close()
-  await roles[Symbol.asyncDispose]()
-  for (const receiver of receivers) await receiver.stop()
+  await system[Symbol.asyncDispose]()
 })
 
 /** A merchant with one endpoint, which allows one retry, and its receiver. */
 async function newShop(respond: (count: number) => ReceiverResponse, events: string[] = []) {
-  const receiver = await startReceiver(respond)
-  receivers.push(receiver)
-  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
-    name: 'shop',
-    timezone: 'Asia/Kolkata',
-    environments: [Environment.TEST],
-  })
-  const merchantId = merchant?.merchantId ?? ''
-  const { endpoint } = await roles.client(EndpointService, 'operator').createEndpoint({
-    merchantId,
-    environment: Environment.TEST,
-    url: receiver.url,
-    events,
-    maxRetries: 1,
-  })
+  const receiver = await system.newReceiver(respond)
+  const merchantId = await system.newMerchant()
+  const { endpoint } = await system.newEndpoint(merchantId, receiver.url, events)
   return { merchantId, endpointId: endpoint?.endpointId ?? '', receiver }
 }
 
 /** Publishes events about new payments; returns the ids of the payments. */
 async function publish(merchantId: string, count: number, event = 'payment.completed'): Promise<string[]> {
-  const paymentIds = Array.from({ length: count }, () => uuidv7())
-  for (const paymentId of paymentIds) {
-    const resource = { case: 'payment', value: fullPayment({ paymentId, merchantId }) } as const
-    const eventKey = `${paymentId}:3`
-    await publisher.publish(
-      eventSubject(event),
-      eventKey,
-      eventBytes({ eventKey, event, merchantId, resource }),
-    )
-  }
+  const paymentIds: string[] = []
+  while (paymentIds.length < count) paymentIds.push(await system.publish(merchantId, { event }))
   return paymentIds
 }
 
 /** Waits until this many deliveries of a merchant have a status. */
 async function waitFor(merchantId: string, status: DeliveryStatus, count: number): Promise<Delivery[]> {
   const { deliveries: listed } = await eventually(
-    () => deliveries.listDeliveries({ merchantId, status, pageSize: 100 }),
+    () => system.deliveries.listDeliveries({ merchantId, status, pageSize: 100 }),
     (page) => page?.deliveries.length === count,
   )
   return listed
@@ -82,7 +47,7 @@ async function waitFor(merchantId: string, status: DeliveryStatus, count: number
 
 const endOf = ({ replayId = '' }: Partial<Replay> = {}) =>
   eventually(
-    async () => (await deliveries.getReplay({ replayId })).replay,
+    async () => (await system.deliveries.getReplay({ replayId })).replay,
     (replay) => replay?.endTime !== undefined,
   )
 
@@ -93,9 +58,9 @@ describe('the replay of one delivery', () => {
     await publish(merchantId, 1)
     const [dead] = await waitFor(merchantId, DEAD, 1)
     const { deliveryId = '' } = dead ?? {}
-    await deliveries.replayDelivery({ deliveryId })
+    await system.deliveries.replayDelivery({ deliveryId })
     await waitFor(merchantId, DELIVERED, 1)
-    const { delivery } = await deliveries.getDelivery({ deliveryId })
+    const { delivery } = await system.deliveries.getDelivery({ deliveryId })
     expect(delivery?.attempts.map(({ number, httpStatus }) => [number, httpStatus])).toEqual([
       [1, 500],
       [2, 500],
@@ -110,14 +75,13 @@ describe('the replay of one delivery', () => {
 
   test('goes to the present URL of its endpoint', async () => {
     const { merchantId, endpointId } = await newShop(() => ({ status: 503 }))
-    const moved = await startReceiver()
-    receivers.push(moved)
+    const moved = await system.newReceiver()
     await publish(merchantId, 1)
     const [dead] = await waitFor(merchantId, DEAD, 1)
-    await roles.client(EndpointService, 'operator').updateEndpoint({ endpointId, url: moved.url })
+    await system.roles.client(EndpointService, 'operator').updateEndpoint({ endpointId, url: moved.url })
     await eventually(
       async () => {
-        await deliveries.replayDelivery({ deliveryId: dead?.deliveryId ?? '' }).catch(() => {})
+        await system.deliveries.replayDelivery({ deliveryId: dead?.deliveryId ?? '' }).catch(() => {})
         return moved.callbacks.length
       },
       (received) => received === 1,
@@ -130,9 +94,11 @@ describe('the replay of one delivery', () => {
     await publish(merchantId, 1)
     const [delivered] = await waitFor(merchantId, DELIVERED, 1)
     const { deliveryId = '' } = delivered ?? {}
-    await expect(deliveries.replayDelivery({ deliveryId })).rejects.toMatchObject({ code: 9000 })
-    await expect(deliveries.replayDelivery({ deliveryId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
-    await expect(deliveries.replayDelivery({})).rejects.toMatchObject({ code: 1005 })
+    await expect(system.deliveries.replayDelivery({ deliveryId })).rejects.toMatchObject({ code: 9000 })
+    await expect(system.deliveries.replayDelivery({ deliveryId: uuidv7() })).rejects.toMatchObject({
+      code: 1003,
+    })
+    await expect(system.deliveries.replayDelivery({})).rejects.toMatchObject({ code: 1005 })
     expect(receiver.callbacks).toHaveLength(1)
   })
 })
@@ -152,22 +118,24 @@ describe('the replay of deliveries by filter', () => {
     await waitFor(other.merchantId, DEAD, 1)
     const sent = receiver.callbacks.length
 
-    const dry = await deliveries.replayDeliveries({ filter: { merchantId }, dryRun: true })
+    const dry = await system.deliveries.replayDeliveries({ filter: { merchantId }, dryRun: true })
     expect(await endOf(dry.replay)).toMatchObject({ matched: 2, queued: 0, dryRun: true })
     expect(receiver.callbacks).toHaveLength(sent)
 
     is_up = true
-    const some = await deliveries.replayDeliveries({ filter: { merchantId, event: 'payment.failed' } })
+    const some = await system.deliveries.replayDeliveries({ filter: { merchantId, event: 'payment.failed' } })
     expect(await endOf(some.replay)).toMatchObject({
       matched: 1,
       queued: 1,
       filter: { event: 'payment.failed' },
     })
     await waitFor(merchantId, DELIVERED, 1)
-    const all = await deliveries.replayDeliveries({ filter: { merchantId, endpointId: shop.endpointId } })
+    const all = await system.deliveries.replayDeliveries({
+      filter: { merchantId, endpointId: shop.endpointId },
+    })
     expect(await endOf(all.replay)).toMatchObject({ matched: 1, queued: 1 })
     await waitFor(merchantId, DELIVERED, 2)
-    const again = await deliveries.replayDeliveries({ filter: { merchantId } })
+    const again = await system.deliveries.replayDeliveries({ filter: { merchantId } })
     expect(await endOf(again.replay)).toMatchObject({ matched: 0, queued: 0 })
     await waitFor(other.merchantId, DEAD, 1)
   })
@@ -180,7 +148,7 @@ describe('the replay of deliveries by filter', () => {
       (
         await endOf(
           (
-            await deliveries.replayDeliveries({ filter: { merchantId, ...filter }, dryRun: true })
+            await system.deliveries.replayDeliveries({ filter: { merchantId, ...filter }, dryRun: true })
           ).replay,
         )
       )?.matched
@@ -190,7 +158,7 @@ describe('the replay of deliveries by filter', () => {
     expect(await matched({ createdFrom: newest?.createTime })).toBe(1)
     expect(await matched({ createdTo: newest?.createTime })).toBe(1)
     expect(await matched({ createdTo: oldest?.createTime })).toBe(0)
-    const { deliveries: listed } = await deliveries.listDeliveries({
+    const { deliveries: listed } = await system.deliveries.listDeliveries({
       merchantId,
       createdFrom: oldest?.createTime,
       createdTo: newest?.createTime,
@@ -202,7 +170,7 @@ describe('the replay of deliveries by filter', () => {
     const { merchantId: merchant_id } = await newShop(() => ({ status: 500 }))
     await publish(merchant_id, 2)
     await waitFor(merchant_id, DEAD, 2)
-    const replays = await openReplays(roles.storeOf('notifier'))
+    const replays = await openReplays(system.roles.storeOf('notifier'))
     const at = now()
     const replay_id = uuidv7()
     await replays.insert({
@@ -220,11 +188,11 @@ describe('the replay of deliveries by filter', () => {
   })
 
   test('is refused without a merchant, and a replay that does not exist is not found', async () => {
-    await expect(deliveries.replayDeliveries({})).rejects.toMatchObject({ code: 1005 })
-    await expect(deliveries.replayDeliveries({ filter: {} })).rejects.toMatchObject({ code: 1005 })
+    await expect(system.deliveries.replayDeliveries({})).rejects.toMatchObject({ code: 1005 })
+    await expect(system.deliveries.replayDeliveries({ filter: {} })).rejects.toMatchObject({ code: 1005 })
     const filter = { merchantId: '1', environment: 99 as Environment }
-    await expect(deliveries.replayDeliveries({ filter })).rejects.toMatchObject({ code: 9000 })
-    await expect(deliveries.getReplay({ replayId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
+    await expect(system.deliveries.replayDeliveries({ filter })).rejects.toMatchObject({ code: 9000 })
+    await expect(system.deliveries.getReplay({ replayId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
   })
 })
 
@@ -242,11 +210,13 @@ describe('a filter of the operator', () => {
   ])('is refused with its field, and no replay is stored: %s', async (field, wrong) => {
     const filter = { merchantId: '1', ...wrong }
     const stored = async () =>
-      (await openReplays(roles.storeOf('notifier'))).find('by_wake', { equals: [] }, { limit: 100 })
+      (await openReplays(system.roles.storeOf('notifier'))).find('by_wake', { equals: [] }, { limit: 100 })
     const before = await stored()
     const refusal = (description: string) => ({ code: 9000, details: { description } })
-    await expect(deliveries.listDeliveries(filter)).rejects.toMatchObject(refusal(field))
-    await expect(deliveries.replayDeliveries({ filter })).rejects.toMatchObject(refusal(`filter.${field}`))
+    await expect(system.deliveries.listDeliveries(filter)).rejects.toMatchObject(refusal(field))
+    await expect(system.deliveries.replayDeliveries({ filter })).rejects.toMatchObject(
+      refusal(`filter.${field}`),
+    )
     expect(await stored()).toEqual(before)
   })
 
@@ -260,8 +230,8 @@ describe('a filter of the operator', () => {
       createdFrom: { seconds: -62_135_596_800n },
       createdTo: { seconds: 253_402_300_799n },
     }
-    expect((await deliveries.listDeliveries(filter)).deliveries).toEqual([])
-    const { replay } = await deliveries.replayDeliveries({ filter })
+    expect((await system.deliveries.listDeliveries(filter)).deliveries).toEqual([])
+    const { replay } = await system.deliveries.replayDeliveries({ filter })
     expect(await endOf(replay)).toMatchObject({ matched: 0, filter })
   })
 })
@@ -269,7 +239,7 @@ describe('a filter of the operator', () => {
 describe('a test event', () => {
   test('is sent to the endpoint, whatever events it lists, and signed like any other', async () => {
     const { endpointId, merchantId, receiver } = await newShop(() => ({ status: 200 }), ['payment.refunded'])
-    const { deliveryId } = await deliveries.sendTestEvent({ endpointId })
+    const { deliveryId } = await system.deliveries.sendTestEvent({ endpointId })
     await waitFor(merchantId, DELIVERED, 1)
     const [callback] = receiver.callbacks
     expect(callback?.headers['x-webhook-id']).toBe(deliveryId)
@@ -279,18 +249,24 @@ describe('a test event', () => {
       merchant_id: merchantId,
       data: { next: null, result: {}, success: true },
     })
-    expect((await deliveries.getDelivery({ deliveryId })).delivery).toMatchObject({ event: 'webhook.test' })
+    expect((await system.deliveries.getDelivery({ deliveryId })).delivery).toMatchObject({
+      event: 'webhook.test',
+    })
   })
 
   test('needs an endpoint that exists', async () => {
-    await expect(deliveries.sendTestEvent({ endpointId: uuidv7() })).rejects.toMatchObject({ code: 1003 })
-    await expect(deliveries.sendTestEvent({ endpointId: 'none' })).rejects.toMatchObject({ code: 1003 })
-    await expect(deliveries.sendTestEvent({})).rejects.toMatchObject({ code: 1005 })
+    await expect(system.deliveries.sendTestEvent({ endpointId: uuidv7() })).rejects.toMatchObject({
+      code: 1003,
+    })
+    await expect(system.deliveries.sendTestEvent({ endpointId: 'none' })).rejects.toMatchObject({
+      code: 1003,
+    })
+    await expect(system.deliveries.sendTestEvent({})).rejects.toMatchObject({ code: 1005 })
   })
 })
 
 test('only the operator replays deliveries and sends test events', async () => {
-  const internal = roles.client(DeliveryService, 'internal')
+  const internal = system.roles.client(DeliveryService, 'internal')
   await expect(internal.replayDelivery({ deliveryId: uuidv7() })).rejects.toThrow()
   await expect(internal.replayDeliveries({ filter: { merchantId: '1' } })).rejects.toThrow()
   await expect(internal.sendTestEvent({ endpointId: uuidv7() })).rejects.toThrow()

@@ -1,0 +1,90 @@
+import type { Client } from '@connectrpc/connect'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import {
+  type CreateEndpointResponse,
+  EndpointService,
+} from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { eventSubject } from '#lib/contract/events.ts'
+import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import { uuidv7 } from '#lib/platform/ids.ts'
+import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'
+import { startRoles, type TestRoles } from '../../test/support/roles.ts'
+import { role as merchants } from '../merchants/service.ts'
+import { eventBytes } from './event.fixture.ts'
+import { role as notifier } from './service.ts'
+
+/** What a test changes in an event that it publishes. `qr_payload` makes its payment, and so its body, longer. */
+export type PublishedEvent = Parameters<typeof eventBytes>[0] & { readonly qr_payload?: string }
+
+/** The roles notifier and merchants in one process, with the receivers of merchants and a publisher of events. */
+export interface NotifierSystem extends AsyncDisposable {
+  readonly roles: TestRoles
+  /** The deliveries as the operator reads them. */
+  readonly deliveries: Client<typeof DeliveryService>
+  newReceiver(respond?: (count: number) => ReceiverResponse): Promise<Receiver>
+  /** Creates a merchant; returns its id. */
+  newMerchant(): Promise<string>
+  /** Creates an endpoint with one retry for a merchant; returns it with its secret. */
+  newEndpoint(merchantId: string, url: string, events?: string[]): Promise<CreateEndpointResponse>
+  /** Publishes an event about a new payment until the notifier has stored it; returns the id of the payment. */
+  publish(merchantId: string, changes?: PublishedEvent): Promise<string>
+  /** Publishes an event of `publish` again, under the same key. */
+  publishAgain(merchantId: string, paymentId: string): Promise<void>
+}
+
+/** Starts the system. Addresses of this machine may receive callbacks of the test environment. */
+export async function startNotifierSystem(): Promise<NotifierSystem> {
+  const roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
+  const publisher = await createPublisher(roles.bus)
+  const receivers: Receiver[] = []
+
+  async function publishEvent(
+    changes: Parameters<typeof eventBytes>[0] & { eventKey: string },
+  ): Promise<void> {
+    const name = changes.event ?? 'payment.completed'
+    await publisher.publish(eventSubject(name), changes.eventKey, eventBytes(changes))
+  }
+
+  return {
+    roles,
+    deliveries: roles.client(DeliveryService, 'operator'),
+    async newReceiver(respond) {
+      const receiver = await startReceiver(respond)
+      receivers.push(receiver)
+      return receiver
+    },
+    async newMerchant() {
+      const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
+        name: 'shop',
+        timezone: 'Asia/Kolkata',
+        environments: [Environment.TEST, Environment.PRODUCTION],
+      })
+      return merchant?.merchantId ?? ''
+    },
+    newEndpoint: (merchantId, url, events = []) =>
+      roles.client(EndpointService, 'operator').createEndpoint({
+        merchantId,
+        environment: Environment.TEST,
+        url,
+        events,
+        maxRetries: 1,
+      }),
+    async publish(merchantId, { qr_payload, ...changes } = {}) {
+      const paymentId = uuidv7()
+      const receiver = qr_payload === undefined ? {} : { receiver: { qrPayload: qr_payload } }
+      const value = fullPayment({ paymentId, merchantId, ...receiver })
+      const resource = { case: 'payment', value } as const
+      await publishEvent({ eventKey: `${paymentId}:3`, merchantId, resource, ...changes })
+      return paymentId
+    },
+    publishAgain: (merchantId, paymentId) => publishEvent({ eventKey: `${paymentId}:3`, merchantId }),
+    async [Symbol.asyncDispose]() {
+      await publisher.close()
+      await roles[Symbol.asyncDispose]()
+      for (const receiver of receivers) await receiver.stop()
+    },
+  }
+}
