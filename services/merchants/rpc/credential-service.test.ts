@@ -1,4 +1,3 @@
-import { Code } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
@@ -275,11 +274,4 @@ describe('RotateSecret', () => {
     const call = credentials().rotateSecret({ applicationId, ...wrong })
     await expect(call).rejects.toMatchObject({ code, details: { description } })
   })
-})
-
-test('permits only the gateway to read encrypted secrets', async () => {
-  for (const caller of ['operator', 'internal', 'payments', 'notifier'] as const) {
-    const call = fixture.client(RegistryService, caller).getCredential({ applicationId: '20001' })
-    await expect(call).rejects.toMatchObject({ cause: { code: Code.PermissionDenied } })
-  }
 })

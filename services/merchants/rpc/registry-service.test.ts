@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Code } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
@@ -18,6 +19,7 @@ import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { createRegistryCache, type RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Bus } from '#lib/platform/bus/bus.ts'
 import { createMemoryBus } from '#lib/platform/bus/memory.ts'
+import { CALLERS, type CallerName } from '#lib/platform/rpc/service.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
@@ -72,11 +74,11 @@ async function createOneOfEach() {
   }
 }
 
-async function startRegistryCache(bus: Bus) {
+async function startRegistryCache(bus: Bus, role: 'gateway' | 'notifier' = 'gateway') {
   const registry_cache = createRegistryCache({
-    client: fixture.client(RegistryService, 'gateway'),
+    client: fixture.client(RegistryService, role),
     bus,
-    role: 'gateway',
+    role,
   })
   const credential = registry_cache.credentials(({ credential }) => credential?.status)
   await registry_cache.start()
@@ -96,6 +98,28 @@ async function untilStatus(
 }
 
 const gateway = () => fixture.client(RegistryService, 'gateway')
+const payments = () => fixture.client(RegistryService, 'payments')
+const notifier = () => fixture.client(RegistryService, 'notifier')
+
+test.each([
+  ['getCredential', ['gateway']],
+  ['getRoute', ['payments']],
+  ['listMerchantRoutes', ['gateway']],
+  ['listMerchantEndpoints', ['notifier']],
+  ['getEndpoint', ['notifier']],
+  ['listChanges', ['gateway', 'payments', 'notifier']],
+] as const)('%s is permitted to the roles that use it, and to no other caller', async (rpc, callers) => {
+  const isDenied = (caller: CallerName): Promise<boolean> =>
+    fixture
+      .client(RegistryService, caller)
+      [rpc]({ environment: Environment.TEST })
+      .then(
+        () => false,
+        ({ cause }) => cause?.code === Code.PermissionDenied,
+      )
+  const denied = await Promise.all(CALLERS.map(isDenied))
+  expect(CALLERS.filter((_, place) => !denied[place]).sort()).toEqual([...callers].sort())
+})
 
 describe('reads', () => {
   test('include the environments and timezone of the merchant, and are empty for unknown ids', async () => {
@@ -104,18 +128,17 @@ describe('reads', () => {
       credential: { merchantId: ids.merchantId },
       merchantEnvironments: [Environment.TEST],
     })
-    expect(await gateway().getRoute({ serviceId: ids.serviceId })).toMatchObject({
+    expect(await payments().getRoute({ serviceId: ids.serviceId })).toMatchObject({
       route: { merchantId: ids.merchantId },
       timezone: 'Asia/Kolkata',
     })
     expect((await gateway().getCredential({ applicationId: '77' })).credential).toBeUndefined()
-    expect((await gateway().getRoute({ serviceId: '77' })).route).toBeUndefined()
-    const notifier = fixture.client(RegistryService, 'notifier')
-    expect(await notifier.getEndpoint({ endpointId: ids.endpointId })).toMatchObject({
+    expect((await payments().getRoute({ serviceId: '77' })).route).toBeUndefined()
+    expect(await notifier().getEndpoint({ endpointId: ids.endpointId })).toMatchObject({
       endpoint: { endpoint: { merchantId: ids.merchantId }, secret: {} },
     })
     for (const endpointId of ['77', '019aa5b0-7c00-7000-8000-000000000001'])
-      expect((await notifier.getEndpoint({ endpointId })).endpoint).toBeUndefined()
+      expect((await notifier().getEndpoint({ endpointId })).endpoint).toBeUndefined()
   })
 
   test('list only documents of the requested merchant and environment', async () => {
@@ -127,9 +150,9 @@ describe('reads', () => {
       mine.serviceId,
     ])
     expect((await gateway().listMerchantRoutes(production)).routes).toEqual([])
-    const { endpoints } = await gateway().listMerchantEndpoints(test)
+    const { endpoints } = await notifier().listMerchantEndpoints(test)
     expect(endpoints.map(({ endpoint }) => endpoint?.endpointId)).toEqual([mine.endpointId])
-    expect((await gateway().listMerchantEndpoints(production)).endpoints).toEqual([])
+    expect((await notifier().listMerchantEndpoints(production)).endpoints).toEqual([])
   })
 })
 
@@ -263,7 +286,7 @@ describe('two processes with caches', () => {
   test('read an endpoint that was created before the event', async () => {
     const { merchantId } = await createOneOfEach()
     const silent_bus = createMemoryBus()
-    const { registry_cache } = await startRegistryCache(silent_bus)
+    const { registry_cache } = await startRegistryCache(silent_bus, 'notifier')
     expect(await registry_cache.merchantEndpoints(merchantId, 'test')).toHaveLength(1)
     const environment = Environment.TEST
     await fixture

@@ -22,16 +22,14 @@ import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
 
-const READERS = ['gateway', 'payments', 'balances', 'notifier'] as const
-
-/** The callers that each RPC permits. */
+/** The callers that each RPC permits: those that use it. Credentials and endpoints come with their sealed secrets. */
 const PERMISSIONS = {
   getCredential: ['gateway'],
-  getRoute: READERS,
-  listMerchantRoutes: READERS,
-  listMerchantEndpoints: READERS,
+  getRoute: ['payments'],
+  listMerchantRoutes: ['gateway'],
+  listMerchantEndpoints: ['notifier'],
   getEndpoint: ['notifier'],
-  listChanges: READERS,
+  listChanges: ['gateway', 'payments', 'notifier'],
 } as const
 
 /** Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. */
