@@ -9,7 +9,7 @@ import { databaseOf, loadRoles } from './roles.ts'
 import { readerOf, VERIFY_SETTINGS } from './verify.ts'
 
 /** The roles that store secrets. Payments comes before the notifier, which gets the secrets of its events from there. */
-const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'notifier']
+export const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'notifier']
 
 /**
  * `node main.ts reseal`: encrypts all stored secrets again that are not under the newest master key, so that the older
