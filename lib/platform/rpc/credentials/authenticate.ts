@@ -19,8 +19,7 @@ export interface CallerCertificate {
 /** The credentials of a call. */
 export interface CallCredentials {
   /**
-   * The Authorization header. Several in a Connect call are joined with a comma and a space, which no token matches. Of
-   * several in a gRPC call, Node's HTTP/2 keeps only the first.
+   * The Authorization header. Several are joined with a comma and a space, which no token matches.
    */
   readonly authorization: string | undefined
   /** The client's certificate, verified by the TLS layer. Called only when there is no Authorization header. */

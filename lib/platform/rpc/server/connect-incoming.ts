@@ -9,6 +9,7 @@ import {
   type HandlerContext,
 } from '@connectrpc/connect'
 import type { CallCredentials } from '#lib/platform/rpc/credentials/authenticate.ts'
+import { authorizationOf } from '#lib/platform/rpc/credentials/authorization-header.ts'
 import type { CallHead } from './incoming.ts'
 
 /** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
@@ -46,18 +47,4 @@ export function connectCallHead(context: HandlerContext): CallHead {
       else signal.addEventListener('abort', stopped, { once: true })
     },
   }
-}
-
-/**
- * The Authorization header from the raw header lines. Several are joined, which no token matches: Node's own view has
- * only the first one, but a proxy in front may have checked another.
- */
-function authorizationOf(lines: readonly string[]): string | undefined {
-  let joined: string | undefined
-  for (let index = 0; index + 1 < lines.length; index += 2) {
-    if (lines[index]?.toLowerCase() !== 'authorization') continue
-    const value = lines[index + 1] ?? ''
-    joined = joined === undefined ? value : `${joined}, ${value}`
-  }
-  return joined
 }

@@ -24,6 +24,7 @@ import {
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { RpcEndpoint } from './dispatch.ts'
 import { grpcCallHead, grpcIncoming } from './grpc-incoming.ts'
+import { guardStreams } from './grpc-stream-guard.ts'
 import { addHealthAndReflection } from './health-and-reflection.ts'
 
 /** The options of the gRPC server. */
@@ -75,6 +76,7 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   // We listen ourselves. grpc-js prints listen errors on the console, cannot close its connections without its
   // statistics, and reads TLS keys only once.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  guardStreams(server)
   const net_server = createNetServer(tls, (socket) => injector.injectConnection(socket))
   net_server.maxConnections = CONNECTIONS_MAX
   const reportStop = (): void => {
@@ -148,7 +150,7 @@ function createCallerCheck(endpoints: readonly RpcEndpoint[]): ServerInterceptor
   const endpoint_of = new Map(endpoints.map((endpoint) => [pathOf(endpoint.method), endpoint]))
   return ({ path }, call) => {
     const endpoint = endpoint_of.get(path)
-    // Health is for all callers. Reflection is a stream: its handler checks the caller before it reads.
+    // Health is for all callers, and its requests are short. Reflection is a stream: its handler checks the caller before it reads.
     if (endpoint === undefined) return new ServerInterceptingCall(call)
     return new ServerInterceptingCall(call, {
       start(next) {
