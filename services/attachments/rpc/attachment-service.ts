@@ -3,6 +3,7 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
@@ -42,7 +43,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         ...fileOf(request.file),
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
         method: 'attachment.prepare',
-        operation_id: requiredText(request.operationId, 'operation_id'),
+        operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
@@ -53,7 +54,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
           ATTACHMENT_PURPOSES.required(purpose, `permitted_purposes.${position}`),
         ),
         method: 'attachment.finalize',
-        operation_id: requiredText(request.operationId, 'operation_id'),
+        operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
       return { attachment: attachmentToProto(attachment, now()) }
@@ -65,7 +66,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         ...file,
         purpose: 'chargeback_evidence',
         method: 'evidence.prepare',
-        operation_id: requiredText(request.operationId, 'operation_id'),
+        operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: payloadHash({ ...file }),
       })
       return { attachment, upload }
@@ -76,7 +77,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         ...identity,
         permitted_purposes: ['chargeback_evidence'],
         method: 'evidence.finalize',
-        operation_id: requiredText(request.operationId, 'operation_id'),
+        operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: payloadHash(identity.attachment_id),
       })
       return { attachment: attachmentToProto(attachment, now()) }
@@ -123,7 +124,7 @@ function ownerOf(request: { readonly merchantId: string; readonly environment: n
   readonly environment: Environment
 } {
   return {
-    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    merchant_id: requiredId(request.merchantId, 'merchant_id'),
     environment: ENVIRONMENTS.required(request.environment, 'environment'),
   }
 }
@@ -133,7 +134,7 @@ function identityOf(request: {
   readonly environment: number
   readonly attachmentId: string
 }): AttachmentIdentity {
-  return { ...ownerOf(request), attachment_id: requiredText(request.attachmentId, 'attachment_id') }
+  return { ...ownerOf(request), attachment_id: requiredId(request.attachmentId, 'attachment_id') }
 }
 
 function fileOf(given: NewFileProto | undefined): NewFile {

@@ -1,5 +1,6 @@
 import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
 import { fitsInt64, INT64_MAX } from '#lib/contract/money.ts'
+import { isLine } from '#lib/contract/text.ts'
 import { type AccountName, isAccountName } from './merchant-accounts.ts'
 import { arePayoutLimits, type PayoutLimits } from './payout-limits.ts'
 
@@ -100,12 +101,12 @@ const ENTRY_ID_CHARACTERS_MAX = 340
 
 /** Whether a text can be an id: 1 to `characters_max` code points, without control characters or lone surrogates. */
 export function isId(text: string, characters_max = ID_CHARACTERS_MAX): boolean {
-  return text !== '' && isText(text, characters_max)
+  return text !== '' && isLine(text, characters_max)
 }
 
 /** Whether a text can be a reason. The empty text can. */
 export function isReason(text: string): boolean {
-  return isText(text, REASON_CHARACTERS_MAX)
+  return isLine(text, REASON_CHARACTERS_MAX)
 }
 
 /** Whether an amount can be moved: above zero and within 64 bits. */
@@ -148,18 +149,4 @@ function isAdjustment({ id, merchant_id, operation_id, amount }: AdjustCommand):
 /** Only holds and their resolutions move held funds, and only the operator makes adjustments. */
 function isTransferAccount(account: AccountName): boolean {
   return isAccountName(account) && account !== 'held' && account !== 'adjustments'
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
-
-function isText(text: string, characters_max: number): boolean {
-  // A text has at most as many code points as UTF-16 units, so they are counted only for texts near the limit.
-  if (
-    text.length > characters_max &&
-    (text.length > 2 * characters_max || [...text].length > characters_max)
-  ) {
-    return false
-  }
-  return !CONTROL_CHARACTER.test(text) && text.isWellFormed()
 }

@@ -6,6 +6,7 @@ import type {
   ListEntriesResponseSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { createdRange } from '#lib/contract/operator-fields.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import { decodePageToken, encodePageToken } from '#lib/patterns/paging/page-token.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
@@ -13,7 +14,7 @@ import { EXPORT_PART_CHARACTERS, EXPORT_PART_ENTRIES_MAX } from '../limits.ts'
 import type { EntryQuery, StatementEntry } from '../use-cases/list-entries.ts'
 import { CSV_HEADER, csvLine } from './entry-csv.ts'
 import { entryToProto } from './entry-proto.ts'
-import { currencyOf, idOf, instantOf } from './request-fields.ts'
+import { currencyOf, idOf } from './request-fields.ts'
 
 const POSITION = { seq: 'int64', position: 'integer' } as const
 
@@ -40,14 +41,13 @@ export function exportPartFromProto(request: ExportEntriesRequest): EntryPage {
 type Filters = Omit<ExportEntriesRequest, '$typeName'>
 
 function queryOf(request: Filters, newest_first: boolean, page_size: number): EntryQuery {
-  const { paymentId, createdFrom, createdTo } = request
+  const { paymentId } = request
   const filters = {
     environment: ENVIRONMENTS.optional(request.environment, 'environment') ?? 'test',
     merchant_id: idOf(request.merchantId, 'merchant_id'),
     payment_id: paymentId === '' ? undefined : idOf(paymentId, 'payment_id'),
     currency: request.currency === '' ? undefined : currencyOf(request.currency, 'currency'),
-    created_from: createdFrom && instantOf(createdFrom, 'created_from'),
-    created_to: createdTo && instantOf(createdTo, 'created_to'),
+    ...createdRange(request),
     newest_first,
   }
   const after = decodePageToken(request.pageToken, { list: listOf(filters) }, POSITION)

@@ -1,9 +1,10 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
+import { checkInstant } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { clock } from '#lib/platform/time.ts'
 import { isAmount, isId, isReason } from '../domain/command.ts'
@@ -63,16 +64,9 @@ export function reasonOf({ reason }: { reason: string }): string {
   return reason
 }
 
-/** Reads an instant. */
-export function instantOf(timestamp: Timestamp, path: string): Date {
-  const instant = timestampDate(timestamp)
-  if (Number.isNaN(instant.getTime())) throw fieldError(9000, path)
-  return instant
-}
-
 /** Reads an instant that is not in the future. */
 export function pastInstantOf(timestamp: Timestamp, path: string): Date {
-  const instant = instantOf(timestamp, path)
+  const instant = checkInstant(timestamp, path)
   if (instant.getTime() > clock.now_ms()) throw fieldError(9000, path, 'not in the future')
   return instant
 }

@@ -1,19 +1,8 @@
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 
-const CONTROL = /\p{Cc}/u
-
 /** The refusal of an unknown id: 1004 for a route, 3003 for a credential, 1003 for a merchant or an endpoint. */
 export function notFound(code: 1003 | 1004 | 3003, path: string): PublicError {
   return fieldError(code, path, 'nothing has this id')
-}
-
-/** Accepts a text of up to `max` code points without control characters. An empty text is valid. */
-export function checkText(text: string, path: string, max: number): string {
-  const length = [...text].length
-  if (length > max || CONTROL.test(text) || !text.isWellFormed()) {
-    throw fieldError(9000, path, `at most ${max} characters, none of them control characters`)
-  }
-  return text
 }
 
 /** Accepts an integer from `min` to `max`, both included. */

@@ -1,8 +1,8 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { checkLine } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isTimezone } from '#lib/contract/timezone.ts'
-import { checkText } from './field-checks.ts'
 
 /** A customer of the operator, as it is stored. */
 export interface Merchant {
@@ -22,7 +22,7 @@ const OWNED_MAX = 500
 /** Accepts the operator's name for a merchant: 1 to 128 characters. */
 export function checkName(name: string): string {
   requiredText(name, 'name')
-  return checkText(name, 'name', NAME_MAX)
+  return checkLine(name, 'name', NAME_MAX)
 }
 
 /** Accepts the IANA name of the time zone in which payout limits reset (P14). */

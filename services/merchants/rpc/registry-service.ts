@@ -1,11 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import {
   RegistryService,
   type SealedEndpointSchema,
   type SealedSecretSchema,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { checkInstant } from '#lib/contract/operator-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -66,7 +67,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
     },
     async listChanges({ since }) {
       const [{ changes, read_at, too_many }, application_ids] = await Promise.all([
-        listChanges(deps, since && timestampDate(since)),
+        listChanges(deps, since && checkInstant(since, 'since')),
         deps.store.issued_ids.range('credential'),
       ])
       return {

@@ -1,8 +1,9 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { checkLine } from '#lib/contract/operator-fields.ts'
 import { now } from '#lib/platform/time.ts'
-import { checkInteger, checkText } from '../domain/field-checks.ts'
+import { checkInteger } from '../domain/field-checks.ts'
 import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import {
   checkAccounts,
@@ -54,7 +55,7 @@ export async function createRoute(deps: MerchantsDeps, input: NewRoute): Promise
     expires_in_seconds: checkInteger(expires_in_seconds, 'expires_in_seconds', 1, EXPIRES_MAX_SECONDS),
     payout_limits: checkLimits(input.direction, input.payout_limits),
     minimum_amount: checkMinimum(input.minimum_amount),
-    purpose: checkText(input.purpose, 'purpose', PURPOSE_MAX),
+    purpose: checkLine(input.purpose, 'purpose', PURPOSE_MAX),
   }
   checkOwnedLimit(await store.routes.listByMerchant(merchant.merchant_id))
 

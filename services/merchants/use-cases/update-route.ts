@@ -1,6 +1,7 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { checkInteger, checkText, notFound } from '../domain/field-checks.ts'
+import { checkLine } from '#lib/contract/operator-fields.ts'
+import { checkInteger, notFound } from '../domain/field-checks.ts'
 import { parseNumericId } from '../domain/numeric-id.ts'
 import {
   checkAccounts,
@@ -52,6 +53,6 @@ function checkChanges({ direction }: Route, input: RouteChanges): Partial<Route>
     }),
     ...(payout_limits && { payout_limits: checkLimits(direction, payout_limits) }),
     ...(minimum_amount !== undefined && { minimum_amount: checkMinimum(minimum_amount) }),
-    ...(purpose !== undefined && { purpose: checkText(purpose, 'purpose', PURPOSE_MAX) }),
+    ...(purpose !== undefined && { purpose: checkLine(purpose, 'purpose', PURPOSE_MAX) }),
   }
 }

@@ -1,5 +1,6 @@
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
+import { requiredMessage } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
@@ -47,11 +48,11 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       }
     },
     async getDelivery(request) {
-      const delivery_id = requiredText(request.deliveryId, 'delivery_id')
+      const delivery_id = requiredId(request.deliveryId, 'delivery_id')
       return { delivery: deliveryToProto(await getDelivery(deliveries, delivery_id), 'whole') }
     },
     async replayDelivery(request) {
-      const delivery_id = requiredText(request.deliveryId, 'delivery_id')
+      const delivery_id = requiredId(request.deliveryId, 'delivery_id')
       return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id), 'whole') }
     },
     async replayDeliveries({ filter, dryRun }) {
@@ -59,11 +60,11 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun)) }
     },
     async getReplay(request) {
-      const replay_id = requiredText(request.replayId, 'replay_id')
+      const replay_id = requiredId(request.replayId, 'replay_id')
       return { replay: replayToProto(await getReplay(deps, replay_id)) }
     },
     async sendTestEvent({ endpointId }) {
-      return { deliveryId: await sendTestEvent(deps, requiredText(endpointId, 'endpoint_id')) }
+      return { deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')) }
     },
   })
 }

@@ -10,8 +10,8 @@ import type {
   ResolveAnomalyRequest as ResolveAnomalyRequestProto,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
+import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Anomaly, AnomalyKind, AnomalyResolution } from '../domain/anomaly.ts'
 import type { AnomalyFilter } from '../use-cases/list-anomalies.ts'
 import type { ResolveAnomalyRequest } from '../use-cases/resolve-anomaly.ts'
@@ -33,11 +33,11 @@ const RESOLUTIONS = createEnumMap<AnomalyResolution['kind'], AnomalyResolutionKi
 
 const NOTE_CHARACTERS_MAX = 1_000
 
-/** Maps the filter of a list of anomalies. Throws 9000 for an unknown kind. */
+/** Maps the filter of a list of anomalies. Throws 9000 for an unknown kind and a merchant id that is too long. */
 export function anomalyFilterFromProto({ merchantId, kind, openOnly }: ListAnomaliesRequest): AnomalyFilter {
   const filtered_kind = KINDS.optional(kind, 'kind')
   return {
-    ...(merchantId === undefined ? {} : { merchant_id: merchantId }),
+    ...(merchantId === undefined ? {} : { merchant_id: checkLine(merchantId, 'merchant_id') }),
     ...(filtered_kind === undefined ? {} : { kind: filtered_kind }),
     is_open: openOnly,
   }
@@ -45,13 +45,11 @@ export function anomalyFilterFromProto({ merchantId, kind, openOnly }: ListAnoma
 
 /** Maps a decision on an anomaly. Throws 1005 for a field that is missing, and 9000 for one that is too long. */
 export function resolveRequestFromProto(request: ResolveAnomalyRequestProto): ResolveAnomalyRequest {
-  const { note } = request
-  if ([...note].length > NOTE_CHARACTERS_MAX) throw fieldError(9000, 'note')
   return {
-    anomaly_id: requiredText(request.anomalyId, 'anomaly_id'),
+    anomaly_id: requiredId(request.anomalyId, 'anomaly_id'),
     kind: RESOLUTIONS.required(request.resolution, 'resolution'),
-    operation_id: requiredText(request.operationId, 'operation_id'),
-    note,
+    operation_id: requiredId(request.operationId, 'operation_id'),
+    note: checkText(request.note, 'note', NOTE_CHARACTERS_MAX),
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Message } from '@bufbuild/protobuf'
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { Direction as DirectionProto } from '#gen/multihub/merchants/v1/route_pb.ts'
 import type { Payer as PayerProto, Person as PersonProto } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type {
@@ -10,6 +9,7 @@ import type {
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
@@ -55,9 +55,9 @@ export function paymentQueryFromProto(request: Omit<FindPaymentRequest, keyof Me
   }
 }
 
-/** Maps the filter of a list of payments. Throws for an unknown environment or status. */
+/** Maps the filter of a list of payments. Throws 9000 for an unknown word and a time that is impossible. */
 export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
-  const merchant_id = requiredText(request.merchantId, 'merchant_id')
+  const merchant_id = requiredId(request.merchantId, 'merchant_id')
   const environment = ENVIRONMENTS.optional(request.environment, 'environment')
   return {
     merchant_id,
@@ -65,8 +65,7 @@ export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
     statuses: request.statuses.map((status, position) =>
       PAYMENT_STATUSES.required(status, `statuses.${position}`),
     ),
-    ...(request.createdFrom ? { created_from: timestampDate(request.createdFrom) } : {}),
-    ...(request.createdTo ? { created_to: timestampDate(request.createdTo) } : {}),
+    ...createdRange(request),
   }
 }
 

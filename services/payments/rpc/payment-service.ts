@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
@@ -81,7 +82,7 @@ export function createPaymentRpc(
       })
     },
     async getPayment(request) {
-      const payment = await getPayment(create_deps, requiredText(request.paymentId, 'payment_id'))
+      const payment = await getPayment(create_deps, requiredId(request.paymentId, 'payment_id'))
       return { payment: paymentToProto(payment) }
     },
     async listPayments(request) {
@@ -101,7 +102,7 @@ export function createPaymentRpc(
       return { anomaly: anomalyToProto(anomaly) }
     },
     async listWithdrawalRefusals(request) {
-      const merchant_id = requiredText(request.merchantId, 'merchant_id')
+      const merchant_id = requiredId(request.merchantId, 'merchant_id')
       const { pageSize, pageToken } = request
       const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageSize, pageToken)
       return { refusals: page.refusals.map(refusalToProto), nextPageToken: page.next_page_token }
@@ -111,7 +112,7 @@ export function createPaymentRpc(
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
     },
     async retryEffect(request) {
-      const payment_id = requiredText(request.paymentId, 'payment_id')
+      const payment_id = requiredId(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
       const payment = await retryEffect(create_deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}

@@ -10,7 +10,7 @@ import type {
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
-import { requiredText } from '#lib/contract/proto-fields.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { holdLimitsToProto } from '../effects/ledger-call.ts'
 import type { RouteExplanation, RouteQuestion } from '../use-cases/explain-route.ts'
@@ -19,7 +19,7 @@ import { accountToProto } from './provider-account-proto.ts'
 /** Maps the question about a route. Throws 1005 without a merchant. */
 export function routeQuestionFromProto(request: ExplainRouteRequest): RouteQuestion {
   const { serviceId: service_id, amount } = request
-  return { merchant_id: requiredText(request.merchantId, 'merchant_id'), service_id, amount }
+  return { merchant_id: requiredId(request.merchantId, 'merchant_id'), service_id, amount }
 }
 
 /** Maps the explanation, with the texts of the error table. */

@@ -1,4 +1,5 @@
 import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { type AttachmentUseDeps, isAttachmentUsed } from '../use-cases/attachment-use.ts'
@@ -15,7 +16,7 @@ export function createAttachmentUseRpc(deps: AttachmentUseDeps): RpcService {
     async getAttachmentUse(request) {
       const isUsed = await isAttachmentUsed(deps, {
         ...ownerFromProto(request),
-        attachment_id: requiredText(request.attachmentId, 'attachment_id'),
+        attachment_id: requiredId(request.attachmentId, 'attachment_id'),
         user: requiredText(request.owner, 'owner'),
         ticket_id: request.ticketId,
       })

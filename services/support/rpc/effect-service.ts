@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { EffectService, type StuckEffectSchema } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import type { StuckDocuments, StuckResourceEffect } from '../use-cases/stuck-effects.ts'
@@ -25,7 +26,7 @@ export function createEffectRpc(by_name: ReadonlyMap<string, StuckDocuments>): R
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
     },
     async retryEffect({ documents, documentId, effectId }) {
-      const document_id = requiredText(documentId, 'document_id')
+      const document_id = requiredId(documentId, 'document_id')
       return { waiting: await find(documents).retry(document_id, requiredText(effectId, 'effect_id')) }
     },
   })

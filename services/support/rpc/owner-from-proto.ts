@@ -1,6 +1,6 @@
 import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { requiredText } from '#lib/contract/proto-fields.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import type { Owner } from '../domain/support-resource.ts'
 
 /** The merchant that a request acts for, as every request of the gateway names it. */
@@ -12,7 +12,7 @@ export interface OwnerFields {
 /** Maps the merchant and environment of a request. Throws 1005 without one of them. */
 export function ownerFromProto({ merchantId, environment }: OwnerFields): Owner {
   return {
-    merchant_id: requiredText(merchantId, 'merchant_id'),
+    merchant_id: requiredId(merchantId, 'merchant_id'),
     environment: ENVIRONMENTS.required(environment, 'environment'),
   }
 }

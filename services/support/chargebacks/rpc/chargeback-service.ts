@@ -1,4 +1,3 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   ChargebackService,
   type ListChargebacksRequest,
@@ -8,9 +7,10 @@ import { CHARGEBACK_STATUSES } from '#lib/contract/chargeback-status.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import { checkInstant, checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { operatorKey, operatorText } from '../../rpc/operator-text.ts'
+import { REASON_MAX } from '../../domain/text-limits.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
 import { type AddEvidenceDeps, addEvidenceTo } from '../use-cases/add-evidence.ts'
@@ -39,15 +39,15 @@ export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps):
       return { chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))) }
     },
     async moveChargeback(request) {
-      const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
+      const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const status = CHARGEBACK_STATUSES.required(request.status, 'status')
-      const note = operatorText(request.note, 'note')
+      const note = checkText(request.note, 'note', REASON_MAX)
       const moved = await moveTo(deps, chargeback_id, note === '' ? { status } : { status, note })
       return { chargeback: chargebackToProto(moved) }
     },
     async addEvidence({ chargebackId, attachmentId }) {
-      const chargeback_id = requiredText(chargebackId, 'chargeback_id')
-      const attachment_id = requiredText(attachmentId, 'attachment_id')
+      const chargeback_id = requiredId(chargebackId, 'chargeback_id')
+      const attachment_id = requiredId(attachmentId, 'attachment_id')
       return { chargeback: chargebackToProto(await addEvidenceTo(deps, chargeback_id, attachment_id)) }
     },
     async listChargebacks(request) {
@@ -69,19 +69,19 @@ function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargeba
   if (minor < 1n || minor > AMOUNT_MAX) throw fieldError(6001, 'amount')
   const { deadlineAt } = request
   return {
-    payment_id: requiredText(request.paymentId, 'payment_id'),
+    payment_id: requiredId(request.paymentId, 'payment_id'),
     amount: minor,
     currency,
-    reason_code: operatorKey(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
-    ...(deadlineAt ? { deadline_at: timestampDate(deadlineAt) } : {}),
-    operation_id: operatorKey(request.operationId, 'operation_id'),
+    reason_code: checkLine(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
+    ...(deadlineAt ? { deadline_at: checkInstant(deadlineAt, 'deadline_at') } : {}),
+    operation_id: checkLine(request.operationId, 'operation_id'),
   }
 }
 
 function operatorFilterFromProto(request: ListChargebacksRequest): OperatorFilter {
   const environment = ENVIRONMENTS.optional(request.environment, 'environment')
   return {
-    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    merchant_id: requiredId(request.merchantId, 'merchant_id'),
     ...(environment ? { environment } : {}),
     statuses: request.statuses.map((one, place) => CHARGEBACK_STATUSES.required(one, `statuses.${place}`)),
   }

@@ -3,9 +3,9 @@ import {
   MerchantChargebackService,
 } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
-import { requiredText } from '#lib/contract/proto-fields.ts'
+import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { createdRange, paymentFilter } from '../../rpc/list-filter-from-proto.ts'
+import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
@@ -27,7 +27,7 @@ const PERMISSIONS = {
 export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcService {
   return rpcService(MerchantChargebackService, PERMISSIONS, {
     async findChargeback(request) {
-      const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
+      const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const found = await findChargeback(deps.chargebacks, { ...ownerFromProto(request), chargeback_id })
       return { chargeback: chargebackToProto(found) }
     },

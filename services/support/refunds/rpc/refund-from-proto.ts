@@ -7,9 +7,10 @@ import type {
 import type { ListRefundsRequest } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
-import { createdRange, paymentFilter } from '../../rpc/list-filter-from-proto.ts'
+import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
 import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { OperatorFilter, ResourceFilter } from '../../use-cases/list-resources.ts'
 import type { RefundQuery } from '../store/refunds.ts'
@@ -55,7 +56,7 @@ export function refundFilterFromProto(request: ListMerchantRefundsRequest): Reso
 export function operatorFilterFromProto(request: ListRefundsRequest): OperatorFilter {
   const environment = ENVIRONMENTS.optional(request.environment, 'environment')
   return {
-    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    merchant_id: requiredId(request.merchantId, 'merchant_id'),
     ...(environment ? { environment } : {}),
     statuses: request.statuses.map((one, place) => REFUND_STATUSES.required(one, `statuses.${place}`)),
   }

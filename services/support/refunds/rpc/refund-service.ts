@@ -1,7 +1,8 @@
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { COMMENT_MAX, operatorKey, operatorText } from '../../rpc/operator-text.ts'
+import { COMMENT_MAX, REASON_MAX } from '../../domain/text-limits.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
 import { answerRefund, listAllRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
@@ -28,14 +29,16 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
     status: 'rejected' | 'canceled',
     { refundId, reason }: { readonly refundId: string; readonly reason: string },
   ) => {
-    const refund_id = requiredText(refundId, 'refund_id')
+    const refund_id = requiredId(refundId, 'refund_id')
     return {
-      refund: refundToProto(await closeRefund(deps, refund_id, status, operatorText(reason, 'reason'))),
+      refund: refundToProto(
+        await closeRefund(deps, refund_id, status, checkText(reason, 'reason', REASON_MAX)),
+      ),
     }
   }
   return rpcService(RefundService, PERMISSIONS, {
     async approveRefund({ refundId }) {
-      return { refund: refundToProto(await approveRefund(deps, requiredText(refundId, 'refund_id'))) }
+      return { refund: refundToProto(await approveRefund(deps, requiredId(refundId, 'refund_id'))) }
     },
     rejectRefund: (request) => close('rejected', request),
     cancelRefund: (request) => close('canceled', request),
@@ -52,14 +55,14 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
     },
     async answerRefund(request) {
       const comment = await answerRefund(deps, {
-        refund_id: requiredText(request.refundId, 'refund_id'),
-        body: operatorText(requiredText(request.body, 'body'), 'body', COMMENT_MAX),
-        operation_id: operatorKey(request.operationId, 'operation_id'),
+        refund_id: requiredId(request.refundId, 'refund_id'),
+        body: checkText(requiredText(request.body, 'body'), 'body', COMMENT_MAX),
+        operation_id: checkLine(request.operationId, 'operation_id'),
       })
       return { comment: refundCommentToProto(comment) }
     },
     async listRefundComments({ refundId, pageSize: page_size, pageToken: page_token }) {
-      const refund_id = requiredText(refundId, 'refund_id')
+      const refund_id = requiredId(refundId, 'refund_id')
       const page = await listAllRefundComments(deps, refund_id, { page_size, page_token })
       return { comments: page.items.map(refundCommentToProto), nextPageToken: page.next_page_token }
     },

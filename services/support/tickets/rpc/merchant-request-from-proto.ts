@@ -4,9 +4,9 @@ import type {
   TicketReference,
 } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
-import { createdRange } from '../../rpc/list-filter-from-proto.ts'
 import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { TicketFilter } from '../domain/ticket-filter.ts'
 import type { TicketQuery } from '../store/tickets.ts'

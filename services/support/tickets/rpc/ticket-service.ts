@@ -1,9 +1,10 @@
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
-import { COMMENT_MAX, operatorKey, operatorText } from '../../rpc/operator-text.ts'
+import { COMMENT_MAX } from '../../domain/text-limits.ts'
 import type { TicketDeps } from '../use-cases/deps.ts'
 import { getTicket } from '../use-cases/find-ticket.ts'
 import { listAllComments } from '../use-cases/list-comments.ts'
@@ -28,30 +29,30 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
   return rpcService(TicketService, PERMISSIONS, {
     async moveTicket({ ticketId, status }) {
       const to = TICKET_STATUSES.required(status, 'status')
-      return { ticket: ticketToProto(await move(deps, requiredText(ticketId, 'ticket_id'), to)) }
+      return { ticket: ticketToProto(await move(deps, requiredId(ticketId, 'ticket_id'), to)) }
     },
     async answerTicket({ ticketId, body, internal, operationId }) {
       const comment = await answer(deps, {
-        ticket_id: requiredText(ticketId, 'ticket_id'),
-        body: operatorText(requiredText(body, 'body'), 'body', COMMENT_MAX),
+        ticket_id: requiredId(ticketId, 'ticket_id'),
+        body: checkText(requiredText(body, 'body'), 'body', COMMENT_MAX),
         is_internal: internal,
-        operation_id: operatorKey(operationId, 'operation_id'),
+        operation_id: checkLine(operationId, 'operation_id'),
       })
       return { comment: commentToProto(comment) }
     },
     async setTicketPriority({ ticketId, priority }) {
       const to = TICKET_PRIORITIES.required(priority, 'priority')
-      return { ticket: ticketToProto(await prioritize(deps, requiredText(ticketId, 'ticket_id'), to)) }
+      return { ticket: ticketToProto(await prioritize(deps, requiredId(ticketId, 'ticket_id'), to)) }
     },
     async deleteTicket({ ticketId }) {
-      await remove(deps, requiredText(ticketId, 'ticket_id'))
+      await remove(deps, requiredId(ticketId, 'ticket_id'))
       return {}
     },
     async getTicket({ ticketId }) {
-      return { ticket: ticketToProto(await getTicket(tickets, requiredText(ticketId, 'ticket_id'))) }
+      return { ticket: ticketToProto(await getTicket(tickets, requiredId(ticketId, 'ticket_id'))) }
     },
     async listTicketComments({ ticketId, pageSize: page_size, pageToken: page_token }) {
-      const ticket_id = requiredText(ticketId, 'ticket_id')
+      const ticket_id = requiredId(ticketId, 'ticket_id')
       const page = await listAllComments(deps, ticket_id, { page_size, page_token })
       return { comments: page.items.map(commentToProto), nextPageToken: page.next_page_token }
     },
@@ -59,7 +60,7 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
       const environment = ENVIRONMENTS.optional(request.environment, 'environment')
       const filter = {
-        ...(merchant_id === undefined ? {} : { merchant_id: requiredText(merchant_id, 'merchant_id') }),
+        ...(merchant_id === undefined ? {} : { merchant_id: requiredId(merchant_id, 'merchant_id') }),
         ...(environment ? { environment } : {}),
         statuses: request.statuses.map((status, place) =>
           TICKET_STATUSES.required(status, `statuses.${place}`),
