@@ -14,10 +14,16 @@ import {
 import { checkClaimEffect } from '../../services/attachments/domain/attachment-effects.ts'
 import { openAttachmentsStore } from '../../services/attachments/store/attachments-store.ts'
 import { createAttachmentUseRpc } from '../../services/support/rpc/attachment-use-service.ts'
+import { storeCommentEffect } from '../../services/support/tickets/domain/ticket-effects.ts'
 import { openTickets, type TicketsFixture } from '../../services/support/tickets/tickets.fixture.ts'
 import { createComment } from '../../services/support/tickets/use-cases/comment-ticket.ts'
-import { createTicket } from '../../services/support/tickets/use-cases/create-ticket.ts'
+import {
+  type CreateTicketRequest,
+  createTicket,
+} from '../../services/support/tickets/use-cases/create-ticket.ts'
 import type { TicketDeps } from '../../services/support/tickets/use-cases/deps.ts'
+import { findTicket } from '../../services/support/tickets/use-cases/find-ticket.ts'
+import { remove } from '../../services/support/tickets/use-cases/operate-ticket.ts'
 import type { AttachmentClaims } from '../../services/support/use-cases/claim-attachments.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
@@ -82,7 +88,14 @@ const newOwner = (): Owner => ({ merchant_id: randomUUID(), environment: 'test' 
 type Use = (deps: TicketDeps, owner: Owner, c_id: string, attachment_ids: string[]) => Promise<unknown>
 
 const newTicket: Use = (deps, owner, c_id, attachment_ids) =>
-  createTicket(deps, {
+  createTicket(deps, ticketRequest(owner, c_id, attachment_ids))
+
+/** Creates a ticket about the merchant's payment. It has one at most that is not deleted. */
+const newPaymentTicket: Use = (deps, owner, c_id, attachment_ids) =>
+  createTicket(deps, { ...ticketRequest(owner, c_id, attachment_ids), payment_c_id: 'pay-1' })
+
+function ticketRequest(owner: Owner, c_id: string, attachment_ids: string[]): CreateTicketRequest {
+  return {
     ...owner,
     c_id,
     title: 't',
@@ -92,7 +105,8 @@ const newTicket: Use = (deps, owner, c_id, attachment_ids) =>
     attachment_ids,
     payload_hash: 'create',
     policy: { service_ids: [], currencies: [] },
-  })
+  }
+}
 
 const newComment: Use = (deps, owner, key, attachment_ids) =>
   createComment(deps, {
@@ -199,6 +213,54 @@ describe.each(CASES)('a file of a new %s', (_name, purpose, use) => {
     await expect(use(late.deps, owner, 'first', [id])).rejects.toThrow('too long ago')
     expect(await checkedOwner(owner, id)).toBeUndefined()
     await late.runner.stop()
+  })
+})
+
+/** Deletes the ticket of the merchant's payment, and creates another one without files in its place. */
+async function replaceTicket(deps: TicketDeps, owner: Owner, from: string, to: string): Promise<void> {
+  const { ticket_id } = await findTicket(deps.tickets, { ...owner, by: 'c_id', id: from })
+  await remove(deps, ticket_id)
+  await newPaymentTicket(deps, owner, to, [])
+}
+
+// S2, F7
+describe('when the operator has deleted a ticket and others have taken its place', () => {
+  test('its file stays used', async () => {
+    const owner = newOwner()
+    const { deps, runner } = tickets.newProcess(undefined, files.support)
+    const id = await files.ready({ merchant_id: owner.merchant_id })
+    await newPaymentTicket(deps, owner, 'first', [id])
+    await replaceTicket(deps, owner, 'first', 'second')
+    await replaceTicket(deps, owner, 'second', 'third')
+    expect(await checkedOwner(owner, id)).toMatch(/^ticket:/)
+    await expect(newTicket(deps, owner, 'other', [id])).rejects.toMatchObject({ code: 9000 })
+    await runner.stop()
+  })
+
+  test('the file of its comment stays used, also of one that its crashed process has not stored', async () => {
+    let unstored = 0
+    for (let writes_max = 0; ; writes_max += 1) {
+      const owner = newOwner()
+      const { deps, runner } = tickets.newProcess(undefined, files.support)
+      await newPaymentTicket(deps, owner, 'subject', [])
+      const purpose = AttachmentPurpose.TICKET_COMMENT
+      const id = await files.ready({ merchant_id: owner.merchant_id, purpose })
+      const mortal = tickets.newProcess(writes_max, files.support)
+      const outcome = await newComment(mortal.deps, owner, 'comment', [id]).then(
+        () => 'done',
+        () => 'crashed',
+      )
+      await mortal.runner.stop()
+      const ticket = await findTicket(deps.tickets, { ...owner, by: 'c_id', id: 'subject' })
+      const was_accepted = ticket.last_comment_at !== undefined
+      unstored += Number(ticket.effects.some(storeCommentEffect.matches))
+      await replaceTicket(deps, owner, 'subject', 'second')
+      const left = await checkedOwner(owner, id)
+      expect(left?.startsWith('comment:') ?? false).toBe(was_accepted)
+      await runner.stop()
+      if (outcome === 'done') break
+    }
+    expect(unstored).toBeGreaterThan(0)
   })
 })
 

@@ -6,7 +6,7 @@ import type { Owner } from '../domain/support-resource.ts'
 import type { Comment } from '../tickets/domain/comment.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { keyOfComment } from '../tickets/store/comments.ts'
-import { findTicketBy } from '../tickets/store/tickets.ts'
+import { findTicketOrSuccessor } from '../tickets/store/tickets.ts'
 import { storePending } from '../tickets/use-cases/add-comment.ts'
 
 /** A claim of a file, as `FileClaim` has made it. */
@@ -26,16 +26,17 @@ export interface AttachmentUseDeps {
 }
 
 /**
- * Whether the user of a claim exists and has the file. A deleted ticket has it until another one takes its place. A user of
- * an unknown kind, for which another release has claimed, counts as one that has it, so that no file is freed by mistake.
- * The reads are ordinary ones: what they look for was stored minutes ago.
+ * Whether the user of a claim was stored and has the file. A ticket has it permanently, also when the operator has deleted it
+ * and another one has taken its place. A user of an unknown kind, for which another release has claimed, counts as one that
+ * has it, so that no file is freed by mistake. The reads are ordinary ones: what they look for was stored minutes ago.
  */
 export async function isAttachmentUsed(deps: AttachmentUseDeps, use: AttachmentUse): Promise<boolean> {
   const { merchant_id, environment, attachment_id, user } = use
   const [, kind, id = ''] = /^([a-z]+):(.*)$/.exec(user) ?? []
   if (kind === 'ticket') {
-    const ticket = await findTicketBy(deps.tickets, { merchant_id, environment, by: 'h_id', id })
-    return hasFile(ticket?.attachments, attachment_id)
+    const ticket = await findTicketOrSuccessor(deps.tickets, { merchant_id, environment, id })
+    // A call claims the files of the ticket that it stores and no others, so a ticket that was replaced had the file.
+    return ticket !== undefined && (ticket.ticket_id !== id || hasFile(ticket.attachments, attachment_id))
   }
   if (kind === 'comment') return isUsedByComment(deps, use, id)
   if (kind !== 'chargeback') return true
@@ -52,7 +53,7 @@ async function isUsedByComment(
 ): Promise<boolean> {
   // A claim of the previous release does not name the ticket.
   if (ticket_id === '') return true
-  const ticket = await findTicketBy(deps.tickets, { merchant_id, environment, by: 'h_id', id: ticket_id })
+  const ticket = await findTicketOrSuccessor(deps.tickets, { merchant_id, environment, id: ticket_id })
   if (ticket) await storePending(deps, ticket)
   const comment = await deps.comments.get(keyOfComment({ merchant_id, environment, ticket_id, comment_id }))
   return hasFile(comment?.attachments, attachment_id)

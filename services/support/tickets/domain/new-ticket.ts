@@ -55,14 +55,18 @@ export function newTicket(
   return announce(withListing(transition(ticket, '', 'open', at)), { event: 'ticket.created', at })
 }
 
+/** Far more deleted tickets than one payment has within the minutes until the claims of their files are checked (F7). */
+const REPLACED_MAX = 100
+
 /**
  * The new ticket of a payment whose earlier ticket was deleted: it takes its place in the store, and with it the effects
- * of the earlier ticket that have not run yet.
+ * of the earlier ticket that have not run yet. It names the earlier ticket, which is found nowhere else.
  */
 export function replaceDeleted(deleted: Ticket, ticket: Ticket): Ticket {
-  const { uncounted_since } = deleted
+  const { uncounted_since, replaced_ticket_ids = [], ticket_id } = deleted
   return {
     ...ticket,
+    replaced_ticket_ids: [...replaced_ticket_ids, ticket_id].slice(-REPLACED_MAX),
     effects: [...deleted.effects, ...ticket.effects],
     ...(uncounted_since ? { uncounted_since } : {}),
   }

@@ -37,6 +37,11 @@ export interface Ticket extends EffectDocument, Owner {
   readonly reopens: readonly string[]
   /** Set in a deleted ticket, which exists for no caller. A new ticket of the same payment takes its place. */
   readonly deleted_at?: Date
+  /**
+   * The newest of the deleted tickets of the payment whose place it took, the last one at the end: their files stay used
+   * (F7).
+   */
+  readonly replaced_ticket_ids?: readonly string[]
   /** The creation, while lists show the ticket. The index entries of a deleted ticket are gone. */
   readonly listed_at?: Date
   /** The identifiers of the payment, marked by their kind, while lists show the ticket. */

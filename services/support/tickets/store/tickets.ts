@@ -33,6 +33,7 @@ export const TICKETS: CollectionSpec = {
     list_status_category_priority: listIndex('status', 'category', 'priority'),
     by_created: { fields: ['merchant_id', 'listed_at'], where: 'listed_at' },
     by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
+    by_replaced: { fields: [...OWNER, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
     by_uncounted: { fields: [...OWNER, 'uncounted_since'], where: 'uncounted_since' },
     ...EFFECT_INDEXES,
   },
@@ -67,6 +68,22 @@ export async function findTicketBy(
   const range = { equals: [merchant_id, environment, id] }
   const [ticket] = await tickets.find(`by_${by}`, range, { limit: 1 })
   return ticket
+}
+
+/**
+ * The merchant's ticket with this id, or the one that has its place since it was deleted. Both have the effects of the first
+ * one that have not run yet.
+ */
+export async function findTicketOrSuccessor(
+  tickets: Collection<Ticket>,
+  query: Omit<TicketQuery, 'by'>,
+): Promise<Stored<Ticket> | undefined> {
+  const ticket = await findTicketBy(tickets, { ...query, by: 'h_id' })
+  if (ticket) return ticket
+  // Read afterwards, so that a ticket that is replaced between the two reads is found.
+  const range = { equals: [query.merchant_id, query.environment, query.id] }
+  const [successor] = await tickets.find('by_replaced', range, { limit: 1 })
+  return successor
 }
 
 /** The ticket of any merchant with this id, also when it is deleted. */
