@@ -264,6 +264,45 @@ describe('when the operator has deleted a ticket and others have taken its place
   })
 })
 
+/** The attachment as a process of the release without checks of claims writes it when a call joins the claim. */
+async function joinInOldRelease(owner: Owner, attachment_id: string): Promise<void> {
+  const { attachments } = await openAttachmentsStore(files.roles.storeOf('attachments'))
+  const found = await attachmentOf(owner, attachment_id)
+  if (!found?.claim) throw new Error('there is no claim to join')
+  const { version, ...attachment } = found
+  const { owner: user, executions } = found.claim
+  const claim = { owner: user, executions: [...executions, 'of the old release'] }
+  await attachments.replace({ ...attachment, claim }, version)
+}
+
+// R9, F7
+test('a claim that a process of the release before joins is checked once more', async () => {
+  const owner = newOwner()
+  const { deps, runner } = tickets.newProcess(undefined, files.support)
+  const id = await files.ready({ merchant_id: owner.merchant_id })
+  const crashed = tickets.newProcess(undefined, crashed_after_claim)
+  await expect(newTicket(crashed.deps, owner, 'first', [id])).rejects.toThrow('crashed')
+  await crashed.runner.stop()
+  clock.stepWall(CLAIM_CHECK_MS - 1_000)
+  await joinInOldRelease(owner, id)
+  const before = await attachmentOf(owner, id)
+  clock.stepWall(1_000)
+  const checked = await eventually(
+    () => attachmentOf(owner, id),
+    (file) => checkTimeOf(file) !== checkTimeOf(before),
+  )
+  expect(checked?.claim?.owner).toBe(before?.claim?.owner)
+  await expect(newTicket(deps, owner, 'second', [id])).rejects.toMatchObject({ code: 9000 })
+  expect(await checkedOwner(owner, id)).toBeUndefined()
+  await newTicket(deps, owner, 'second', [id])
+  await runner.stop()
+})
+
+/** When the claim of a file is checked; `undefined` when it is not. */
+function checkTimeOf(file: Awaited<ReturnType<typeof attachmentOf>>): number | undefined {
+  return file?.effects.find(checkClaimEffect.matches)?.due_at?.getTime()
+}
+
 // S10, F7
 test('evidence that was claimed for a chargeback is free again when it was not added', async () => {
   const owner = newOwner()

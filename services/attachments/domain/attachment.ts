@@ -29,6 +29,11 @@ export interface Claim {
   readonly owner: string
   /** The ticket of a comment; absent for other owners. */
   readonly ticket_id?: string
+  /**
+   * When the claim is checked. Absent when a process of a release that knows no checks joined the claim last: it writes the
+   * other fields only, and leaves the check of an earlier call in place.
+   */
+  readonly check_at?: Date
   /** The calls that made or joined the claim. It ends only when the last of them is refused. */
   readonly executions: readonly string[]
 }

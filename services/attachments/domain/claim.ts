@@ -2,7 +2,7 @@ import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 import { CLAIM_CHECK_MS } from '#lib/patterns/attachment-claim.ts'
-import { type Attachment, statusAt } from './attachment.ts'
+import { type Attachment, type Claim, statusAt } from './attachment.ts'
 import { checkClaimEffect, expireUnusedEffect } from './attachment-effects.ts'
 
 /** One call that claims attachments. */
@@ -45,11 +45,31 @@ export function withClaim(
   at: Date,
 ): Attachment {
   const executions = [...(attachment.claim?.executions ?? []), execution].slice(-EXECUTIONS_MAX)
-  const due_at = new Date(at.getTime() + CLAIM_CHECK_MS)
+  return checkedLater(
+    attachment,
+    { owner, executions, ...(ticket_id === undefined ? {} : { ticket_id }) },
+    at,
+  )
+}
+
+/**
+ * The attachment when no owner of its claim was stored by the time of its check: the claim ends. But a call that joined it in
+ * a process of a release without checks may still store its owner, so then the claim is checked once more.
+ */
+export function afterUnusedCheck(attachment: Attachment, at: Date): Attachment {
+  const { claim } = attachment
+  return claim !== undefined && claim.check_at === undefined
+    ? checkedLater(attachment, claim, at)
+    : withoutClaim(attachment, at)
+}
+
+function checkedLater(attachment: Attachment, claim: Omit<Claim, 'check_at'>, at: Date): Attachment {
+  const check_at = new Date(at.getTime() + CLAIM_CHECK_MS)
+  const check = checkClaimEffect.newEffect(attachment, {}, { at, due_at: check_at })
   return {
     ...attachment,
-    claim: { owner, executions, ...(ticket_id === undefined ? {} : { ticket_id }) },
-    effects: [...withoutCheck(attachment), checkClaimEffect.newEffect(attachment, {}, { at, due_at })],
+    claim: { ...claim, check_at },
+    effects: [...withoutCheck(attachment), check],
   }
 }
 
@@ -73,7 +93,7 @@ export function withoutOwner(attachment: Attachment, owner: string, at: Date): A
 }
 
 /** The attachment without its claim. The look for an unused file is due again: the one that found the claim has ended. */
-export function withoutClaim({ claim: _, ...attachment }: Attachment, at: Date): Attachment {
+function withoutClaim({ claim: _, ...attachment }: Attachment, at: Date): Attachment {
   const { unused_until } = attachment
   const effects = withoutCheck(attachment)
   if (unused_until === undefined || effects.some(expireUnusedEffect.matches))

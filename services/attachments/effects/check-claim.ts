@@ -5,7 +5,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { checkClaimEffect } from '../domain/attachment-effects.ts'
-import { withoutClaim } from '../domain/claim.ts'
+import { afterUnusedCheck } from '../domain/claim.ts'
 
 const CALL = { timeoutMs: 3_000 }
 const LEASE_MS = 10_000
@@ -13,7 +13,8 @@ const LEASE_MS = 10_000
 /**
  * Asks the support service whether the owner of a claim was stored, and ends the claim when it was not: the call that
  * claimed the file has crashed, so the file is free again (F7). A call that joins the claim meanwhile replaces the effect,
- * and then its outcome is not applied.
+ * and then its outcome is not applied. In an update, a process of a release without checks does not replace it; see
+ * `afterUnusedCheck`.
  */
 export function bindCheckClaim(
   support: Pick<Client<typeof AttachmentUseService>, 'getAttachmentUse'>,
@@ -35,7 +36,7 @@ export function bindCheckClaim(
         },
         CALL,
       )
-      return (current) => (isUsed ? current : withoutClaim(current, now()))
+      return (current) => (isUsed ? current : afterUnusedCheck(current, now()))
     },
   })
 }
