@@ -15,6 +15,7 @@ interface StoredEffect {
   readonly id: string
   readonly kind: string
   readonly due_at: Date
+  readonly tries_at_retry?: number
   readonly lease?: { readonly token: string; readonly until: Date }
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -58,8 +59,7 @@ export function createLeaseWatch(): LeaseWatch {
         if (left !== undefined && NEEDS_NO_LEASE.includes(effect.kind)) continue
         if (is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind)) continue
         if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, effect.data['refund_id'])) continue
-        const is_own_retry = left?.due_at.getTime() !== effect.due_at.getTime()
-        if (owner === writer.process && (left === undefined || is_own_retry)) continue
+        if (owner === writer.process && (left === undefined || isTriedAgain(effect, left))) continue
         yield `${writer.process.name} changed the effect ${effect.id} within the lease of ${owner.name}`
       }
       for (const { id, lease } of next.values()) {
@@ -87,6 +87,11 @@ export function createLeaseWatch(): LeaseWatch {
         yield `${process.name} sent the create ${idempotency_key} after the end of its lease`
     },
   }
+}
+
+/** Whether a try of an effect ended without success. What is put back can be due in the millisecond in which it was before. */
+function isTriedAgain(before: StoredEffect, after: StoredEffect): boolean {
+  return after.due_at.getTime() !== before.due_at.getTime() || after.tries_at_retry !== before.tries_at_retry
 }
 
 /** Whether the lease of an effect has not ended by the clock of a process that it can rely on. */
