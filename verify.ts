@@ -5,7 +5,7 @@ import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import type { RoleName } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { problemsText, StartError } from '#lib/platform/process/start-error.ts'
-import type { DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
+import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
 import { withProgress } from '#lib/platform/store/backup/frames.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { openSnapshot, type Snapshot } from '#lib/platform/store/snapshot.ts'
@@ -99,10 +99,15 @@ async function* missingClaims(
     return subjects.filter((subject) => subject !== undefined)
   }
   for await (const claim of check.listClaims?.() ?? []) {
-    const holder = checks.get(claim.role)
-    if (holder?.holds === undefined) continue
-    lookups.push(holder.holds(claim).then((is_held) => (is_held ? undefined : claim.subject)))
+    lookups.push(isMissing(claim, checks).then((is_missing) => (is_missing ? claim.subject : undefined)))
     if (lookups.length === LOOKUPS_MAX) yield* await missing()
   }
   yield* await missing()
+}
+
+async function isMissing(claim: Claim, checks: ReadonlyMap<RoleName, DataCheck>): Promise<boolean> {
+  const holder = checks.get(claim.role)
+  if (holder?.holds === undefined) return false
+  if (claim.event !== undefined && !(await checks.get('merchants')?.subscribes?.(claim))) return false
+  return !(await holder.holds(claim))
 }

@@ -14,6 +14,7 @@ import { createRouteRpc } from './rpc/route-service.ts'
 import { openMerchantsStore } from './store/merchants-store.ts'
 import { withTrustedWrites } from './store/trusted-writes.ts'
 import { createAnnounceChange } from './use-cases/announce-change.ts'
+import { createDataCheck } from './use-cases/check-data.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
 import { resealSecrets } from './use-cases/reseal-secrets.ts'
@@ -37,6 +38,7 @@ export const role: Role = {
   async *reseal(store, readDocuments, keyring) {
     yield* resealSecrets(await openMerchantsStore(store), { readDocuments, keyring })
   },
+  checkData: async (store) => createDataCheck(await openMerchantsStore(store)),
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)

@@ -9,7 +9,8 @@ import { openSnapshot } from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 import { loadRoles } from '../../roles.ts'
 import { verify } from '../../verify.ts'
-import { merchantClient } from '../support/merchant.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
@@ -20,6 +21,8 @@ beforeAll(async () => {
   system = await startOneProcess()
   const alpha = merchantClient(system.demo)
   const webhook_url = receiver.url
+  const { c_id: to_endpoint } = await createForEndpoint(alpha, receiver.url)
+  await receiver.waitFor(to_endpoint, 'payment.completed')
   for (const { c_id } of [
     await alpha.deposit(100_000, { webhook_url }),
     await alpha.withdraw(50_000, { webhook_url }),
@@ -34,6 +37,18 @@ beforeAll(async () => {
 })
 afterAll(() => system.end())
 
+/** Creates a deposit whose only event with a destination is `payment.completed`, to an endpoint of the merchant. */
+async function createForEndpoint(alpha: MerchantClient, url: string): Promise<{ readonly c_id: string }> {
+  const operator = operatorOf(system.demo())
+  await operator('multihub.merchants.v1.EndpointService/CreateEndpoint', {
+    merchantId: alpha.merchant.merchant_id,
+    environment: 'ENVIRONMENT_TEST',
+    url,
+    events: ['payment.completed'],
+  })
+  return await alpha.deposit(10_000)
+}
+
 /** Runs the command in this process. */
 async function run(more: Record<string, string> = {}) {
   const lines: string[] = []
@@ -42,8 +57,8 @@ async function run(more: Record<string, string> = {}) {
   return { lines, error }
 }
 
-/** Deletes all documents of a collection, and returns the function that puts them back. */
-async function deleteAll(role: 'payments' | 'balances' | 'notifier', name: string) {
+/** Deletes all documents of a collection, and returns the function that puts them back, changed or as they were. */
+async function deleteAll(role: 'merchants' | 'payments' | 'balances' | 'notifier', name: string) {
   const [loaded] = await loadRoles([role])
   const declared = await readDeclarations(async (store) => loaded?.openCollections(store))
   const spec = declared.collections.find((one) => one.name === name) as CollectionSpec
@@ -62,10 +77,10 @@ async function deleteAll(role: 'payments' | 'balances' | 'notifier', name: strin
   }
   await store.close()
   expect(documents.length).toBeGreaterThan(0)
-  return async (): Promise<void> => {
+  return async (change = (document: Body): Body => document): Promise<void> => {
     const again = await openStore({ database, directory })
     const emptied = await again.collection<object>(spec)
-    for (const document of documents) await emptied.insert(document)
+    for (const document of documents) await emptied.insert(change(document))
     await again.close()
   }
 }
@@ -89,6 +104,7 @@ test('a payment without its ledger entries or events is a problem', async () => 
   const missing = lines.filter((line) => line.startsWith('PROBLEM  payments: the ledger entry '))
   expect(missing.map((line) => /:(\w+) of the payment/.exec(line)?.[1]).sort()).toEqual([
     'credit',
+    'credit',
     'hold',
     'resolve',
   ])
@@ -100,11 +116,30 @@ test('a payment without its ledger entries or events is a problem', async () => 
   expect((await run()).error).toBeUndefined()
 })
 
+test('an event that an endpoint had to get is a problem when it is missing', async () => {
+  const changeEndpoints = async (changed_ms: number): Promise<void> => {
+    const restore = await deleteAll('merchants', 'endpoints')
+    await restore((endpoint) => ({ ...endpoint, updated_at: new Date(changed_ms) }))
+  }
+  const restoreEvents = await deleteAll('notifier', 'events')
+  // An endpoint that was changed after the event proves nothing.
+  await changeEndpoints(Date.now())
+  const without_endpoint = (await run()).lines
+  await changeEndpoints(Date.now() - 3_600_000)
+  const { lines } = await run()
+  // The callbacks of all three payments are gone, also those of the one without a webhook_url.
+  const added = lines.filter((line) => !without_endpoint.includes(line))
+  expect(added).toHaveLength(1)
+  expect(added[0]).toMatch(/^PROBLEM {2}payments: the event \S+ of the payment/)
+  await restoreEvents()
+  expect((await run()).error).toBeUndefined()
+})
+
 test('a ledger entry without its payment is a problem', async () => {
   const restorePayments = await deleteAll('payments', 'payments')
   const { lines } = await run()
   await restorePayments()
-  expect(lines).toHaveLength(3)
+  expect(lines).toHaveLength(4)
   for (const line of lines)
     expect(line).toMatch(/^PROBLEM {2}balances: the payment \S+ of the ledger entry \S+ is missing$/)
 })

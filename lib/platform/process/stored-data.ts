@@ -10,6 +10,11 @@ export interface Claim {
   readonly id: string
   /** Since when it has it. */
   readonly at: Date
+  /**
+   * Set for an event without a destination of its own: the claim is due only if an endpoint of the merchant had to get it, as the
+   * role `merchants` knows.
+   */
+  readonly event?: string
   /** What is missing if the other role does not have it, in a few words. */
   readonly subject: string
 }
@@ -25,6 +30,8 @@ export interface DataCheck {
   listClaims?(): AsyncIterable<Claim>
   /** Whether the role has what another one claims, or may have deleted it since. */
   holds?(claim: Claim): Promise<boolean>
+  /** Whether an endpoint that has not changed since before the claim gets its `event`. Later changes prove nothing. */
+  subscribes?(claim: Claim): Promise<boolean>
 }
 
 /** What resealing the documents of a collection came to. */

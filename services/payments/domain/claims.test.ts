@@ -98,6 +98,10 @@ test('what an effect has not stored yet is not claimed', () => {
   expect(claimsOfPayment(newReservation())).toEqual([])
 })
 
-test('events are claimed only for a payment with its own callback address', () => {
-  expect(claimed({ ...newDeposit(), effects: [] }, 'notifier')).toEqual([])
+test('events of a payment without its own callback address are claimed for endpoints that get them', () => {
+  const eventsOf = (payment: StoredPayment) =>
+    claimsOfPayment(payment).flatMap(({ role, event }) => (role === 'notifier' ? [event] : []))
+  const paid = { ...transition(newDeposit(), 'success', { at }), effects: [] }
+  expect(eventsOf(paid)).toEqual(['payment.created', 'payment.completed'])
+  expect(eventsOf({ ...paid, webhook: WEBHOOK })).toEqual([undefined, undefined])
 })

@@ -1,3 +1,4 @@
+import type { EventName } from '#lib/contract/events.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { holdIdOf, isAdmitted, type Payment, type StoredPayment } from './payment.ts'
 import { holdIdOfRefund } from './refund.ts'
@@ -8,11 +9,12 @@ export interface PaymentClaim {
   readonly role: 'balances' | 'notifier'
   readonly id: string
   readonly at: Date
+  /** The event, if only endpoints of the merchant get it: without such an endpoint it is not stored. */
+  readonly event?: EventName
 }
 
 /**
- * The ledger entries that follow from a payment, its refunds and its chargebacks, and its events if it has a callback
- * address of its own. Those whose effect still waits in the document are not claimed. Pure.
+ * The ledger entries that follow from a payment, its refunds and its chargebacks, and its events. Those whose effect still waits in the document are not claimed. Pure.
  */
 export function claimsOfPayment(payment: StoredPayment): PaymentClaim[] {
   if (!isAdmitted(payment)) return []
@@ -66,13 +68,16 @@ function resolved(effect_id: string, hold_id: string): EffectEntry {
   return { effect_id, entry_id: `${hold_id}:resolve` }
 }
 
-/** An event to an endpoint of the merchant is stored only if there was one, which the payment does not know. */
+/** An event of a payment without a callback address of its own is stored only if an endpoint of the merchant gets it (N1). */
 function eventsOf(payment: Payment): PaymentClaim[] {
   const { payment_id, webhook, effects } = payment
-  if (webhook === undefined) return []
   return numberedHistory(payment)
-    .filter(({ status }) => EVENT_OF[status] !== undefined)
-    .map(({ number, at }): PaymentClaim => ({ role: 'notifier', id: `${payment_id}:${number}`, at }))
+    .flatMap(({ number, at, status }): PaymentClaim[] => {
+      const event = EVENT_OF[status]
+      if (event === undefined) return []
+      const claim = { role: 'notifier', id: `${payment_id}:${number}`, at } as const
+      return [webhook === undefined ? { ...claim, event } : claim]
+    })
     .filter(({ id }) => !effects.some((effect) => effect.data['event_key'] === id))
 }
 

@@ -19,7 +19,7 @@ export function createDataCheck(
 
 function claimsOf(payment: StoredPayment): Claim[] {
   const { merchant_id, environment, payment_id } = payment
-  return claimsOfPayment(payment).map(({ role, id, at }) => {
+  return claimsOfPayment(payment).map(({ role, id, at, event }) => {
     const kind = role === 'balances' ? 'ledger entry' : 'event'
     return {
       role,
@@ -27,6 +27,7 @@ function claimsOf(payment: StoredPayment): Claim[] {
       environment,
       id,
       at,
+      ...(event && { event }),
       subject: `the ${kind} ${id} of the payment ${payment_id}`,
     }
   })
