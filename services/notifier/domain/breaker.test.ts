@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { AT } from '../delivery.fixture.ts'
-import { type Breaker, breakerAfter, breakerState, CLOSED_BREAKER } from './breaker.ts'
+import { type Breaker, breakerAfter, breakerState, NEW_BREAKER } from './breaker.ts'
 
 const after = (ms: number): Date => new Date(AT.getTime() + ms)
 const fail = (breaker: Breaker, at: Date, is_probe = false): Breaker =>
@@ -10,7 +10,7 @@ const succeed = (breaker: Breaker, is_probe = false): Breaker =>
 
 /** A breaker after a number of failures in a row. */
 function failedTimes(count: number): Breaker {
-  let breaker = CLOSED_BREAKER
+  let breaker = NEW_BREAKER
   for (let failures = 0; failures < count; failures += 1) breaker = fail(breaker, AT)
   return breaker
 }
@@ -44,7 +44,8 @@ test('lets a probe through after 30 s, and after twice the pause for each probe 
 test('closes when a probe succeeds, and begins again with 30 s', () => {
   const probed = fail(failedTimes(5), after(30_000), true)
   const closed = succeed(probed, true)
-  expect(closed).toEqual(CLOSED_BREAKER)
+  expect(closed).toEqual({ failures: 0, has_succeeded: true })
+  expect(fail(closed, AT)).toEqual({ failures: 1, has_succeeded: true })
   expect(failedTimes(5).probe_at).toEqual(after(30_000))
 })
 

@@ -4,6 +4,8 @@
  */
 export interface Breaker {
   readonly failures: number
+  /** Whether an attempt has ever succeeded, as far as is known: a breaker that is not used for a day is forgotten. */
+  readonly has_succeeded?: true | undefined
   readonly opened_at?: Date | undefined
   readonly probe_at?: Date | undefined
   /** The last pause before a probe; it doubles with each probe that fails. */
@@ -13,8 +15,10 @@ export interface Breaker {
 /** What a breaker permits now. */
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
-/** The breaker of a destination without failures. */
-export const CLOSED_BREAKER: Breaker = { failures: 0 }
+/** The breaker of a destination without attempts. */
+export const NEW_BREAKER: Breaker = { failures: 0 }
+
+const CLOSED_BREAKER: Breaker = { failures: 0, has_succeeded: true }
 
 /** The failures in a row that open a breaker. */
 export const FAILURES_MAX = 5
@@ -40,14 +44,15 @@ export function breakerAfter(
   if (breaker.opened_at === undefined) {
     if (succeeded) return CLOSED_BREAKER
     const failures = breaker.failures + 1
-    return failures < FAILURES_MAX ? { failures } : opened(failures, at, at, PAUSE_MIN_MS)
+    if (failures < FAILURES_MAX) return { ...breaker, failures }
+    return withPause({ ...breaker, failures, opened_at: at }, at, PAUSE_MIN_MS)
   }
   if (!is_probe) return breaker
   if (succeeded) return CLOSED_BREAKER
   const pause_ms = Math.min((breaker.pause_ms ?? PAUSE_MIN_MS) * 2, PAUSE_MAX_MS)
-  return opened(breaker.failures + 1, breaker.opened_at, at, pause_ms)
+  return withPause({ ...breaker, failures: breaker.failures + 1 }, at, pause_ms)
 }
 
-function opened(failures: number, opened_at: Date, at: Date, pause_ms: number): Breaker {
-  return { failures, opened_at, probe_at: new Date(at.getTime() + pause_ms), pause_ms }
+function withPause(breaker: Breaker, at: Date, pause_ms: number): Breaker {
+  return { ...breaker, probe_at: new Date(at.getTime() + pause_ms), pause_ms }
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { sha256Hex, uuidFromHash } from '#lib/platform/crypto/hash.ts'
-import { type Breaker, CLOSED_BREAKER } from './breaker.ts'
+import { type Breaker, NEW_BREAKER } from './breaker.ts'
 import type { StoredEvent } from './event.ts'
 
 /** The right of one notifier to make the attempts of a destination. */
@@ -64,5 +64,5 @@ export type DestinationName = Pick<Destination, 'destination_key' | 'merchant_id
 
 /** A destination of which nothing is known yet. */
 export function newDestination({ destination_key, merchant_id }: DestinationName): Destination {
-  return { destination_key, merchant_id, breaker: CLOSED_BREAKER }
+  return { destination_key, merchant_id, breaker: NEW_BREAKER }
 }

@@ -8,7 +8,7 @@ import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { DueDelivery } from './due-queue.ts'
 import { type CountedAttemptDeps, makeCountedAttempt, SLOW_MS } from './make-counted-attempt.ts'
 import { countAttempt, countIfDead } from './measures.ts'
-import { hostOf, isRefused, isSick, type OwnedDestination } from './owned-destination.ts'
+import { hostOf, isRefused, type OwnedDestination, slotUserOf } from './owned-destination.ts'
 import type { Slot, Slots } from './slots.ts'
 
 /** What the attempts of a process need. */
@@ -31,7 +31,10 @@ export interface Reservation {
 /** The attempts of a process. */
 export interface Attempts {
   isInProgress(delivery_id: string): boolean
-  /** `undefined` when the first attempt cannot begin now: without a slot, behind others, or with a breaker not closed. */
+  /**
+   * `undefined` when the first attempt cannot begin now: without a slot, behind those that wait for one, or with an open
+   * breaker.
+   */
   reserve(owned: OwnedDestination, delivery: Delivery): Reservation | undefined
   /** Begins the attempt of a delivery that is due. */
   begin(owned: OwnedDestination, due: DueDelivery, slot: Slot): void
@@ -78,14 +81,13 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   return {
     isInProgress: (delivery_id) => in_progress.has(delivery_id),
     reserve(owned, delivery) {
-      const { destination_key, delivery_id, merchant_id, url } = delivery
+      const { delivery_id, merchant_id, environment, url } = delivery
       const at = storeNow()
-      const is_behind = owned.has_more.first || owned.queue.firstDueMs('first') <= at.getTime()
-      if (is_behind || owned.breaker.opened_at !== undefined || !ownership.hasLease(owned)) return undefined
+      if (owned.breaker.opened_at !== undefined || !ownership.hasLease(owned)) return undefined
       const begun = beginAttempt(delivery, owned.token, at)
       if (begun === undefined || in_progress.has(delivery_id)) return undefined
-      const user = { merchant_id, destination_key, host: hostOf(url), lane: 'first' } as const
-      const slot = slots.take(user, isSick(owned))
+      const user = { merchant_id, environment, host: hostOf(url), lane: 'first' } as const
+      const { slot } = slots.take(slotUserOf(owned, user))
       if (slot === undefined) return undefined
       const end = occupy(owned, delivery_id, slot)
       return {

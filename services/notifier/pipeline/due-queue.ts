@@ -1,7 +1,7 @@
-import type { DeliveryKey, Lane } from '../domain/delivery.ts'
+import type { Delivery, DeliveryKey, Lane } from '../domain/delivery.ts'
 
 /** A delivery of the near future, as the process keeps it in memory. The document stays in the store. */
-export interface DueDelivery extends DeliveryKey {
+export interface DueDelivery extends DeliveryKey, Pick<Delivery, 'environment'> {
   readonly lane: Lane
   /** The host of its URL, without the port. */
   readonly host: string
@@ -13,8 +13,8 @@ export interface DueDelivery extends DeliveryKey {
 export interface DueQueue {
   /** Adds a delivery, unless it is there already. Returns whether the queue has it now: false without room. */
   add(due: DueDelivery): boolean
-  /** The first due delivery of each lane that has one. The lane from which none was removed last comes first. */
-  heads(at_ms: number): readonly DueDelivery[]
+  /** The first delivery of a lane if it is due. */
+  head(lane: Lane, at_ms: number): DueDelivery | undefined
   remove(due: DueDelivery): void
   /** When the first delivery of a lane, or of both, is due; infinity when there is none. */
   firstDueMs(lane?: Lane): number
@@ -32,7 +32,6 @@ export const LANES: readonly Lane[] = ['first', 'retry']
 export function createDueQueue(): DueQueue {
   const lanes: Readonly<Record<Lane, DueDelivery[]>> = { first: [], retry: [] }
   const ids = new Set<string>()
-  let last_lane: Lane = 'retry'
 
   return {
     add(due) {
@@ -45,12 +44,9 @@ export function createDueQueue(): DueQueue {
       ids.add(due.delivery_id)
       return true
     },
-    heads(at_ms) {
-      const lanes_in_turn = last_lane === 'first' ? LANES.toReversed() : LANES
-      return lanes_in_turn.flatMap((lane) => {
-        const due = lanes[lane][0]
-        return due !== undefined && due.due_ms <= at_ms ? [due] : []
-      })
+    head(lane, at_ms) {
+      const [due] = lanes[lane]
+      return due !== undefined && due.due_ms <= at_ms ? due : undefined
     },
     remove(due) {
       const queue = lanes[due.lane]
@@ -58,7 +54,6 @@ export function createDueQueue(): DueQueue {
       if (at === -1) return
       queue.splice(at, 1)
       ids.delete(due.delivery_id)
-      last_lane = due.lane
     },
     firstDueMs: (lane) =>
       lane === undefined ? Math.min(firstOf(lanes.first), firstOf(lanes.retry)) : firstOf(lanes[lane]),

@@ -1,7 +1,8 @@
 import { clock, type Timer } from '#lib/platform/time.ts'
+import type { Lane } from '../domain/delivery.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
-/** One timer per destination, for the first of its queued deliveries. */
+/** One timer per destination, for the first queued delivery of one lane. */
 export interface DueTimers {
   /** Sets the timer of a destination to its first queued delivery, or removes it. `at_ms` is the clock of the store. */
   set(owned: OwnedDestination, at_ms: number): void
@@ -9,7 +10,7 @@ export interface DueTimers {
 }
 
 /** Creates the timers. `onDue` is called when the delivery is due. */
-export function createDueTimers(onDue: (owned: OwnedDestination) => void): DueTimers {
+export function createDueTimers(lane: Lane, onDue: (owned: OwnedDestination) => void): DueTimers {
   const timers = new Map<OwnedDestination, { readonly due_ms: number; readonly timer: Timer }>()
   const remove = (owned: OwnedDestination): void => {
     timers.get(owned)?.timer.cancel()
@@ -17,7 +18,7 @@ export function createDueTimers(onDue: (owned: OwnedDestination) => void): DueTi
   }
   return {
     set(owned, at_ms) {
-      const due_ms = owned.queue.firstDueMs()
+      const due_ms = owned.queue.firstDueMs(lane)
       if (timers.get(owned)?.due_ms === due_ms) return
       remove(owned)
       if (due_ms === Number.POSITIVE_INFINITY) return

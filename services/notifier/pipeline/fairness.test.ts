@@ -47,6 +47,21 @@ async function deliver(
   return deliveries
 }
 
+/** Lets each destination have a success, so that the bounds of unproven ones do not apply. */
+async function prove(destinations: readonly string[]): Promise<void> {
+  const { respond } = fixture
+  fixture.respond = () => DELIVERED
+  for (const destination of destinations)
+    await notifier.pipeline.deliver(newDelivery(10_000, destination), BODY)
+  await advance(5)
+  fixture.attempts.length = 0
+  fixture.respond = respond
+}
+
+/** The names of a number of destinations, each with a host that hangs. */
+const hangingNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, number) => `hang${number}`)
+
 /** The number of these deliveries that have got an attempt. */
 const attempted = (deliveries: readonly Delivery[]): number => {
   const ids = new Set(fixture.attempts.map(({ delivery }) => delivery.delivery_id))
@@ -55,9 +70,10 @@ const attempted = (deliveries: readonly Delivery[]): number => {
 
 describe('a receiver that hangs', () => {
   test('holds no more than the slots of one destination', async () => {
+    await prove(['hang'])
     await deliver(300, 'hang')
     await advance(1_500)
-    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.max)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.all)
   })
 
   test('delays no delivery of the same merchant to another destination', async () => {
@@ -69,19 +85,39 @@ describe('a receiver that hangs', () => {
   })
 
   test('gets no more than the slots of its host, however many destinations and ports it has', async () => {
+    await prove(hangingNames(20))
     for (let port = 0; port < 20; port += 1)
       await deliver(40, `hang${port}`, { url: `http://hang.example.com:${8_000 + port}/` })
     await advance(1_500)
-    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.host.max)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.host.all)
   })
 
   test('gets no more than the slots of its merchant, however many hosts the merchant has', async () => {
-    for (let host = 0; host < 40; host += 1) await deliver(40, `hang${host}`)
+    await prove(hangingNames(40))
+    for (const name of hangingNames(40)) await deliver(40, name)
     await advance(1_500)
-    expect(hanging).toHaveLength(SLOT_LIMITS.merchant.max)
+    expect(hanging).toHaveLength(SLOT_LIMITS.merchant.all)
     const others = await deliver(20, 'quick', { merchant_id: '7002' })
     await advance(5)
     expect(attempted(others)).toBe(20)
+  })
+
+  test('holds fewer slots while it has had no success', async () => {
+    await deliver(300, 'hang')
+    await advance(1_500)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.unproven)
+  })
+
+  test('holds fewer slots after a failure, although that was quick', async () => {
+    await prove(['hang'])
+    const { respond } = fixture
+    fixture.respond = () => FAILED
+    await notifier.pipeline.deliver(newDelivery(10_001, 'hang', { retry_delay_seconds: 3_600 }), BODY)
+    await advance(5)
+    fixture.respond = respond
+    await deliver(300, 'hang')
+    await advance(1_500)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.sick)
   })
 
   test('shares a bounded part of the slots with all sick ones', async () => {
@@ -114,7 +150,7 @@ describe('a receiver that hangs', () => {
     expect(fixture.attempts).toHaveLength(100)
     await deliver(300, 'hang', { event: 'payment.failed', merchant_id: '7003' })
     await advance(1_000)
-    expect(hanging).toHaveLength(SLOT_LIMITS.destination.max)
+    expect(hanging).toHaveLength(SLOT_LIMITS.destination.all)
   })
 })
 
@@ -180,6 +216,21 @@ test('a backlog is read from the store piece by piece', async () => {
   }
   expect(attempted(deliveries)).toBe(1_000)
   expect(fixture.attempts).toHaveLength(1_000)
+})
+
+test('a first try does not overtake those that wait for a slot when one is given back', async () => {
+  const names = hangingNames(SLOT_LIMITS.host.all + 60)
+  const url = 'https://hang.example.com/'
+  await prove(names)
+  for (const name of names.slice(60)) await deliver(1, name, { url })
+  const [waiting] = await deliver(1, 'other', { url, merchant_id: '7002' })
+  await advance(10)
+  expect(hanging).toHaveLength(SLOT_LIMITS.host.all)
+  hanging[0]?.answer(DELIVERED)
+  // One after the other, so that some are stored between the end of that attempt and the next turn.
+  for (const name of names.slice(0, 60)) await deliver(1, name, { url })
+  await advance(10)
+  expect(fixture.attempts.at(-1)?.delivery.delivery_id).toBe(waiting?.delivery_id)
 })
 
 test('retries do not hold up first tries of their destination', async () => {

@@ -38,10 +38,10 @@ test('attempts, breakers, slots and the age of what is due can be watched', asyn
 
   for (let number = 0; number < 100; number += 1) await pipeline.deliver(newDelivery(number, 'hang'), BODY)
   await fixture.clock.advance(1_000)
-  expect(await readMetric('multihub_delivery_slots_in_use{health="healthy"}')).toBe(64)
+  expect(await readMetric('multihub_delivery_slots_in_use{health="unproven"}')).toBe(32)
   await fixture.clock.advance(3_000)
-  expect(await readMetric('multihub_delivery_slots_in_use{health="healthy"}')).toBe(0)
-  expect(await readMetric('multihub_delivery_slots_in_use{health="sick"}')).toBe(64)
+  expect(await readMetric('multihub_delivery_slots_in_use{health="unproven"}')).toBe(0)
+  expect(await readMetric('multihub_delivery_slots_in_use{health="sick"}')).toBe(32)
   expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(3)
   fixture.respond = () => DELIVERED
 })

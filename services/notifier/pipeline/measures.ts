@@ -38,7 +38,7 @@ const held_deliveries = gauge(
 )
 const slots_in_use = gauge(
   'multihub_delivery_slots_in_use',
-  'Attempts in progress in this process, to healthy and to sick destinations.',
+  'Attempts in progress in this process, by the health of their destinations: healthy, unproven or sick.',
   ['health'],
 )
 

@@ -4,6 +4,7 @@ import { type Breaker, breakerState } from '../domain/breaker.ts'
 import type { Delivery, Lane } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'
 import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
+import type { Health, SlotUser } from './slots.ts'
 
 /** Shorter than the time until the first review, so that the lease of a URL that is used once is not renewed. */
 const UNUSED_MS = 1_200
@@ -76,9 +77,26 @@ export function newOwnedDestination(
   }
 }
 
-/** Whether attempts to the destination count as those to a sick one: it fails, hangs, or its breaker is not closed. */
-export function isSick({ breaker, is_slow }: OwnedDestination): boolean {
-  return is_slow || breaker.failures > 0
+/** What an attempt to the destination counts as. A sick one fails, hangs, or its breaker is not closed. */
+export function healthOf({ breaker, is_slow }: OwnedDestination): Health {
+  if (is_slow || breaker.failures > 0) return 'sick'
+  return breaker.has_succeeded ? 'healthy' : 'unproven'
+}
+
+/** What the next attempt of a delivery takes slots for. */
+export function slotUserOf(
+  owned: OwnedDestination,
+  due: Omit<DueDelivery, 'delivery_id' | 'due_ms'>,
+): SlotUser {
+  const { merchant_id, environment, host, lane } = due
+  return {
+    merchant_id,
+    environment,
+    host,
+    lane,
+    destination_key: owned.destination_key,
+    health: healthOf(owned),
+  }
 }
 
 /** Whether the breaker refuses a try now (N5). It lets one probe through at a time. */
@@ -107,10 +125,11 @@ export function isIdle(owned: OwnedDestination): boolean {
 }
 
 /** A pending delivery as the queue keeps it; `undefined` for one that is not due at any time. */
-export function toDue({ merchant_id, delivery_id, lane, due_at, url }: Delivery): DueDelivery | undefined {
+export function toDue(delivery: Delivery): DueDelivery | undefined {
+  const { merchant_id, environment, delivery_id, lane, due_at, url } = delivery
   if (lane === undefined || due_at === undefined) return undefined
   const key = { merchant_id: copyText(merchant_id), delivery_id: copyText(delivery_id) }
-  return { ...key, lane, host: hostOf(url), due_ms: due_at.getTime() }
+  return { ...key, environment, lane, host: hostOf(url), due_ms: due_at.getTime() }
 }
 
 /** A copy: a text of a decoded document can be a slice, which keeps all texts of the document in memory. */

@@ -143,7 +143,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
   const onEnd: Parameters<typeof createAttempts>[0]['onEnd'] = (owned, stored) => {
     if (stored?.held_at !== undefined) owned.may_have_held_deliveries = true
     else if (stored !== undefined) scheduler.add(owned, stored)
-    scheduler.wake()
+    scheduler.wake(owned)
   }
   const common = { deliveries, ownership, slots, storeNow }
   const attempts: Attempts = createAttempts({ ...common, makeAttempt, isStopping, onEnd })

@@ -93,7 +93,7 @@ describe('the breaker of a destination', () => {
     for (const delivery of lost) {
       expect(await read(delivery)).toMatchObject({ status: 'delivered', delivery_id: delivery.delivery_id })
     }
-    expect((await fixture.destination('endpoint:one'))?.breaker).toEqual({ failures: 0 })
+    expect((await fixture.destination('endpoint:one'))?.breaker).toEqual({ failures: 0, has_succeeded: true })
   })
 
   test('is that of all notifiers: the next owner of the destination keeps it open and queues what was lost', async () => {

@@ -17,6 +17,8 @@ let slots_taken: Slot[]
 /** The due deliveries in the store, and the lanes that were read. */
 let stored: Stored<Delivery>[]
 let read_lanes: unknown[]
+/** How often the scheduler has looked whether an attempt could begin. */
+let looks: number
 
 beforeEach(() => {
   clock = installManualClock()
@@ -24,7 +26,8 @@ beforeEach(() => {
   slots_taken = []
   stored = []
   read_lanes = []
-  const few = { max: 8, sick_max: 8, retry_max: 8 }
+  looks = 0
+  const few = { all: 8, unproven: 8, sick: 8, retry: 8 }
   scheduler = createScheduler({
     deliveries: {
       async find(_index, { equals: [, lane] = [] }, { limit }) {
@@ -34,7 +37,10 @@ beforeEach(() => {
     },
     slots: createSlots({ process: few, merchant: few, host: few, destination: few }),
     store_now_ms: clock.now_ms,
-    hasLease: ({ is_open }) => is_open,
+    hasLease({ is_open }) {
+      looks += 1
+      return is_open
+    },
     isInProgress: () => false,
     begin(owned, _due, slot) {
       began.push(owned.destination_key)
@@ -45,12 +51,16 @@ beforeEach(() => {
 afterEach(() => clock[Symbol.dispose]())
 
 /** A leased destination with a number of due deliveries. */
-function destinationWith(count: number, name: string, due_in_ms = 0): OwnedDestination {
+function destinationWith(
+  count: number,
+  name: string,
+  { due_in_ms = 0, ...changes }: Partial<Delivery> & { readonly due_in_ms?: number } = {},
+): OwnedDestination {
   const stored = { ...newDestination({ destination_key: `endpoint:${name}` }), version: 1 }
   const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
   const due_at = new Date(clock.now_ms() + due_in_ms)
   for (let number = 0; number < count; number += 1)
-    scheduler.add(owned, newDelivery(number, name, { due_at, merchant_id: name }))
+    scheduler.add(owned, newDelivery(number, name, { due_at, merchant_id: name, ...changes }))
   return owned
 }
 
@@ -60,7 +70,7 @@ test('destinations take turns when slots are scarce, however long the backlog of
   const others = ['a', 'b', 'c'].map((name) => destinationWith(1, name))
   for (let round = 0; round < 3; round += 1) {
     for (const slot of slots_taken.splice(0)) slot.release()
-    scheduler.wake()
+    scheduler.wake(busy)
     await settled()
   }
   expect([busy, ...others].map(({ queue }) => queue.size('first'))).toEqual([100 - 29, 0, 0, 0])
@@ -70,18 +80,77 @@ test('destinations take turns when slots are scarce, however long the backlog of
 })
 
 test('a slot that becomes free is used at once, and nothing begins without one', async () => {
-  destinationWith(20, 'busy')
+  const busy = destinationWith(20, 'busy')
   await settled()
   expect(began).toHaveLength(8)
   slots_taken[0]?.release()
-  scheduler.wake()
+  scheduler.wake(busy)
   await settled()
   expect(began).toHaveLength(9)
 })
 
+/** Gives back the slots of the attempts in progress, one after the other, until a number of attempts has begun in all. */
+async function endOneByOne(owned: OwnedDestination, began_count: number): Promise<void> {
+  while (began.length < began_count) {
+    const slot = slots_taken.shift()
+    if (slot === undefined) throw new Error('no attempt is in progress')
+    slot.release()
+    scheduler.wake(owned)
+    await settled()
+  }
+}
+
+const HOST = { url: 'https://shared.example.com/' }
+test.each<[string, Partial<Delivery>]>([
+  ['a process', {}],
+  ['a host', HOST],
+])('merchants take turns for the slots of %s, however many destinations each has', async (_scope, place) => {
+  const [busy] = Array.from({ length: 50 }, (_, number) =>
+    destinationWith(2, `busy${number}`, { merchant_id: 'busy', ...place }),
+  )
+  await settled()
+  for (let number = 0; number < 50; number += 1)
+    destinationWith(2, `many${number}`, { merchant_id: 'many', ...place })
+  destinationWith(5, 'one', place)
+  if (busy === undefined) throw new Error('there is no destination')
+  await endOneByOne(busy, 8 + 15)
+  const merchants = began.slice(8).map((key) => key.replace(/^endpoint:|\d/g, ''))
+  for (const merchant of ['busy', 'many', 'one'])
+    expect(merchants.filter((each) => each === merchant)).toHaveLength(5)
+})
+
+test.each<[string, (number: number) => Partial<Delivery>]>([
+  ['its merchant', (number) => ({ merchant_id: 'one', url: `https://${number}.example.com/` })],
+  ['its host', (number) => ({ merchant_id: `${number % 4}`, ...HOST })],
+  ['the process', (number) => ({ merchant_id: `${number}` })],
+])('a turn costs the same however many destinations wait for a slot of %s', async (_scope, place) => {
+  const costs: number[] = []
+  let count = 0
+  for (const waiting of [100, 2_000]) {
+    let owned = destinationWith(1, `${count}`, place(count))
+    for (count += 1; count < waiting + 8; count += 1) owned = destinationWith(1, `${count}`, place(count))
+    await settled()
+    looks = 0
+    await endOneByOne(owned, began.length + 20)
+    costs.push(looks)
+  }
+  expect(costs[1]).toBe(costs[0])
+})
+
+test('the lanes of a destination take turns, and one continues alone when the other is empty', async () => {
+  const owned = destinationWith(20, 'both')
+  for (let number = 20; number < 24; number += 1)
+    scheduler.add(owned, newDelivery(number, 'both', { lane: 'retry', due_at: new Date(clock.now_ms()) }))
+  await settled()
+  const sizes = () => [owned.queue.size('first'), owned.queue.size('retry')]
+  expect(sizes()).toEqual([16, 0])
+  await endOneByOne(owned, 24)
+  expect(sizes()).toEqual([0, 0])
+})
+
 test('a delivery of the near future begins when it is due, and a later one is left in the store', async () => {
-  destinationWith(1, 'soon', 2_000)
-  const later = destinationWith(1, 'later', 60_000)
+  destinationWith(1, 'soon', { due_in_ms: 2_000 })
+  const later = destinationWith(1, 'later', { due_in_ms: 60_000 })
   await clock.advance(1_999)
   expect(began).toEqual([])
   await clock.advance(1)
@@ -101,7 +170,7 @@ test('a look at the store reads nothing while enough of a longer backlog is queu
   stored.splice(0, QUEUED_MAX)
   while (began.length < QUEUED_MAX) {
     for (const slot of slots_taken.splice(0)) slot.release()
-    scheduler.wake()
+    scheduler.wake(busy)
     await settled()
   }
   expect(read_lanes).toContain('first')

@@ -1,11 +1,12 @@
 import { nextTurn } from '#lib/platform/time.ts'
-import type { Delivery } from '../domain/delivery.ts'
+import type { Delivery, Lane } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import type { DueDelivery } from './due-queue.ts'
+import { type DueDelivery, LANES } from './due-queue.ts'
 import { createDueTimers } from './due-timers.ts'
-import { isSick, type OwnedDestination, toDue } from './owned-destination.ts'
+import { type OwnedDestination, slotUserOf, toDue } from './owned-destination.ts'
 import { createRefill, NEAR_FUTURE_MS, REFILL_BELOW } from './refill.ts'
-import type { Slot, Slots } from './slots.ts'
+import type { Slot, SlotPool, Slots } from './slots.ts'
+import { createTurns } from './turns.ts'
 
 /** What the scheduler needs. */
 export interface SchedulerDeps {
@@ -26,76 +27,63 @@ export interface Scheduler {
   refill(owned: OwnedDestination): Promise<void>
   /** Queues a delivery that was just stored. One that is due later is read when its time comes near. */
   add(owned: OwnedDestination, delivery: Delivery): void
-  /** Looks again for attempts that can begin, because a slot became free. */
-  wake(owned?: OwnedDestination): void
+  /** Looks for attempts that can begin, because a destination has changed or one of its attempts gave its slot back. */
+  wake(owned: OwnedDestination): void
   /** Forgets a destination that this process no longer has. */
   remove(owned: OwnedDestination): void
 }
 
-/** The attempts that a destination begins per turn. */
-const TURN_MAX = 4
-
 /**
- * Creates the scheduler of a process. The destinations with due deliveries take turns, so that a backlog of one does not
- * delay the others. An attempt costs one slot whatever it sends, so equal turns are fair.
+ * Creates the scheduler of a process. The merchants with due deliveries take turns, see `createTurns`, so that a backlog of
+ * one does not delay the others.
  */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { deliveries, slots, store_now_ms, hasLease, isInProgress, begin } = deps
-  /** The destinations with due deliveries, in the order of their turns. */
-  const ring = new Set<OwnedDestination>()
-  const timers = createDueTimers(wake)
+  /** The destinations whose lanes must find their places before the next turns. */
+  const woken = new Set<OwnedDestination>()
+  const timers = { first: createDueTimers('first', wake), retry: createDueTimers('retry', wake) }
   let is_scheduled = false
   const refill = createRefill({ deliveries, store_now_ms, add, onRead: wake })
+  const turns = createTurns({ slots, begin: beginNext })
 
-  function wake(owned?: OwnedDestination): void {
-    if (owned !== undefined) ring.add(owned)
-    if (is_scheduled || ring.size === 0) return
+  function wake(owned: OwnedDestination): void {
+    woken.add(owned)
+    if (is_scheduled) return
     is_scheduled = true
     nextTurn(() => {
       is_scheduled = false
-      takeTurns()
+      for (const each of woken) for (const lane of LANES) findPlace(each, lane)
+      woken.clear()
+      turns.take()
     })
   }
 
-  /** Gives turns until a whole round begins nothing. */
-  function takeTurns(): void {
-    let turns_in_vain = 0
-    while (turns_in_vain < ring.size) {
-      const [owned] = ring
-      if (owned === undefined) return
-      ring.delete(owned)
-      const began = takeTurn(owned)
-      turns_in_vain = began > 0 ? 0 : turns_in_vain + 1
-    }
+  /** Lets a lane with a due delivery take turns, and wakes another one when its first delivery is due. */
+  function findPlace(owned: OwnedDestination, lane: Lane): void {
+    const at_ms = store_now_ms()
+    const due = owned.queue.head(lane, at_ms)
+    // Without its lease a destination begins nothing. Its next review renews the lease and wakes it again.
+    if (due !== undefined && hasLease(owned)) turns.place(owned, slotUserOf(owned, due))
+    else turns.remove(owned, lane)
+    if (due === undefined) timers[lane].set(owned, at_ms)
   }
 
-  /** Begins up to `TURN_MAX` attempts. A destination that still has due deliveries goes to the end of the ring. */
-  function takeTurn(owned: OwnedDestination): number {
-    let began = 0
-    while (began < TURN_MAX) {
-      // Without its lease a destination begins nothing. Its next review renews the lease and wakes it again.
-      if (!hasLease(owned)) return began
-      const at_ms = store_now_ms()
-      const heads = owned.queue.heads(at_ms)
-      if (heads.length === 0) {
-        timers.set(owned, at_ms)
-        return began
-      }
-      if (!heads.some((due) => beginIfRoom(owned, due))) break
-      began += 1
+  function beginNext(owned: OwnedDestination, lane: Lane, freed: SlotPool | undefined) {
+    const due = hasLease(owned) ? owned.queue.head(lane, store_now_ms()) : undefined
+    if (due === undefined) {
+      findPlace(owned, lane)
+      return 'left'
     }
-    ring.add(owned)
-    return began
-  }
-
-  function beginIfRoom(owned: OwnedDestination, due: DueDelivery): boolean {
-    const { destination_key } = owned
-    const slot = slots.take({ ...due, destination_key }, isSick(owned))
-    if (slot === undefined) return false
+    const user = slotUserOf(owned, due)
+    // It may have failed, hung or succeeded since it came to its place.
+    if (turns.place(owned, user)) return 'left'
+    const { slot, lacks } = slots.take(user, freed)
+    if (slot === undefined) return lacks
     owned.queue.remove(due)
     begin(owned, due, slot)
-    if (owned.has_more[due.lane] && owned.queue.size(due.lane) < REFILL_BELOW) void refill(owned)
-    return true
+    if (owned.has_more[lane] && owned.queue.size(lane) < REFILL_BELOW) void refill(owned)
+    findPlace(owned, lane)
+    return 'began'
   }
 
   function add(owned: OwnedDestination, delivery: Delivery): void {
@@ -111,9 +99,12 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     add,
     wake,
     remove(owned) {
-      ring.delete(owned)
-      timers.remove(owned)
+      woken.delete(owned)
       owned.queue.clear()
+      for (const lane of LANES) {
+        turns.remove(owned, lane)
+        timers[lane].remove(owned)
+      }
     },
   }
 }

@@ -1,13 +1,26 @@
 import { expect, test } from '@jest/globals'
-import { createSlots, SLOT_LIMITS, type SlotLimits, type SlotScope } from './slots.ts'
+import { createMerchantRing } from './ring.ts'
+import {
+  createSlots,
+  type Health,
+  SLOT_LIMITS,
+  type Slot,
+  type SlotLimits,
+  type SlotScope,
+  type Slots,
+  type SlotUser,
+} from './slots.ts'
 
-const WIDE: SlotLimits = { max: 100, sick_max: 100, retry_max: 100 }
-const user = {
+const SCOPES: readonly SlotScope[] = ['process', 'merchant', 'host', 'destination']
+const WIDE: SlotLimits = { all: 100, unproven: 100, sick: 100, retry: 100 }
+const user: SlotUser = {
   merchant_id: '7001',
+  environment: 'test',
   host: 'a.example.com',
   destination_key: 'endpoint:a',
   lane: 'first',
-} as const
+  health: 'healthy',
+}
 
 /** Slots with one narrow scope. */
 function slotsWith(scope: SlotScope, limits: Partial<SlotLimits>) {
@@ -15,69 +28,101 @@ function slotsWith(scope: SlotScope, limits: Partial<SlotLimits>) {
   return createSlots({ ...wide, [scope]: { ...WIDE, ...limits } })
 }
 
-test.each<[SlotScope, object | undefined]>([
+/** The slot of an attempt that differs from `user` in this; `undefined` without one. */
+function take(slots: Slots, changes: Partial<SlotUser> = {}): Slot | undefined {
+  return slots.take({ ...user, ...changes }).slot
+}
+
+test.each<[SlotScope, Partial<SlotUser> | undefined]>([
   ['process', undefined],
   ['merchant', { merchant_id: '7002' }],
+  ['merchant', { environment: 'production' }],
   ['host', { host: 'b.example.com' }],
   ['destination', { destination_key: 'endpoint:b' }],
-])('a %s has no more slots than its limit, and gets each back once', (scope, elsewhere) => {
-  const slots = slotsWith(scope, { max: 2 })
-  const [first, second] = [slots.take(user, false), slots.take(user, false)]
+])('a %s has no more slots than its limit, and gets each back once; not those of %j', (scope, elsewhere) => {
+  const slots = slotsWith(scope, { all: 2 })
+  const [first, second] = [take(slots), take(slots)]
   expect([first, second].every(Boolean)).toBe(true)
-  expect(slots.take(user, false)).toBeUndefined()
-  if (elsewhere) expect(slots.take({ ...user, ...elsewhere }, false)).toBeDefined()
+  expect(take(slots)).toBeUndefined()
+  if (elsewhere) expect(take(slots, elsewhere)).toBeDefined()
   first?.release()
   first?.release()
-  expect(slots.take(user, false)).toBeDefined()
-  expect(slots.take(user, false)).toBeUndefined()
+  expect(take(slots)).toBeDefined()
+  expect(take(slots)).toBeUndefined()
 })
 
-test('a refused attempt takes no slot in any scope', () => {
-  const slots = slotsWith('destination', { max: 1 })
-  slots.take(user, false)
-  for (let time = 0; time < 500; time += 1) expect(slots.take(user, false)).toBeUndefined()
-  expect(slots.inUse()).toEqual({ healthy: 1, sick: 0 })
+test('a refused attempt takes no slot in any scope, and names the pool that it lacks', () => {
+  const slots = slotsWith('destination', { all: 1 })
+  take(slots)
+  for (let time = 0; time < 500; time += 1)
+    expect(slots.take(user).lacks).toMatchObject({ scope: 'destination' })
+  expect(slots.inUse()).toEqual({ healthy: 1, unproven: 0, sick: 0 })
 })
 
-test.each<SlotScope>(['process', 'merchant', 'host', 'destination'])(
-  'sick destinations and retries of a %s have their own bounds, and leave the rest free',
+test.each(SCOPES)(
+  'sick, unproven and repeated attempts of a %s have their own bounds, and leave the rest free',
   (scope) => {
-    const slots = slotsWith(scope, { max: 3, sick_max: 1, retry_max: 1 })
-    expect(slots.take(user, true)).toBeDefined()
-    expect(slots.take(user, true)).toBeUndefined()
-    expect(slots.take({ ...user, lane: 'retry' }, false)).toBeDefined()
-    expect(slots.take({ ...user, lane: 'retry' }, false)).toBeUndefined()
-    expect(slots.take(user, false)).toBeDefined()
-    expect(slots.take(user, false)).toBeUndefined()
+    const slots = slotsWith(scope, { all: 4, sick: 1, unproven: 1, retry: 1 })
+    for (const change of [{ health: 'sick' }, { health: 'unproven' }, { lane: 'retry' }] as const) {
+      expect(take(slots, change)).toBeDefined()
+      expect(take(slots, change)).toBeUndefined()
+    }
+    expect(take(slots)).toBeDefined()
+    expect(take(slots)).toBeUndefined()
   },
 )
 
 test('an attempt that becomes sick counts as sick until it ends', () => {
-  const slots = slotsWith('process', { sick_max: 1 })
-  const slot = slots.take(user, false)
+  const slots = slotsWith('process', { sick: 1 })
+  const slot = take(slots)
   slot?.markSick()
   slot?.markSick()
-  expect(slots.inUse()).toEqual({ healthy: 0, sick: 1 })
-  expect(slots.take(user, true)).toBeUndefined()
+  expect(slots.inUse()).toEqual({ healthy: 0, unproven: 0, sick: 1 })
+  expect(take(slots, { health: 'sick' })).toBeUndefined()
   slot?.release()
   slot?.markSick()
-  expect(slots.inUse()).toEqual({ healthy: 0, sick: 0 })
-  expect(slots.take(user, true)).toBeDefined()
+  expect(slots.inUse()).toEqual({ healthy: 0, unproven: 0, sick: 0 })
+  expect(take(slots, { health: 'sick' })).toBeDefined()
 })
 
-test.each<SlotScope>(['process', 'merchant', 'host', 'destination'])(
-  'sick destinations never hold all slots of a %s',
-  (scope) => {
+test('an attempt to an unproven destination that becomes sick makes no room for another such one', () => {
+  const slots = slotsWith('process', { unproven: 1 })
+  const slot = take(slots, { health: 'unproven' })
+  slot?.markSick()
+  expect(take(slots, { health: 'unproven' })).toBeUndefined()
+  slot?.release()
+  expect(take(slots, { health: 'unproven' })).toBeDefined()
+})
+
+test.each(SCOPES.flatMap((scope) => (['sick', 'unproven'] as const).map((health) => ({ scope, health }))))(
+  '$health destinations never hold all slots of a $scope',
+  ({ scope, health }) => {
     const slots = createSlots()
     let number = 0
-    const take = (is_sick: boolean) => {
+    const takeInScope = (its_health: Health) => {
       number += 1
       const keyIn = (its_scope: SlotScope): string => (its_scope === scope ? 'shared' : `${number}`)
       const [merchant_id, host, destination_key] = [keyIn('merchant'), keyIn('host'), keyIn('destination')]
-      return slots.take({ merchant_id, host, destination_key, lane: 'first' }, is_sick)
+      return take(slots, { merchant_id, host, destination_key, health: its_health })
     }
-    while (take(true) !== undefined);
-    expect(slots.inUse()).toEqual({ healthy: 0, sick: SLOT_LIMITS[scope].sick_max })
-    expect(take(false)).toBeDefined()
+    while (takeInScope(health) !== undefined);
+    expect(slots.inUse()[health]).toBe(SLOT_LIMITS[scope][health])
+    expect(takeInScope('healthy')).toBeDefined()
   },
 )
+
+test('what waits in a pool is not overtaken, and its turn comes when a slot is given back', () => {
+  const slots = slotsWith('host', { all: 1 })
+  const first = take(slots)
+  const { lacks: pool } = slots.take(user)
+  if (pool === undefined) throw new Error('there was a slot')
+  pool.waiting = createMerchantRing()
+  const waiting = { merchant_key: 'test 7001', owned: undefined, lane: 'first', group: undefined } as never
+  pool.waiting.add(waiting)
+  expect(slots.nextFreed()).toBeUndefined()
+  first?.release()
+  expect(take(slots, { merchant_id: '7002' })).toBeUndefined()
+  expect(slots.nextFreed()).toBe(pool)
+  expect(slots.take(user, pool).slot).toBeDefined()
+  expect(slots.nextFreed()).toBeUndefined()
+})

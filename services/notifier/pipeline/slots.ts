@@ -1,32 +1,37 @@
-import type { DeliveryKey, Lane } from '../domain/delivery.ts'
+import type { Delivery, Lane } from '../domain/delivery.ts'
 
-/** How many attempts may be in progress at once: of all kinds, to sick destinations, and retries. */
-export interface SlotLimits {
-  readonly max: number
-  readonly sick_max: number
-  readonly retry_max: number
-}
+import type { Ring } from './ring.ts'
+import type { TurnTaker } from './turn-taker.ts'
 
-/** The scopes that each attempt counts in. */
+/** The scopes that each attempt counts in. A merchant is one in an environment: test does not use up production. */
 export type SlotScope = 'process' | 'merchant' | 'host' | 'destination'
 
+/** What an attempt counts as in each scope: always one of `all`, and of the others that apply. */
+export type SlotKind = 'all' | 'unproven' | 'sick' | 'retry'
+
+/** How many attempts of each kind may be in progress at once. */
+export type SlotLimits = Readonly<Record<SlotKind, number>>
+
 /**
- * The limits of one notifier process. A receiver that hangs or fails is sick: it shares a bounded part of the slots of
- * each scope with other sick ones, so the rest stays free for healthy ones. The host counts without its port, because a
- * merchant could otherwise multiply the limit (N9).
+ * The limits of one notifier process. Sick receivers share a bounded part of the slots of each scope, and unproven ones
+ * another part, so the rest stays free for healthy ones (N10). The host counts without its port, because a merchant could
+ * otherwise multiply the limit (N9).
  */
 export const SLOT_LIMITS: Readonly<Record<SlotScope, SlotLimits>> = {
-  process: { max: 2_048, sick_max: 512, retry_max: 1_024 },
-  merchant: { max: 512, sick_max: 128, retry_max: 256 },
-  host: { max: 256, sick_max: 64, retry_max: 128 },
-  destination: { max: 64, sick_max: 32, retry_max: 32 },
+  process: { all: 2_048, unproven: 1_024, sick: 512, retry: 1_024 },
+  merchant: { all: 512, unproven: 128, sick: 128, retry: 256 },
+  host: { all: 256, unproven: 192, sick: 64, retry: 128 },
+  destination: { all: 64, unproven: 32, sick: 32, retry: 32 },
 }
 
-/** Where an attempt goes. */
-export interface SlotUser extends Pick<DeliveryKey, 'merchant_id'> {
-  readonly destination_key: string
+/** What is known of a receiver. A `sick` one fails or hangs; an `unproven` one does not, but has never succeeded. */
+export type Health = 'healthy' | 'unproven' | 'sick'
+
+/** Where an attempt goes, and what it counts as. */
+export interface SlotUser extends Pick<Delivery, 'merchant_id' | 'environment' | 'destination_key'> {
   readonly host: string
   readonly lane: Lane
+  readonly health: Health
 }
 
 /** The right to make one attempt now. */
@@ -37,81 +42,160 @@ export interface Slot {
   release(): void
 }
 
-/** The slots of a process. */
-export interface Slots {
-  /** Takes a slot in every scope; `undefined` when one of them has no room. */
-  take(user: SlotUser, is_sick: boolean): Slot | undefined
-  /** The attempts in progress: to healthy and to sick destinations. */
-  inUse(): { readonly healthy: number; readonly sick: number }
+/** The slots of one kind in one scope: those of a merchant for retries, for example. */
+export interface SlotPool {
+  readonly scope: SlotScope
+  /** What waits until one of them is given back; absent before the first time. */
+  waiting?: Ring<TurnTaker> | undefined
 }
 
-interface Use {
-  all: number
-  sick: number
-  retry: number
+/** The slot that was taken, or the first pool in which there is none. */
+export type SlotResult =
+  | { readonly slot: Slot; readonly lacks?: undefined }
+  | { readonly slot?: undefined; readonly lacks: SlotPool }
+
+/** The slots of a process. */
+export interface Slots {
+  /**
+   * Takes a slot in every pool that the attempt counts in. It does not overtake what waits in one of them, except in
+   * `freed`: there it is its turn.
+   */
+  take(user: SlotUser, freed?: SlotPool): SlotResult
+  /** A pool in which something waits although a slot was given back; `undefined` without one. */
+  nextFreed(): SlotPool | undefined
+  /** The attempts in progress, by the health of their destinations. */
+  inUse(): Readonly<Record<Health, number>>
 }
+
+/** The key of a merchant in an environment. */
+export function merchantKeyOf({ merchant_id, environment }: Pick<SlotUser, 'merchant_id' | 'environment'>) {
+  return `${environment} ${merchant_id}`
+}
+
+interface Pool extends SlotPool {
+  /** The process, merchant, host or destination. */
+  readonly key: string
+  readonly max: number
+  used: number
+}
+
+/** The pools of one process, merchant, host or destination. */
+type Pools = Readonly<Record<SlotKind, Pool>>
 
 /** Creates the slots of a process. */
 export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SLOT_LIMITS): Slots {
-  const process_use: Use = { all: 0, sick: 0, retry: 0 }
-  const uses = {
-    merchant: new Map<string, Use>(),
-    host: new Map<string, Use>(),
-    destination: new Map<string, Use>(),
+  const pools_in: Readonly<Record<SlotScope, Map<string, Pools>>> = {
+    process: new Map(),
+    merchant: new Map(),
+    host: new Map(),
+    destination: new Map(),
+  }
+  const freed_pools = new Set<Pool>()
+  const in_use = { healthy: 0, unproven: 0, sick: 0 }
+
+  function poolsOf(scope: SlotScope, key: string): Pools {
+    const pools = pools_in[scope].get(key) ?? newPools(scope, key, limits[scope])
+    pools_in[scope].set(key, pools)
+    return pools
+  }
+
+  /** Forgets the pools of a scope in which there is no attempt any more. */
+  function forgetUnused({ scope, key }: Pool): void {
+    const pools = pools_in[scope].get(key)
+    if (pools?.all.used === 0 && !Object.values(pools).some(hasWaiting)) pools_in[scope].delete(key)
+  }
+
+  function giveBack(pool: Pool): void {
+    pool.used -= 1
+    if (hasWaiting(pool)) freed_pools.add(pool)
+    else forgetUnused(pool)
+  }
+
+  /** Makes the slot of an attempt that was counted in these pools. */
+  function newSlot(scopes: readonly Pools[], pools: Pool[], health: Health): Slot {
+    let counted_as = health
+    let is_released = false
+    in_use[health] += 1
+    return {
+      markSick() {
+        if (counted_as === 'sick' || is_released) return
+        in_use[counted_as] -= 1
+        in_use.sick += 1
+        counted_as = 'sick'
+        // It stays in the unproven pools. Otherwise those that hang at first would fill them again and again.
+        for (const { sick } of scopes) {
+          sick.used += 1
+          pools.push(sick)
+        }
+      },
+      release() {
+        if (is_released) return
+        is_released = true
+        in_use[counted_as] -= 1
+        for (const pool of pools) giveBack(pool)
+      },
+    }
   }
 
   return {
-    take({ merchant_id, host, destination_key, lane }, is_sick) {
-      const keys = [
-        ['merchant', merchant_id],
-        ['host', host],
-        ['destination', destination_key],
-      ] as const
-      if (!hasRoom(process_use, limits.process, lane, is_sick)) return undefined
+    take(user, freed) {
+      const kinds = kindsOf(user)
+      const keys = keysOf(user)
       for (const [scope, key] of keys) {
-        const use = uses[scope].get(key)
-        if (use !== undefined && !hasRoom(use, limits[scope], lane, is_sick)) return undefined
+        const pools = pools_in[scope].get(key)
+        const lacks = kinds
+          .map((kind) => pools?.[kind])
+          .find((pool) => pool && (!hasRoom(pool) || (pool !== freed && hasWaiting(pool))))
+        if (lacks) return { lacks }
       }
-      const taken = [process_use, ...keys.map(([scope, key]) => useOf(uses[scope], key))]
-      let counts_as_sick = is_sick
-      let is_released = false
-      for (const use of taken) {
-        use.all += 1
-        use.sick += is_sick ? 1 : 0
-        use.retry += lane === 'retry' ? 1 : 0
-      }
-      return {
-        markSick() {
-          if (counts_as_sick || is_released) return
-          counts_as_sick = true
-          for (const use of taken) use.sick += 1
-        },
-        release() {
-          if (is_released) return
-          is_released = true
-          for (const use of taken) {
-            use.all -= 1
-            use.sick -= counts_as_sick ? 1 : 0
-            use.retry -= lane === 'retry' ? 1 : 0
-          }
-          for (const [scope, key] of keys) if (uses[scope].get(key)?.all === 0) uses[scope].delete(key)
-        },
-      }
+      const scopes = keys.map(([scope, key]) => poolsOf(scope, key))
+      const pools = scopes.flatMap((scope) => kinds.map((kind) => scope[kind]))
+      for (const pool of pools) pool.used += 1
+      return { slot: newSlot(scopes, pools, user.health) }
     },
-    inUse: () => ({ healthy: process_use.all - process_use.sick, sick: process_use.sick }),
+    nextFreed() {
+      for (const pool of freed_pools) {
+        if (hasRoom(pool) && hasWaiting(pool)) return pool
+        freed_pools.delete(pool)
+        forgetUnused(pool)
+      }
+      return undefined
+    },
+    inUse: () => ({ ...in_use }),
   }
 }
 
-function hasRoom(use: Use, { max, sick_max, retry_max }: SlotLimits, lane: Lane, is_sick: boolean): boolean {
-  if (use.all >= max) return false
-  if (is_sick && use.sick >= sick_max) return false
-  return lane === 'first' || use.retry < retry_max
+function newPools(scope: SlotScope, key: string, limits: SlotLimits): Pools {
+  const newPool = (kind: SlotKind): Pool => ({ scope, key, max: limits[kind], used: 0 })
+  return {
+    all: newPool('all'),
+    unproven: newPool('unproven'),
+    sick: newPool('sick'),
+    retry: newPool('retry'),
+  }
 }
 
-function useOf(uses: Map<string, Use>, key: string): Use {
-  const existing = uses.get(key)
-  if (existing !== undefined) return existing
-  const created = { all: 0, sick: 0, retry: 0 }
-  uses.set(key, created)
-  return created
+/** The scopes of an attempt with their keys, the widest first. */
+function keysOf(user: SlotUser): readonly (readonly [SlotScope, string])[] {
+  return [
+    ['process', ''],
+    ['merchant', merchantKeyOf(user)],
+    ['host', user.host],
+    ['destination', user.destination_key],
+  ]
+}
+
+function kindsOf({ health, lane }: SlotUser): readonly SlotKind[] {
+  const kinds: SlotKind[] = ['all']
+  if (health !== 'healthy') kinds.push(health)
+  if (lane === 'retry') kinds.push('retry')
+  return kinds
+}
+
+function hasRoom({ used, max }: Pool): boolean {
+  return used < max
+}
+
+function hasWaiting({ waiting }: SlotPool): boolean {
+  return waiting !== undefined && !waiting.isEmpty()
 }

@@ -1,0 +1,36 @@
+import type { Lane } from '../domain/delivery.ts'
+import type { OwnedDestination } from './owned-destination.ts'
+import type { Ring } from './ring.ts'
+
+/** What waits for turns and slots: one lane of a destination, or a group of them. */
+export type TurnTaker = DueLane | TurnGroup
+
+/** The due deliveries of one lane of a destination. They are in its queue. */
+export interface DueLane extends Place {
+  /** The deliveries to one host that count as the same. */
+  readonly group: TurnGroup
+  readonly owned: OwnedDestination
+  readonly lane: Lane
+}
+
+/**
+ * Those that take their slots from the same pools, so that they wait for one together: of a merchant, whose members are the
+ * groups of its hosts, or of a host, whose members are lanes.
+ */
+export interface TurnGroup extends Place {
+  /** Its name among all groups of the process. */
+  readonly key: string
+  /** The members that may take a turn. One that waits for a slot of its own is not among them. */
+  readonly ready: Ring<TurnTaker>
+  /** With those that wait. */
+  member_count: number
+}
+
+interface Place {
+  /** The merchant with its environment, see `merchantKeyOf`. */
+  readonly merchant_key: string
+  /** The group of which it is a member; absent for that of a merchant. */
+  readonly group?: TurnGroup | undefined
+  /** The ring in which it waits for a slot; absent while it may take a turn. */
+  waits_in?: Ring<TurnTaker> | undefined
+}

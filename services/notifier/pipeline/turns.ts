@@ -1,0 +1,153 @@
+import type { Lane } from '../domain/delivery.ts'
+import type { OwnedDestination } from './owned-destination.ts'
+import { createMerchantRing, createRing, type Ring } from './ring.ts'
+import { merchantKeyOf, type SlotPool, type SlotScope, type Slots, type SlotUser } from './slots.ts'
+import type { DueLane, TurnGroup, TurnTaker } from './turn-taker.ts'
+
+/** What the turns need. */
+export interface TurnsDeps {
+  readonly slots: Pick<Slots, 'nextFreed'>
+  /**
+   * Begins one attempt. Returns the pool that lacks a slot for it, or `left` when the lane has left its place, because
+   * nothing of it is due there. `freed` is the pool in which the lane has waited for this turn.
+   */
+  begin(owned: OwnedDestination, lane: Lane, freed: SlotPool | undefined): 'began' | 'left' | SlotPool
+}
+
+/** The order in which the due deliveries of a process get their slots. */
+export interface Turns {
+  /** Puts a lane in its place, by what its next attempt counts as. Returns whether it was not there already. */
+  place(owned: OwnedDestination, user: SlotUser): boolean
+  remove(owned: OwnedDestination, lane: Lane): void
+  /** Gives turns until each lane is empty or waits for a slot. */
+  take(): void
+}
+
+/**
+ * Creates the turns of a process. Merchants take turns, then the hosts of each merchant, then the lanes of each host. A turn
+ * is one attempt: it costs one slot whatever it sends, so equal turns are fair. Without a slot, all that lack one of the
+ * same pool wait there as one, and take turns when one is given back. So a turn costs the same however many wait (N10).
+ */
+export function createTurns({ slots, begin }: TurnsDeps): Turns {
+  const ready = createMerchantRing<TurnTaker>()
+  const groups = createGroups()
+  const due_lanes = {
+    first: new Map<OwnedDestination, DueLane>(),
+    retry: new Map<OwnedDestination, DueLane>(),
+  }
+
+  /** The ring in which it takes its turns. */
+  const ringOf = ({ group }: TurnTaker): Ring<TurnTaker> => group?.ready ?? ready
+
+  /** Lets it take turns, and its groups with it. */
+  function enter(taker: TurnTaker): void {
+    ringOf(taker).add(taker)
+    if (taker.group !== undefined && taker.group.waits_in === undefined) enter(taker.group)
+  }
+
+  /** Ends its turns or its wait. A group without a member that may take a turn leaves with it. */
+  function leave(taker: TurnTaker): void {
+    const ring = taker.waits_in ?? ringOf(taker)
+    ring.remove(taker)
+    taker.waits_in = undefined
+    if (taker.group?.ready.isEmpty()) leave(taker.group)
+  }
+
+  function remove(owned: OwnedDestination, lane: Lane): void {
+    const due_lane = due_lanes[lane].get(owned)
+    if (due_lane === undefined) return
+    due_lanes[lane].delete(owned)
+    leave(due_lane)
+    groups.removeMember(due_lane.group)
+  }
+
+  /** The lane whose turn it is in a group. */
+  function nextLane(taker: TurnTaker | undefined): DueLane | undefined {
+    return taker !== undefined && 'ready' in taker ? nextLane(taker.ready.next()) : taker
+  }
+
+  function takeTurn(taker: TurnTaker, freed?: SlotPool): void {
+    while (!isWaiting(taker)) {
+      const due_lane = nextLane(taker)
+      if (due_lane === undefined) return
+      const result = begin(due_lane.owned, due_lane.lane, freed)
+      if (result === 'began') return
+      if (result !== 'left') wait(due_lane, result)
+      if (due_lane === taker) return
+    }
+  }
+
+  /** All that takes its slots from the pool in the same way waits there with the lane. */
+  function wait(due_lane: DueLane, pool: SlotPool): void {
+    const taker = takerIn(due_lane, pool.scope)
+    leave(taker)
+    pool.waiting ??= createMerchantRing()
+    pool.waiting.add(taker)
+    taker.waits_in = pool.waiting
+  }
+
+  return {
+    remove,
+    place(owned, user) {
+      const { lane } = user
+      const group = groups.of(user)
+      if (due_lanes[lane].get(owned)?.group === group) return false
+      group.member_count += 1
+      remove(owned, lane)
+      const due_lane = { merchant_key: group.merchant_key, group, owned, lane }
+      due_lanes[lane].set(owned, due_lane)
+      enter(due_lane)
+      return true
+    },
+    take() {
+      for (let pool = slots.nextFreed(); pool !== undefined; pool = slots.nextFreed()) {
+        const taker = pool.waiting?.next()
+        if (taker === undefined) return
+        pool.waiting?.remove(taker)
+        taker.waits_in = undefined
+        enter(taker)
+        takeTurn(taker, pool)
+      }
+      for (let taker = ready.next(); taker !== undefined; taker = ready.next()) takeTurn(taker)
+    },
+  }
+}
+
+/** Keeps the groups that have members. */
+function createGroups() {
+  const groups = new Map<string, TurnGroup>()
+
+  function get(key: string, merchant_key: string, group?: TurnGroup): TurnGroup {
+    const existing = groups.get(key)
+    if (existing !== undefined) return existing
+    const created = { key, merchant_key, group, ready: createRing<TurnTaker>(), member_count: 0 }
+    groups.set(key, created)
+    if (group !== undefined) group.member_count += 1
+    return created
+  }
+  function removeMember(group: TurnGroup): void {
+    group.member_count -= 1
+    if (group.member_count > 0) return
+    groups.delete(group.key)
+    if (group.group !== undefined) removeMember(group.group)
+  }
+  return {
+    /** The group of the host in which the attempts of a user count as the same. */
+    of(user: SlotUser): TurnGroup {
+      const merchant_key = merchantKeyOf(user)
+      const key = `${merchant_key} ${user.lane} ${user.health}`
+      return get(`${key} ${user.host}`, merchant_key, get(key, merchant_key))
+    },
+    removeMember,
+  }
+}
+
+/** What waits for a slot of a scope on behalf of a lane: the lane itself, or its group of a host or merchant. */
+function takerIn(due_lane: DueLane, scope: SlotScope): TurnTaker {
+  if (scope === 'destination') return due_lane
+  return scope === 'host' ? due_lane.group : (due_lane.group.group ?? due_lane.group)
+}
+
+function isWaiting({ waits_in, group }: TurnTaker): boolean {
+  return waits_in !== undefined || (group !== undefined && isWaiting(group))
+}
