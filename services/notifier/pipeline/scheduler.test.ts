@@ -27,7 +27,7 @@ beforeEach(() => {
   stored = []
   read_lanes = []
   looks = 0
-  const few = { all: 8, unproven: 8, sick: 8, retry: 8 }
+  const few = { all: 8, unproven: 8, sick: 1, retry: 8 }
   scheduler = createScheduler({
     deliveries: {
       async find(_index, { equals: [, lane] = [] }, { limit }) {
@@ -100,6 +100,15 @@ async function endOneByOne(owned: OwnedDestination, began_count: number): Promis
   }
 }
 
+/** Adds destinations of the merchant `many`: with first tries and retries, with and without an earlier success. */
+function addOfEachKind(place: Partial<Delivery> = {}): void {
+  for (let number = 0; number < 48; number += 1) {
+    const lane = number % 2 === 0 ? 'first' : 'retry'
+    const owned = destinationWith(2, `many${number}`, { merchant_id: 'many', lane, ...place })
+    if (number % 4 < 2) owned.breaker = { failures: 0, has_succeeded: true }
+  }
+}
+
 const HOST = { url: 'https://shared.example.com/' }
 test.each<[string, Partial<Delivery>]>([
   ['a process', {}],
@@ -109,14 +118,37 @@ test.each<[string, Partial<Delivery>]>([
     destinationWith(2, `busy${number}`, { merchant_id: 'busy', ...place }),
   )
   await settled()
-  for (let number = 0; number < 50; number += 1)
-    destinationWith(2, `many${number}`, { merchant_id: 'many', ...place })
+  addOfEachKind(place)
   destinationWith(5, 'one', place)
   if (busy === undefined) throw new Error('there is no destination')
   await endOneByOne(busy, 8 + 15)
   const merchants = began.slice(8).map((key) => key.replace(/^endpoint:|\d/g, ''))
   for (const merchant of ['busy', 'many', 'one'])
     expect(merchants.filter((each) => each === merchant)).toHaveLength(5)
+})
+
+test('merchants take turns for slots that are free, whatever kinds of attempts each has', async () => {
+  addOfEachKind()
+  destinationWith(20, 'one')
+  await settled()
+  expect(began.filter((key) => key === 'endpoint:one')).toHaveLength(4)
+})
+
+test('a destination that begins to hang does not hold up what waited with it', async () => {
+  const [slow, other] = ['slow', 'other'].map((name) =>
+    destinationWith(10, name, { merchant_id: 'one', ...HOST }),
+  )
+  if (slow === undefined || other === undefined) throw new Error('there is no destination')
+  await settled()
+  expect(began.slice(-2)).toEqual(['endpoint:slow', 'endpoint:other'])
+  slow.is_slow = true
+  for (const [index, slot] of slots_taken.entries()) if (began[index] === 'endpoint:slow') slot.markSick()
+  for (const slot of [slots_taken[1], slots_taken[3]]) {
+    slot?.release()
+    scheduler.wake(other)
+    await settled()
+  }
+  expect(began.slice(8)).toEqual(['endpoint:other', 'endpoint:other'])
 })
 
 test.each<[string, (number: number) => Partial<Delivery>]>([
