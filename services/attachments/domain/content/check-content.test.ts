@@ -19,6 +19,9 @@ import {
 
 /** The dictionary of an object stream, as far as its decoding needs it. */
 const FLATE = '/Type/ObjStm/Filter/FlateDecode'
+const HIDDEN = '1 0 <</S/JavaScript>>'
+/** The end of an object stream's dictionary whose begin is before it, in what looks like another object. */
+const REST = '/Type/ObjStm/N 1/First 4'
 
 const TYPES = Object.keys(ATTACHMENT_TYPES) as readonly AttachmentType[]
 
@@ -31,6 +34,11 @@ const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
     // An outline, and compressed objects without a type or without a filter.
     pdf('<</First 12 0 R/Last 14 0 R>>', objectStream('1 0 <<>>', '/First 4/Filter [ /FlateDecode ]')),
     pdf('<</Type/ObjStm/N 1/First 4>>\nstream\n1 0 <<>>\nendstream'),
+    // An outline whose texts look like the parts of a stream, also in compressed objects.
+    pdf(
+      '<</Title(a \\) (>>stream) obj)/First 12 0 R/X[<3E3E><</Y 1>>]% >>stream\n/Last 14 0 R>>',
+      objectStream('1 0 <</First 12 0 R/Last 14 0 R>>'),
+    ),
     bytesOf(pdf().subarray(0, -1), '\r\n'),
   ],
   'image/png': [png(), png(pngChunk('tEXt', Buffer.from('PK\x03\x04')))],
@@ -151,6 +159,12 @@ describe('a PDF', () => {
     ['a file in an annotation', '<</Subtype/FileAttachment/FS 3 0 R>>'],
     ['a file without a type', '<</F(a.exe)/EF <</F 2 0 R>>>>'],
     ['a reference to a file without a type', '<</F(a.exe)/EF 2 0 R>>'],
+    ['a form with scripts behind a comment', '<</XFA%\n[1 0 R]>>'],
+    ['a form with scripts whose number has a sign', '<</XFA +1 0 R>>'],
+    ['a file behind a comment', '<</EF%a comment\r <</F 2 0 R>>>>'],
+    ['a file behind a comment with another name', '<</EF%/EF \n2 0 R>>'],
+    ['a reference to a file with a comment in it', '<</EF 2%\n0 R>>'],
+    ['a reference to a file with leading zeros', `<</EF ${'0'.repeat(20)}2 0 R>>`],
   ])('is refused with %s', (_what, object) => {
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')
   })
@@ -185,6 +199,40 @@ describe('a PDF', () => {
       'has other compressed objects in a text of the dictionary',
       objectStream('1 0 <</S/JavaScript>>', `${FLATE}/X(>>stream\n${deflateSync('').toString('latin1')})`),
     ],
+    ['hides a filter with a private name', objectStream(HIDDEN, `/Filter/FlateDecode/aobj<</Y 1>>${REST}`)],
+    ['hides a filter before an object', objectStream(HIDDEN, `/Filter/FlateDecode 5 0 obj<<${REST}`)],
+    ['hides a filter before objects', objectStream(HIDDEN, `/Filter/FlateDecode/X[5 0 obj<</Y 1>>]${REST}`)],
+    [
+      'hides a filter before the end of an object',
+      objectStream(HIDDEN, `/Filter/FlateDecode endobj\n5 0 obj<<${REST}`),
+    ],
+    ['hides a filter before a comment', objectStream(HIDDEN, `/Filter/FlateDecode%obj<<\n${REST}`)],
+    ['hides a filter before a text', objectStream(HIDDEN, `/Filter/FlateDecode/X(obj<<)${REST}`)],
+    ['hides a filter before hexadecimal text', objectStream(HIDDEN, `/Filter/FlateDecode/X<obj<<>${REST}`)],
+    ['hides a filter in a dictionary', objectStream(HIDDEN, `/Filter/FlateDecode/X<<>>${REST}`)],
+    ['hides parameters before an object', objectStream(HIDDEN, `/DP<<>>\n5 0 obj<<${FLATE}${REST}`)],
+    ['says elsewhere where its objects begin', objectStream(HIDDEN, '/Filter/LZWDecode/First 6 0 R')],
+    ['nearly says elsewhere where they begin', objectStream(HIDDEN, '/Filter/LZWDecode/First 4 5 Rx')],
+    ['says so before the end of an array', objectStream(HIDDEN, '/Filter/LZWDecode/First 6 0 R/X[>>]')],
+    ['says so before an end of the object', objectStream(HIDDEN, '/First 6 0 R endobj/Filter/LZWDecode')],
+    [
+      'says so before a comment with an end',
+      objectStream(HIDDEN, '/First 6 0 R%>>endobj\n/Filter/LZWDecode'),
+    ],
+    ['says so before a text with an end', objectStream(HIDDEN, '/First 6 0 R/X(>>endobj)/Filter/LZWDecode')],
+    [
+      'says so and has a comment before its stream',
+      '<</First 6 0 R/Filter/LZWDecode>>% >>\nstream\nx\nendstream',
+    ],
+    [
+      'says so in a dictionary that begins twice',
+      '<</First 6 0 R/Filter/LZWDecode<<>>stream\nx\nendstream>>',
+    ],
+    [
+      'has a comment before the dictionary of its objects',
+      bytesOf('%<<>>\n', objectStream(HIDDEN, `${FLATE}%`)),
+    ],
+    ['has an outline in too many arrays', `<</First 6 0 R/X${'['.repeat(200)}${']'.repeat(200)}>>`],
     ['has compressed objects in others', objectStreamOf(deflateSync(objectStream('1 0 <<>>'), { level: 0 }))],
     ['has more compressed objects than are read', objectStream('x'.repeat(17 * 1024 * 1024))],
   ])('is refused when it %s', (_what, object) => {
@@ -195,6 +243,30 @@ describe('a PDF', () => {
     const types = '/Type/ObjStm'.repeat(5)
     const object = objectStream('x'.repeat(4 * 1024 * 1024), `${types}/First 4/Filter/FlateDecode`)
     expect(checkContent(pdf(object), 'application/pdf')).toBeUndefined()
+  })
+
+  test('is refused with object streams that say elsewhere where they begin and have active content', () => {
+    const object = objectStream(HIDDEN, '/Filter/FlateDecode/First 6 0 R')
+    expect(checkContent(pdf(object), 'application/pdf')).toBe('active_content')
+    const commented = bytesOf('%<<>>\n', object)
+    expect(checkContent(pdf(commented), 'application/pdf')).toBe('active_content')
+  })
+
+  test('is refused with an object stream that a later version of the file adds', () => {
+    const update = bytesOf('5 0 obj', objectStream(HIDDEN), '\nendobj\n%%EOF\n')
+    expect(checkContent(bytesOf(pdf(), update), 'application/pdf')).toBe('active_content')
+  })
+
+  test('may have objects of 16 MiB in all its object streams together', () => {
+    const objects = objectStream('x'.repeat(6 * 1024 * 1024))
+    expect(checkContent(pdf(objects, objects), 'application/pdf')).toBeUndefined()
+    expect(checkContent(pdf(objects, objects, objects), 'application/pdf')).toBe('malformed')
+  })
+
+  test('is refused when an object stream begins in the bytes of another one', () => {
+    const inner = bytesOf('9 0 obj', objectStream('1 0 <<>>'), '\nendobj\n')
+    const outer = objectStreamOf(deflateSync(inner, { level: 0 }))
+    expect(checkContent(pdf(outer), 'application/pdf')).toBe('malformed')
   })
 
   test('may have 1,000 object streams', () => {

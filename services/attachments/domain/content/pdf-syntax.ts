@@ -1,0 +1,85 @@
+/** White space of PDF. */
+export const SPACE: string = String.raw`[\0\t\n\f\r ]`
+/** A name ends before white space or a delimiter. */
+export const NAME_END: string = String.raw`(?![^\0\t\n\f\r ()<>[\]{}/%])`
+
+/** What begins or ends a dictionary, an array, a comment or a string. */
+const MARK = /<<|>>|[<[\]%(]/g
+/** How deep dictionaries and arrays can be in each other: far more than in any file that a program has written. */
+const DEPTH_MAX = 200
+
+/** A name in all its spellings: each character may be written as a hexadecimal escape, as in `/J#61vaScript`. */
+export function namePattern(name: string): string {
+  const characters = [...name].map((character) => {
+    const hex = character.charCodeAt(0).toString(16)
+    const either_case = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
+    return `(?:${character}|#${either_case})`
+  })
+  return `/${characters.join('')}${NAME_END}`
+}
+
+/** Where the next token begins, behind white space and comments. */
+export function skipSpace(text: string, from: number): number {
+  let at = from
+  while (at < text.length) {
+    if (text[at] === '%') at = endOfComment(text, at)
+    else if ('\0\t\n\f\r '.includes(text.charAt(at))) at += 1
+    else break
+  }
+  return at
+}
+
+/**
+ * Where the dictionary that begins with `<<` at `from` ends, and whether it belongs to a stream. Returns `undefined` when it
+ * has no end or is too deep, and when its brackets do not match: readers then differ in what belongs to it.
+ */
+export function readDictionary(
+  text: string,
+  from: number,
+): { readonly end: number; readonly is_stream: boolean } | undefined {
+  const open: string[] = []
+  let at = from
+  for (;;) {
+    MARK.lastIndex = at
+    const mark = MARK.exec(text)
+    if (mark === null) return undefined
+    const [token] = mark
+    at = endOfToken(text, mark.index, token)
+    if ((token === '<<' || token === '[') && open.push(token) > DEPTH_MAX) return undefined
+    if (token === ']' && open.pop() !== '[') return undefined
+    if (token === '>>') {
+      if (open.pop() !== '<<') return undefined
+      const is_stream = text.startsWith('stream', skipSpace(text, at))
+      if (open.length === 0) return { end: at, is_stream }
+      // Some readers skip a bracket that is out of place. For them this is the end of the outer dictionary.
+      if (is_stream) return undefined
+    }
+  }
+}
+
+function endOfToken(text: string, at: number, token: string): number {
+  if (token === '%') return endOfComment(text, at)
+  if (token === '(') return endOfString(text, at)
+  if (token !== '<') return at + token.length
+  const end = text.indexOf('>', at)
+  return end === -1 ? text.length : end + 1
+}
+
+function endOfComment(text: string, from: number): number {
+  let at = from
+  while (at < text.length && text[at] !== '\r' && text[at] !== '\n') at += 1
+  return at
+}
+
+/** A string may have strings of balanced parentheses in it; a backslash takes the meaning from the next character. */
+function endOfString(text: string, from: number): number {
+  let depth = 0
+  let at = from
+  do {
+    const character = text[at]
+    if (character === '(') depth += 1
+    if (character === ')') depth -= 1
+    at += character === '\\' ? 2 : 1
+  } while (depth > 0 && at < text.length)
+  return at
+}
