@@ -1,9 +1,11 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
+import { endSessions } from './end-sessions.ts'
 import { injectFaults } from './faults/inject.ts'
 import { type Plan, planOf } from './faults/plan.ts'
 import { callbacksAreSigned, deliveriesHaveEnded } from './invariants/callbacks.ts'
 import { eventsAreDelivered } from './invariants/events.ts'
+import { filesAreUsedOnce, shownFilesExist } from './invariants/files.ts'
 import type { Invariant } from './invariants/judge.ts'
 import {
   checkpointsFollow,
@@ -32,6 +34,7 @@ import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
 import { depositInCalm } from './workload/calm.ts'
 import { runCustomer } from './workload/customer.ts'
+import { runFileDesk } from './workload/file-desk.ts'
 import { createHistory, type History } from './workload/history.ts'
 import {
   createMerchant,
@@ -84,6 +87,8 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   refundHoldsFollowFunds,
   chargebacksAgree,
   entriesHaveOwners,
+  filesAreUsedOnce,
+  shownFilesExist,
 }
 
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */
@@ -112,10 +117,11 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
   const watch = createWatch(history)
   const problems: string[] = []
   const plan = planOf(seed, is_small)
-  const world = await createWorld(seed, plan.has_sandbox, {
+  const world = await createWorld(seed, plan, {
     onChange: watch.onChange,
     onRequest: watch.onRequest,
     onCallback: watch.onCallback,
+    onCleanScan: (sha256) => void history.clean_files.add(sha256),
     ...(onLine === undefined ? {} : { onLine }),
   })
   const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
@@ -135,6 +141,9 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       merchants = await prepare(world, plan)
       await load(world, plan, { history, api, merchants })
       await settle(world)
+      const is_faultless = plan.faults.size === 0
+      for await (const problem of endSessions(world, api, { merchants, is_faultless })) problems.push(problem)
+      // The last of these replaces secrets.
       for await (const problem of finalReads(world, api, history, merchants)) problems.push(problem)
     }
     story()
@@ -244,6 +253,9 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
     return [
       runSupportDesk({ ...deps, choices: world.choicesOf(`support ${index}`) }, merchant),
       runRefundDesk({ ...deps, choices: world.choicesOf(`refunds ${index}`) }, merchant),
+      ...(plan.has_files
+        ? [runFileDesk({ ...deps, choices: world.choicesOf(`files ${index}`) }, merchant)]
+        : []),
     ]
   })
   const operators = merchants.map((merchant, index) => {

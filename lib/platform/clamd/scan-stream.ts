@@ -1,5 +1,7 @@
-import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { connect, type NetConnectOpts } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { simulatedNetwork } from '#lib/platform/http/network.ts'
 import { clock } from '#lib/platform/time.ts'
 
 /** Where clamd listens: a host and port, or the path of a Unix socket. */
@@ -28,7 +30,7 @@ export async function scanStream(
   timeout_ms: number,
 ): Promise<ScanResponse> {
   const options: NetConnectOpts = { ...address }
-  const socket = connect(options)
+  const socket = simulatedNetwork()?.connect(options) ?? connect(options)
   const timer = clock.after(timeout_ms, () =>
     socket.destroy(new Error(`no response within ${timeout_ms} ms`)),
   )
@@ -52,7 +54,7 @@ export async function scanStream(
 }
 
 /** Each chunk is preceded by its length, and a length of 0 ends the stream. */
-async function send(socket: Socket, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+async function send(socket: Duplex, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   await write(socket, Buffer.from(COMMAND, 'latin1'))
   for await (const chunk of bytes) {
     if (chunk.length === 0) continue
@@ -69,7 +71,7 @@ function lengthOf(bytes: number): Buffer {
 }
 
 /** Resolves when the bytes were given to the system, so that a slow scanner bounds the memory. Rejects when it is gone. */
-function write(socket: Socket, bytes: Uint8Array): Promise<void> {
+function write(socket: Duplex, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const onClose = (): void => reject(new Error('clamd closed the connection'))
     socket.once('close', onClose)
@@ -82,7 +84,7 @@ function write(socket: Socket, bytes: Uint8Array): Promise<void> {
 }
 
 /** Resolves with the text before the first NUL, or with all of it when clamd closes the connection without one. */
-function readResponse(socket: Socket): Promise<string> {
+function readResponse(socket: Duplex): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
     socket.on('data', (chunk: Buffer) => {

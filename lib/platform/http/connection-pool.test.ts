@@ -64,6 +64,7 @@ describe('the connections of a client', () => {
     const restoreNetwork = useNetwork({
       listen: notUsed,
       lookup: notUsed,
+      connect: notUsed,
       createDispatcher: () => ({
         dispatch(_request, handler) {
           handler.onRequestStart?.(controller, undefined)

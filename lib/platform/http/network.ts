@@ -1,4 +1,5 @@
-import type { Server } from 'node:net'
+import type { NetConnectOpts, Server } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Address, Listening } from '#lib/platform/process/listen.ts'
 
@@ -6,6 +7,8 @@ import type { Address, Listening } from '#lib/platform/process/listen.ts'
 export interface Network {
   /** Makes a server reachable at an address of the network. */
   listen(server: Server, address: Address): Promise<Listening>
+  /** Opens a connection of bytes, such as that to the virus scanner. */
+  connect(address: NetConnectOpts): Duplex
   /** Carries the requests of one HTTP client. */
   createDispatcher(): Pick<Dispatcher, 'dispatch' | 'destroy'>
   /** Returns the addresses of a host. */

@@ -23,6 +23,7 @@ async function serverOf(serve: () => Promise<unknown>): Promise<Server> {
       given.resolve(server)
       return NOWHERE
     },
+    connect: notUsed,
     createDispatcher: notUsed,
     lookup: notUsed,
   })

@@ -40,7 +40,7 @@ export async function injectFaults(world: World, plan: Plan, isOver: () => boole
 
 /** Sets the probabilities of all faults that happen by themselves. */
 function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
-  const { stores, rpc, http, bus, provider_faults, receivers } = world
+  const { stores, rpc, http, bus, provider_faults, receivers, scanner } = world
   Object.assign(stores.faults, {
     refused: rateOf('store refuses'),
     lost_command: rateOf('store loses commands'),
@@ -75,6 +75,13 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     repeated_callback: rateOf('provider repeats callbacks'),
     contradiction: rateOf('provider contradicts itself'),
     late_success: rateOf('provider succeeds late'),
+  })
+  Object.assign(scanner.faults, {
+    gone: rateOf('scanner is gone'),
+    silent: rateOf('scanner hangs'),
+    slow: rateOf('scanner is slow'),
+    slow_max_ms: 15_000,
+    bad_response: rateOf('scanner responds badly'),
   })
   Object.assign(receivers.faults, {
     failure: rateOf('receiver fails'),

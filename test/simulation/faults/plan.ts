@@ -36,8 +36,16 @@ export const FAULT_KINDS = [
   'receiver is slow',
 ] as const
 
+/** The kinds of faults of the virus scanner, in seeds with files. */
+export const SCANNER_FAULT_KINDS = [
+  'scanner is gone',
+  'scanner hangs',
+  'scanner is slow',
+  'scanner responds badly',
+] as const
+
 /** The name of a kind of faults. */
-export type FaultKind = (typeof FAULT_KINDS)[number]
+export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof SCANNER_FAULT_KINDS)[number]
 
 /** How a seed is simulated. */
 export interface Plan {
@@ -48,6 +56,8 @@ export interface Plan {
   readonly is_combined: boolean
   /** Whether the role `sandbox` is the provider. */
   readonly has_sandbox: boolean
+  /** Whether merchants send files, which are kept by processes of their own. */
+  readonly has_files: boolean
   readonly merchants: number
   /** Whether the operator changes registrations during the load. */
   readonly has_operator: boolean
@@ -60,18 +70,31 @@ const SMALL_LOAD_MS = 500
 
 /** The kind of faults with a name. Throws `TypeError` for an unknown one. */
 export function faultKind(name: string): FaultKind {
-  const kind = FAULT_KINDS.find((each) => each === name)
+  const kind = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS].find((each) => each === name)
   if (kind === undefined) throw new TypeError(`there is no kind of faults "${name}"`)
   return kind
 }
 
 /** The plan of a seed. A small one has one merchant and a short load; the faults are the same. */
 export function planOf(seed: number, is_small: boolean): Plan {
-  const plan = chooseWholePlan(createChoices(seed, 'plan'))
+  const plan = withFiles(chooseWholePlan(createChoices(seed, 'plan')), createChoices(seed, FILES_NAME))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
-function chooseWholePlan(choices: Choices): Plan {
+/** The share of seeds with files. The others have the history that they had before there were files. */
+const FILES = 0.4
+/** The name of these choices. Of those that were tried, it leaves all seeds that failed before without files. */
+const FILES_NAME = 'files in the plan'
+
+function withFiles({ faults, ...plan }: Omit<Plan, 'has_files'>, choices: Choices): Plan {
+  const has_files = choices.chance(FILES)
+  const all = new Map(faults)
+  if (has_files && faults.size > 0)
+    for (const kind of SCANNER_FAULT_KINDS) if (choices.chance(0.4)) all.set(kind, choices.between(0.05, 0.5))
+  return { ...plan, faults: all, has_files }
+}
+
+function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files'> {
   const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
   const faults = new Map<FaultKind, number>()
   for (const kind of FAULT_KINDS) {

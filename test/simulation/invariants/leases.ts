@@ -35,6 +35,9 @@ const NEEDS_NO_LEASE = ['poll_provider', 'poll_refund']
 /** What the end of a refund makes pointless, so that any process may drop it together with that. */
 const DROPPED_WITH_REFUND = ['poll_refund', 'repeat_refund', 'report_open_refund']
 
+/** The check of a claim begins anew when a call joins the claim, so any process may replace it together with the claim. */
+const REPLACED_WITH_CLAIM = 'check_claim'
+
 /** Makes the watch of one simulation. */
 export function createLeaseWatch(): LeaseWatch {
   /** The process that wrote each token. */
@@ -56,6 +59,7 @@ export function createLeaseWatch(): LeaseWatch {
         if (owner === undefined || !isLive(effect, writer)) continue
         const left = next.get(effect.id)
         if (left?.lease?.token === effect.lease?.token) continue
+        if (effect.kind === REPLACED_WITH_CLAIM && claimOf(before) !== claimOf(after)) continue
         if (left !== undefined && NEEDS_NO_LEASE.includes(effect.kind)) continue
         if (is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind)) continue
         if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, effect.data['refund_id'])) continue
@@ -103,6 +107,12 @@ function isLive({ lease }: StoredEffect, { now_ms, has_steady_clock }: Actor): b
 function hasEnded(body: Change['before'], refund_id: unknown): boolean {
   const { refunds = [] } = (body ?? {}) as Partial<DocumentWithEffects>
   return refunds.some((refund) => refund.refund_id === refund_id && refund.state !== 'approved')
+}
+
+/** The calls that have claimed a file, as a text that can be compared. */
+function claimOf(body: Change['before']): string {
+  const { claim } = (body ?? {}) as { claim?: { executions: readonly string[] } }
+  return claim?.executions.join() ?? ''
 }
 
 function effectsOf(body: Change['before']): readonly StoredEffect[] {

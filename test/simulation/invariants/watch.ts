@@ -5,6 +5,7 @@ import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
 import { keyOfCreate, keysOfLookup } from '../world/provider/requests.ts'
 import { createDeliveryWatch } from './deliveries.ts'
+import { fileProblems } from './file-watch.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
@@ -77,6 +78,7 @@ export function createWatch(history: History): Watch {
           entries_of.set(owner, [...(entries_of.get(owner) ?? []), entry])
         }
       }
+      if (name === 'attachments.attachments') problems.push(...fileProblems(change, history.clean_files))
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
       if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))
       if (name === 'payments.withdrawal_refusals' && after !== undefined) {

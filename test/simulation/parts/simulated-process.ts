@@ -40,6 +40,8 @@ export interface Machine {
   readonly scheduler: Scheduler
   /** The true wall time. */
   now_ms(): number
+  /** Moves the wall clocks of all processes and servers ahead, so that what waits for long is due. Timers do not notice. */
+  advanceWall(time_ms: number): void
   /** The process that the running code belongs to; `undefined` for the world around the processes. */
   current(): SimulatedProcess | undefined
   /** Runs `work` as code of a process. */
@@ -76,6 +78,7 @@ export function createProcess(name: string, clock_error: ClockError): SimulatedP
 /** Makes the machine of one simulation. */
 export function createMachine(scheduler: Scheduler): Machine {
   const surroundings = new Map<object, unknown>()
+  let wall_start_ms = WALL_START_MS
   const current = (): SimulatedProcess | undefined => processes.getStore()
   const runIn = <T>(process: SimulatedProcess | undefined, work: () => T): T =>
     processes.getStore() === process ? work() : processes.run(process, work)
@@ -102,14 +105,17 @@ export function createMachine(scheduler: Scheduler): Machine {
   }
 
   const nowOf = (process: SimulatedProcess | undefined): number => {
-    if (process === undefined) return WALL_START_MS + scheduler.now_ms()
+    if (process === undefined) return wall_start_ms + scheduler.now_ms()
     const { rate, offset_ms } = process.clock_error
-    return WALL_START_MS + offset_ms + scheduler.now_ms() * rate
+    return wall_start_ms + offset_ms + scheduler.now_ms() * rate
   }
 
   return {
     scheduler,
-    now_ms: () => WALL_START_MS + scheduler.now_ms(),
+    now_ms: () => wall_start_ms + scheduler.now_ms(),
+    advanceWall(time_ms) {
+      wall_start_ms += time_ms
+    },
     actorOf(process) {
       if (process === undefined) return undefined
       const { set_at_ms = Number.NEGATIVE_INFINITY } = process.clock_error

@@ -1,4 +1,5 @@
 import { CIRCUIT_BREAKER_MUTATIONS } from './circuit-breaker-mutations.ts'
+import { FILE_MUTATIONS } from './file-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
@@ -287,6 +288,7 @@ export const MUTATIONS: readonly Mutation[] = [
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
   },
   ...CIRCUIT_BREAKER_MUTATIONS,
+  ...FILE_MUTATIONS,
   ...REFUND_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,

@@ -38,6 +38,24 @@ export interface RefundRecord {
   h_id?: string
 }
 
+/** What a merchant knows of a file that it sends, or the operator of one for a chargeback of the merchant. */
+export interface FileRecord {
+  readonly merchant_id: string
+  readonly purpose: 'ticket' | 'ticket_comment' | 'chargeback_evidence'
+  /** The number of its operations. */
+  readonly number: number
+  /** The announced bytes. No other file has the same. */
+  readonly content: Buffer
+  /** The public id, once a response contained it. */
+  h_id?: string
+  /** The path to which the bytes go, once a response contained it. */
+  upload_path?: string
+  /** Whether other bytes than those that were announced may have been sent. */
+  may_differ?: boolean
+  /** The last final status that a response has shown. */
+  final_status?: string
+}
+
 /** A withdrawal that was refused for funds or limits. */
 export interface ShownRefusal extends Pick<PaymentRecord, 'merchant_id' | 'c_id' | 'amount' | 'currency'> {
   readonly code: number
@@ -54,6 +72,10 @@ export interface History {
   readonly outcomes: Map<string, string>
   /** The refunds that merchants have asked for, by merchant and `c_id`. */
   readonly refunds: Map<string, RefundRecord>
+  /** The files, by merchant and number. */
+  readonly files: Map<string, FileRecord>
+  /** The digests of all bytes that the virus scanner has found clean. */
+  readonly clean_files: Set<string>
   /** The deposits that responses or callbacks showed as paid, in that order. */
   readonly paid: Set<PaymentRecord>
   /** The public id of what each mutation of support was answered with, by its merchant, method and key. */
@@ -85,6 +107,8 @@ export function createHistory(): History {
     resends: new Map(),
     outcomes: new Map(),
     refunds: new Map(),
+    files: new Map(),
+    clean_files: new Set(),
     paid: new Set(),
     support: new Map(),
     stored: new Map(),

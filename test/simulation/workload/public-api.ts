@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { sleep } from '#lib/platform/time.ts'
 import { PATHS, signResend, signV1, signV2 } from '../../support/public-client.ts'
 import type { HttpNetwork } from '../parts/http/http-network.ts'
-import type { WireResponse } from '../parts/http/serve-in-memory.ts'
+import type { WireRequest, WireResponse } from '../parts/http/serve-in-memory.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Machine } from '../parts/simulated-process.ts'
 import type { SimulatedCredential } from './merchants.ts'
@@ -18,6 +18,8 @@ export interface PublicApi {
   /** A method of the v1 or v2 path. */
   call(credential: SimulatedCredential, body: object): Promise<PublicOutcome>
   resend(credential: SimulatedCredential, payment_id: string, body: object): Promise<PublicOutcome>
+  /** Sends or fetches the bytes of a file by its link, without a signature. `undefined` when no response arrives. */
+  transfer(request: WireRequest): Promise<WireResponse | undefined>
   /** What is wrong with the responses so far. */
   readonly problems: readonly string[]
   /** The number of requests so far. */
@@ -105,6 +107,14 @@ export function createPublicApi(
       const sendOnce = (): Promise<PublicOutcome> =>
         send(PATHS.v2, headers, text, signedV2(credential, used.nonce))
       return choices.chance(REPLAYED) ? sendAndReplay(sendOnce) : sendOnce()
+    },
+    async transfer(request) {
+      requests += 1
+      try {
+        return await network.request(origin, request, choices.pick(TIMEOUTS_MS))
+      } catch {
+        return undefined
+      }
     },
     resend(credential, payment_id, body) {
       const path = PATHS.resend(payment_id)

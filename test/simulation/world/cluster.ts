@@ -29,6 +29,8 @@ export interface ClusterDeps {
   readonly databaseOf: (role: RoleName) => Database
   readonly variables: Readonly<Record<string, string>>
   readonly roles: ReadonlyMap<RoleName, Role>
+  /** Carries the streams of a process to the role that takes them. */
+  readonly streamsOf: NonNullable<RoleContext['streamsOf']>
 }
 
 /** One place in which a process runs. After its end the next process with the same roles and address takes its place. */
@@ -175,6 +177,7 @@ async function startRoles(
       clientOf: port.clientsOf(name as Exclude<RoleName, 'sandbox'>),
       clientAt: (address, service) => port.clientsAt(name as Exclude<RoleName, 'sandbox'>, address)(service),
       bus,
+      streamsOf: deps.streamsOf,
       keyring: KEYRING,
       clock_guard,
       draining: draining.signal,

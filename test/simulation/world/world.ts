@@ -28,6 +28,7 @@ import { combineProviders, createProvider, type Provider, type ProviderDeps } fr
 import { kindOfRequest } from './provider/requests.ts'
 import { createSandboxProvider } from './provider/sandbox.ts'
 import { createReceivers, type Receivers } from './receiver.ts'
+import { createScanner, type SimulatedScanner } from './scanner.ts'
 
 /** The roles of every simulation. In some of them the sandbox is the provider. */
 export const SIMULATED_ROLES = [
@@ -41,6 +42,9 @@ export const SIMULATED_ROLES = [
 
 const ALL_ROLES = [...SIMULATED_ROLES, 'sandbox'] as const
 
+/** The role of the seeds in which merchants send files. */
+const FILES_ROLE = 'attachments'
+
 /** The origin at which merchants reach the gateways. */
 export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
 
@@ -53,6 +57,8 @@ const FORMS_ORIGIN = 'https://forms.example.com'
 /** The origins of all accounts that can be down for some time. */
 export const PROVIDER_ORIGINS: readonly string[] = [...ACME_ORIGINS, FORMS_ORIGIN]
 const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
+/** The origin at which gateways reach the processes that keep files. */
+const ATTACHMENTS_ORIGIN = 'http://attachments.example.com:9095'
 const PROVIDER_KEY = 'k'.repeat(64)
 // The test environment and production never share a secret.
 const ACME_KEY = 'a'.repeat(64)
@@ -63,6 +69,8 @@ const VARIABLES = {
   MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
   MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
   MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
+  MULTIHUB_PUBLIC_URL: PUBLIC_ORIGIN,
+  MULTIHUB_SCANNER: 'clamd://scanner.example.com:3310',
   MULTIHUB_PROVIDERS_FILE: join(import.meta.dirname, 'provider', 'provider-accounts.json'),
   SIMULATED_ACME_KEY: ACME_KEY,
   SIMULATED_FORMS_TOKEN: FORMS_TOKEN,
@@ -85,6 +93,7 @@ export interface World {
   /** How the simulated providers misbehave. The sandbox does not. */
   readonly provider_faults: ProviderFaults
   readonly receivers: Receivers
+  readonly scanner: SimulatedScanner
   readonly operator: ClientOf
   /** The choices of one part of the simulation. */
   choicesOf(name: string): Choices
@@ -98,16 +107,18 @@ export interface WorldObservers {
   /** Called when a process sends a request. */
   readonly onRequest: (request: WireRequest, sender: Actor) => void
   readonly onCallback: (body: string) => void
+  /** Called with the digest of bytes that the virus scanner finds clean. */
+  readonly onCleanScan: (sha256: string) => void
   readonly onLine?: (line: string) => void
 }
 
 /**
  * Makes a world without processes and without faults, and puts it in the place of the real one. `has_sandbox` makes the
- * role `sandbox` the provider.
+ * role `sandbox` the provider, and `has_files` adds the database of files.
  */
 export async function createWorld(
   seed: number,
-  has_sandbox: boolean,
+  { has_sandbox, has_files }: Pick<ClusterSize, 'has_sandbox' | 'has_files'>,
   observers: WorldObservers,
 ): Promise<World> {
   const choicesOf = (name: string): Choices => createChoices(seed, name)
@@ -116,14 +127,14 @@ export async function createWorld(
   const lines = createTrace(observers.onLine)
   const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
   const activity = createActivity()
-  const http = createHttpNetwork(machine, choicesOf('http'), trace, (request) => {
-    activity.note(machine.current(), 'request', kindOfRequest(request))
-    const sender = machine.actorOf(machine.current())
-    if (sender !== undefined) observers.onRequest(request, sender)
+  const scanner = createScanner(machine, choicesOf('scanner'), trace, observers.onCleanScan)
+  const http = createHttpNetwork(machine, choicesOf('http'), trace, {
+    connect: scanner.connect,
+    onRequest: noteRequest(machine, activity, observers),
   })
   const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
   const bus = createSimulatedBus(machine, choicesOf('bus'), trace)
-  const databases = createDatabases((role, collection, change) =>
+  const databases = createDatabases(has_files, (role, collection, change) =>
     observers.onChange(role, collection, change, machine.actorOf(stores.client())),
   )
   const processes = (): readonly SimulatedProcess[] =>
@@ -148,7 +159,7 @@ export async function createWorld(
     RECEIVER_ORIGINS,
     observers.onCallback,
   )
-  const roles = await loadRoles(ALL_ROLES)
+  const roles = await loadRoles([...ALL_ROLES, FILES_ROLE])
   const cluster = createCluster({
     machine,
     trace,
@@ -163,6 +174,7 @@ export async function createWorld(
     databaseOf,
     variables: VARIABLES,
     roles: new Map(roles.map((role) => [role.name, role])),
+    streamsOf: (role) => (role === FILES_ROLE ? http.streamTo(ATTACHMENTS_ORIGIN) : undefined),
   })
   return {
     seed,
@@ -179,11 +191,25 @@ export async function createWorld(
     provider,
     provider_faults,
     receivers,
+    scanner,
     operator: rpc.outside('operator'),
     choicesOf,
     restore() {
       for (const restore of restores) restore()
     },
+  }
+}
+
+/** What the network does with each request of a process. */
+function noteRequest(
+  machine: Machine,
+  activity: Activity,
+  { onRequest }: WorldObservers,
+): (request: WireRequest) => void {
+  return (request) => {
+    activity.note(machine.current(), 'request', kindOfRequest(request))
+    const sender = machine.actorOf(machine.current())
+    if (sender !== undefined) onRequest(request, sender)
   }
 }
 
@@ -202,10 +228,12 @@ function createProviders(
 }
 
 function createDatabases(
+  has_files: boolean,
   onChange: (role: RoleName, collection: string, change: Change) => void,
 ): ReadonlyMap<RoleName, Database> {
+  const roles: readonly RoleName[] = has_files ? [...ALL_ROLES, FILES_ROLE] : ALL_ROLES
   return new Map(
-    ALL_ROLES.map((role) => [
+    roles.map((role) => [
       role,
       createDatabase(role, (collection, change) => onChange(role, collection, change)),
     ]),
@@ -227,15 +255,19 @@ export interface ClusterSize {
   readonly copies: number
   readonly is_combined: boolean
   readonly has_sandbox: boolean
+  /** Whether it has processes that keep files. */
+  readonly has_files: boolean
 }
 
 /** Adds the places of a cluster. The sandbox has one process of its own. */
-export function addPlaces(world: World, { copies, is_combined, has_sandbox }: ClusterSize): void {
+export function addPlaces(world: World, { copies, is_combined, has_sandbox, has_files }: ClusterSize): void {
   const { cluster, http } = world
   const choices = world.choicesOf('clocks')
+  // Added last, so that all other processes of a seed have the same clocks.
+  const all: readonly RoleName[] = has_files ? [...SIMULATED_ROLES, FILES_ROLE] : SIMULATED_ROLES
   const groups: readonly (readonly [name: string, roles: readonly RoleName[]])[] = is_combined
-    ? [['all', SIMULATED_ROLES]]
-    : SIMULATED_ROLES.map((role) => [role, [role]])
+    ? [['all', all]]
+    : all.map((role) => [role, [role]])
   const clockError = () => ({ offset_ms: choices.between(-500, 500), rate: 1 + choices.between(-1e-4, 1e-4) })
   for (const [index, [name, roles]] of groups.entries()) {
     for (let copy = 1; copy <= copies; copy += 1) {
@@ -245,6 +277,7 @@ export function addPlaces(world: World, { copies, is_combined, has_sandbox }: Cl
   if (has_sandbox) cluster.add('sandbox-1', '10.0.9.1', ['sandbox'], clockError())
   http.addBalancer(PUBLIC_ORIGIN, originsOf(cluster, 'gateway', 8080))
   http.addBalancer(CALLBACK_ORIGIN, originsOf(cluster, 'payments', 9093))
+  http.addBalancer(ATTACHMENTS_ORIGIN, originsOf(cluster, FILES_ROLE, 9095))
   if (has_sandbox) http.addBalancer(SANDBOX_ORIGIN, originsOf(cluster, 'sandbox', 9092))
 }
 

@@ -1,11 +1,13 @@
 import { Server as HttpServer } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Network } from '#lib/platform/http/network.ts'
+import type { StreamHandler } from '#lib/platform/http/stream-exchange.ts'
 import { formatHostAndPort } from '#lib/platform/process/listen.ts'
 import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'
 import type { Trace } from '../trace.ts'
 import { serveInMemory, type WireRequest, type WireResponse } from './serve-in-memory.ts'
+import { streamOver } from './stream-over.ts'
 
 /** What can go wrong with HTTP requests, as probabilities. */
 export interface HttpFaults {
@@ -32,6 +34,8 @@ export interface HttpNetwork extends Network {
   addBalancer(origin: string, servers: readonly string[]): void
   /** Sends a request from outside every process. Throws `WireFailure` when no response arrives in time. */
   request(origin: string, request: WireRequest, timeout_ms: number): Promise<WireResponse>
+  /** Sends the streams of the process that calls it to an origin. Each body travels as a whole, or breaks off. */
+  streamTo(origin: string): StreamHandler
   /** Breaks the connections to the servers of a process that ended. */
   closeServersOf(process: SimulatedProcess): void
 }
@@ -53,7 +57,7 @@ interface WireServer {
 }
 
 /** What happens to one request, as its client sees it. */
-interface RequestEvents {
+export interface RequestEvents {
   onSent(): void
   onResponse(response: WireResponse): void
   onFailure(error: WireFailure): void
@@ -96,12 +100,20 @@ function createServerRegistry(choices: Choices): ServerRegistry {
   }
 }
 
-/** Makes a network without faults. `onRequest` is called when a request is sent, as code of its sender. */
+/** What is outside the HTTP network. */
+export interface HttpSurroundings {
+  /** Called when a request is sent, as code of its sender. */
+  readonly onRequest: (request: WireRequest) => void
+  /** Opens the connections of bytes: those of processes to the virus scanner. */
+  readonly connect: Network['connect']
+}
+
+/** Makes a network without faults. */
 export function createHttpNetwork(
   machine: Machine,
   choices: Choices,
   trace: Trace,
-  onRequest: (request: WireRequest) => void,
+  { onRequest, connect }: HttpSurroundings,
 ): HttpNetwork {
   const servers = createServerRegistry(choices)
   const faults: HttpFaults = { refused: 0, lost_request: 0, lost_response: 0, late: 0, late_max_ms: 0 }
@@ -160,6 +172,8 @@ export function createHttpNetwork(
       send(origin, request, { onSent: () => {}, onResponse: resolve, onFailure: reject })
       return promise.finally(() => timeout.cancel())
     },
+    connect,
+    streamTo: (origin) => streamOver((request, events) => send(origin, request, events)),
     closeServersOf(process) {
       for (const server of servers.ofProcess(process)) servers.remove(server)
     },

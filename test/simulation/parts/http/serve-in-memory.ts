@@ -8,6 +8,8 @@ export interface WireRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
+  /** Whether the connection breaks after these bytes, which are not the whole body. */
+  readonly is_cut?: boolean
 }
 
 /** A response on the wire. Header names are lower case. */
@@ -70,6 +72,11 @@ export function serveInMemory(server: Server, request: WireRequest): Promise<Wir
   connection.on('close', () => resolve(undefined))
   for (const listener of server.listeners('request')) (listener as RequestListener)(incoming, response)
   if (request.body.length > 0) incoming.push(request.body)
+  if (request.is_cut) {
+    // Destroying it at once would also destroy what was pushed.
+    process.nextTick(() => incoming.destroy(new Error('the connection broke')))
+    return promise
+  }
   incoming.complete = true
   incoming.push(null)
   return promise

@@ -2,8 +2,15 @@ import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Blobs } from '#lib/platform/store/store.ts'
 
-/** Opens the blobs of a name in a set of all blobs of a database. */
-export function openMemoryBlobs(all: Map<string, Uint8Array>, name: string): Blobs {
+/** Carries a command about a blob to the database and its result back. */
+export type CarryBlobCommand = <T>(
+  kind: 'insert' | 'get' | 'delete',
+  id: string,
+  apply: () => T,
+) => Promise<T>
+
+/** Opens the blobs of a name in a set of all blobs of a database. A blob is stored by one command, when it is complete. */
+export function openMemoryBlobs(all: Map<string, Uint8Array>, name: string, carry: CarryBlobCommand): Blobs {
   checkBlobName(name)
   const pathOf = (id: string): string => `${name}/${checkBlobId(id)}`
   return {
@@ -16,16 +23,20 @@ export function openMemoryBlobs(all: Map<string, Uint8Array>, name: string): Blo
         if (size_bytes > BLOB_BYTES_MAX) throw new TypeError(`a blob holds at most ${BLOB_BYTES_MAX} bytes`)
         chunks.push(Buffer.from(chunk))
       }
-      if (all.has(path)) throw new Duplicate(name, 'key')
-      all.set(path, Buffer.concat(chunks))
+      await carry('insert', id, () => {
+        if (all.has(path)) throw new Duplicate(name, 'key')
+        all.set(path, Buffer.concat(chunks))
+      })
       return size_bytes
     },
     async get(id) {
-      const bytes = all.get(pathOf(id))
+      const path = pathOf(id)
+      const bytes = await carry('get', id, () => all.get(path))
       return bytes && chunksOf(bytes)
     },
     async delete(id) {
-      all.delete(pathOf(id))
+      const path = pathOf(id)
+      await carry('delete', id, () => void all.delete(path))
     },
   }
 }

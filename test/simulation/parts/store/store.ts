@@ -62,7 +62,13 @@ export function openSimulatedStore(
   return {
     collection: async (spec) =>
       openCollection(database.name, parseLayout(spec), database.collection(spec), carryWhileOpen),
-    blobs: async (name) => openMemoryBlobs(database.blobs, name),
+    blobs: async (name) =>
+      openMemoryBlobs(database.blobs, name, (kind, subject, apply) =>
+        carryWhileOpen(
+          { kind, database: database.name, collection: name, subject, is_linearizable: true },
+          () => apply(),
+        ),
+      ),
     ping: () => carryWhileOpen({ ...PING, database: database.name }, () => {}),
     readClock: () => carryWhileOpen({ ...PING, kind: 'clock', database: database.name }, readServerClock),
     async close() {

@@ -1,0 +1,105 @@
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { sleep } from '#lib/platform/time.ts'
+import { filesOf, type StoredQuota } from './invariants/files.ts'
+import { documentsOf } from './invariants/judge.ts'
+import type { SimulatedMerchant } from './workload/merchants.ts'
+import type { PublicApi } from './workload/public-api.ts'
+import type { World } from './world/world.ts'
+
+/** Longer than an upload session (15 minutes, F2) and the time until a claim is checked (10 minutes, F7). */
+const SESSION_OVER_MS = 16 * 60_000
+
+/** Within this time every process has compared its clock with that of its store again, and acts. */
+const CLOCKS_MEASURED_MS = 5_000
+
+/**
+ * Longer than everything that is left to do then, such as the longest pause between two scans and the deletion of bytes that
+ * came late.
+ */
+const END_MAX_MS = 200_000
+
+/** What waits for a day: the end of a ready file that nothing uses. */
+const WAITS = ['expire_unused']
+
+/**
+ * Moves the time behind the end of all upload sessions and judges what is left: every file has a final status, has exactly
+ * the bytes that it needs, and holds no place in a quota; and each merchant can upload again (F2, F4).
+ */
+export async function* endSessions(
+  world: World,
+  api: PublicApi,
+  {
+    merchants,
+    is_faultless,
+  }: { readonly merchants: readonly SimulatedMerchant[]; readonly is_faultless: boolean },
+): AsyncIterable<string> {
+  if (!world.databases.has('attachments')) return
+  if (is_faultless) yield* placesAreFree(world)
+  world.machine.advanceWall(SESSION_OVER_MS)
+  await sleep(CLOCKS_MEASURED_MS)
+  const end_ms = world.scheduler.now_ms() + END_MAX_MS
+  while (openProblems(world).length > 0 && world.scheduler.now_ms() < end_ms) await sleep(1_000)
+  yield* openProblems(world)
+  for (const { merchant_id, credentials } of merchants) {
+    const [credential] = credentials
+    if (credential === undefined) continue
+    const outcome = await api.call(credential, {
+      method: 'attachment.prepare',
+      operation_id: 'after the end',
+      params: {
+        purpose: 'ticket',
+        name: 'last.txt',
+        mime_type: 'text/plain',
+        size: 1,
+        sha256: sha256Hex('x'),
+      },
+    })
+    if (outcome.kind !== 'success')
+      yield `${merchant_id} cannot upload after the end of all sessions: ${JSON.stringify(outcome)}`
+    // A crash can leave a session in the quota until its time is over, and then the next one drops it.
+    const quota = quotasOf(world).find((one) => one.merchant_id === merchant_id && one.sender === 'merchant')
+    if (quota?.sessions.length !== 1)
+      yield `${merchant_id} has ${quota?.sessions.length} sessions in its quota, of which one is open`
+  }
+}
+
+/** When nothing fails, each finalized file has given its place back at once (F4). */
+function* placesAreFree(world: World): Iterable<string> {
+  const open = new Set(
+    filesOf(world).flatMap(({ status, attachment_id }) =>
+      UNFINISHED.includes(status) ? [attachment_id] : [],
+    ),
+  )
+  for (const { merchant_id, sessions } of quotasOf(world))
+    for (const { attachment_id } of sessions)
+      if (!open.has(attachment_id))
+        yield `the finalized file ${attachment_id} still has a place in the quota of ${merchant_id}`
+}
+
+const UNFINISHED = ['awaiting_upload', 'uploaded']
+
+function quotasOf({ databases }: Pick<World, 'databases'>): readonly StoredQuota[] {
+  return documentsOf<StoredQuota>(databases, 'attachments', 'upload_quotas')
+}
+
+/** What is unfinished or too much; nothing when all sessions have ended. */
+function openProblems({ databases }: World): readonly string[] {
+  const problems: string[] = []
+  const files = filesOf({ databases })
+  for (const { attachment_id, status, effects, writer } of files) {
+    if (status !== 'ready' && status !== 'rejected' && status !== 'expired')
+      problems.push(`the file ${attachment_id} is still ${status} after its session`)
+    if (writer !== undefined) problems.push(`the file ${attachment_id} still has an upload`)
+    const left = effects.filter(({ kind }) => !WAITS.includes(kind))
+    if (left.length > 0)
+      problems.push(`the file ${attachment_id} has effects left: ${left.map(({ kind }) => kind)}`)
+  }
+  const needed = new Set(files.flatMap(({ upload }) => (upload === undefined ? [] : [upload.blob_id])))
+  const stored = new Set(
+    [...(databases.get('attachments')?.blobs.keys() ?? [])].map((path) => path.split('/').at(-1) ?? ''),
+  )
+  for (const blob_id of needed) if (!stored.has(blob_id)) problems.push(`the bytes ${blob_id} are gone`)
+  for (const blob_id of stored)
+    if (!needed.has(blob_id)) problems.push(`the bytes ${blob_id} are needed no more`)
+  return problems
+}
