@@ -174,6 +174,20 @@ describe('comments', () => {
     expect(second).toEqual(first)
     await expect(operator().answerTicket({ ...answer, body: 'other' })).rejects.toMatchObject({ code: 1013 })
     expect((await commentsOf(ticketId)).items).toHaveLength(1)
+    // The operation of another ticket is another one.
+    const { h_id: other } = await newTicket()
+    await operator().answerTicket({ ...answer, ticketId: other, body: 'other' })
+    expect((await commentsOf(other)).items).toHaveLength(1)
+  })
+
+  // S6
+  test('are not listed with the cursor of another ticket', async () => {
+    const { h_id } = await newTicket()
+    for (const body of ['1', '2']) await comment(h_id, body)
+    const { next_cursor: cursor } = await commentsOf(h_id, { limit: 1 })
+    const { h_id: other } = await newTicket()
+    const { body } = await shop.call('ticket.comments.list', { ticket: { h_id: other }, cursor })
+    expect(body.error).toMatchObject({ code: 9000, details: { description: 'params.cursor' } })
   })
 })
 

@@ -262,6 +262,9 @@ export function refundListsSuite(name: string, start: () => Promise<SupportSyste
           ['merchant', 'thanks'],
         ])
         expect(end.next_cursor).toBeNull()
+        const foreign = { refund: { h_id: all.refund[2]?.identifiers.h_id }, cursor: begin.next_cursor }
+        const refused = await shop.call('refund.comments.list', foreign)
+        expect(refused.body.error).toMatchObject({ code: 9000, details: { description: 'params.cursor' } })
         const shown = await system.operator(RefundService).listRefundComments({ refundId: h_id })
         expect(shown.comments.map(({ body }) => body)).toEqual(['when?', 'tomorrow', 'thanks'])
       })
@@ -279,6 +282,11 @@ export function refundListsSuite(name: string, start: () => Promise<SupportSyste
         await expect(operator.answerRefund({ refundId, body: 'today', operationId })).rejects.toMatchObject({
           code: 1013,
         })
+        // The operation of another refund is another one.
+        const other = { refundId: all.refund[3]?.identifiers.h_id ?? '', operationId }
+        await operator.answerRefund({ ...other, body: 'today' })
+        const { comments } = await operator.listRefundComments({ refundId: other.refundId })
+        expect(comments.map(({ body }) => body)).toEqual(['today'])
       })
 
       // E5, P2

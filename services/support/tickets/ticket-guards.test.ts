@@ -4,7 +4,7 @@ import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { addComment } from './domain/add-comment.ts'
 import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
-import { newTicket } from './domain/new-ticket.ts'
+import { newTicket, replaceDeleted } from './domain/new-ticket.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { storeCommentEffect } from './domain/ticket-effects.ts'
 import { openTickets, type TicketsFixture } from './tickets.fixture.ts'
@@ -99,6 +99,12 @@ describe('a ticket', () => {
     { ticket_id: randomUUID(), payment: undefined, attachments: [] },
     at,
   )
+
+  // S2, S11: the effect of the deleted ticket still has to change the counts.
+  test('that replaces a deleted one is uncounted for as long as that one', () => {
+    const deleted = { ...opened, uncounted_since: new Date(at.getTime() - 60_000) }
+    expect(replaceDeleted(deleted, opened).uncounted_since).toEqual(deleted.uncounted_since)
+  })
 
   // S4
   test('can be reopened 100 times', () => {
