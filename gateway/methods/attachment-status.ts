@@ -12,7 +12,7 @@ export const attachmentStatus = defineMethod({
   summary: 'Shows the status of a file',
   description:
     'Needs `tickets.read`, or `chargebacks.read` for evidence of a chargeback. The steps are `awaiting_upload`, `uploaded`, ' +
-    '`scanning`, and then `ready` or `rejected`; `expired` means that the upload was not finalized in time.',
+    '`scanning`, and then `ready` or `rejected`; `expired` means that the upload was not finalized, or the file not used, in time.',
   example: {
     method: 'attachment.status',
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },

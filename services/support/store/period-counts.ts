@@ -3,11 +3,10 @@ import type { Collection, CollectionSpec } from '#lib/platform/store/store.ts'
 import { type PeriodCounts, type Slot, slotsOf } from '../domain/count-periods.ts'
 import { moveCount } from '../domain/status-counts.ts'
 
-/** The collection of counts, one document per period. The period is part of the partition, so that they spread. */
-export const PERIOD_COUNTS: CollectionSpec = {
-  name: 'ticket_counts',
-  partition: ['merchant_id', 'environment', 'period'],
-  key: ['merchant_id', 'environment', 'period'],
+/** A collection of counts, one document per period. The period is part of the partition, so that they spread. */
+export function periodCounts(name: `${'ticket' | 'refund' | 'chargeback'}_counts`): CollectionSpec {
+  const key = ['merchant_id', 'environment', 'period']
+  return { name, partition: key, key }
 }
 
 /** A change of status of a resource that was created at `created_at`. `id` names the change. */

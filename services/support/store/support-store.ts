@@ -11,7 +11,7 @@ import type { Comment } from '../tickets/domain/comment.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { COMMENTS } from '../tickets/store/comments.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
-import { PERIOD_COUNTS } from './period-counts.ts'
+import { periodCounts } from './period-counts.ts'
 
 /** The collections of the support service. */
 export interface SupportStore {
@@ -32,15 +32,12 @@ export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
     comments: await store.collection<Comment>(COMMENTS),
-    ticket_counts: await store.collection<PeriodCounts>(PERIOD_COUNTS),
+    ticket_counts: await store.collection<PeriodCounts>(periodCounts('ticket_counts')),
     refunds: await store.collection<Refund>(REFUNDS),
     refund_comments: await store.collection<RefundComment>(REFUND_COMMENTS),
-    refund_counts: await store.collection<PeriodCounts>({ ...PERIOD_COUNTS, name: 'refund_counts' }),
+    refund_counts: await store.collection<PeriodCounts>(periodCounts('refund_counts')),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
-    chargeback_counts: await store.collection<PeriodCounts>({
-      ...PERIOD_COUNTS,
-      name: 'chargeback_counts',
-    }),
+    chargeback_counts: await store.collection<PeriodCounts>(periodCounts('chargeback_counts')),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

@@ -62,7 +62,10 @@ export function paymentReferenceKey(by: 'c_id' | 'h_id', id: string): string {
   return `${by}:${id}`
 }
 
-/** Derives the fields by which lists find the ticket. Every change of a ticket goes through this function. */
+/**
+ * Derives the fields by which lists find the ticket. Every change goes through this function except a new comment, which moves
+ * a ticket only between two statuses that are not resolved.
+ */
 export function withListing(ticket: Ticket): Ticket {
   const { listed_at: _listed, payment_references: _references, open_deadline: _deadline, ...rest } = ticket
   if (ticket.deleted_at) return rest

@@ -29,7 +29,7 @@ export async function listTickets(
   const scope = scopeOf(filter)
   const after = openCursor(keyring, scope, cursor, POSITION)
   const found = filter.payment
-    ? await readOfPayment(tickets, filter, filter.payment, after)
+    ? await readOfPayment(tickets, filter, filter.payment)
     : await readSelections(tickets, filter, after, size + 1)
   const items = found.slice(0, size)
   const last = found.length > size ? items.at(-1) : undefined
@@ -41,18 +41,15 @@ function scopeOf({ created_from, created_to, ...filter }: TicketFilter) {
   return { list: 'ticket.list', ...filter, ...instants }
 }
 
-/** A payment has one ticket at most, so there is nothing to read in pages. */
+/** A payment has one ticket at most, so no response has a cursor. */
 async function readOfPayment(
   tickets: TicketDeps['tickets'],
   filter: TicketFilter,
   { by, id }: NonNullable<TicketFilter['payment']>,
-  after: TicketPosition | undefined,
 ): Promise<Stored<Ticket>[]> {
   const range = { equals: [filter.merchant_id, filter.environment, paymentReferenceKey(by, id)] }
   const found = await tickets.find('by_payment', range, { limit: 1 })
-  return found.filter(
-    (ticket) => matchesFilter(ticket, filter) && !(after && newestFirst(positionOf(ticket), after) <= 0),
-  )
+  return found.filter((ticket) => matchesFilter(ticket, filter))
 }
 
 /** Reads each part of the list from its range of the index, and merges them. */
