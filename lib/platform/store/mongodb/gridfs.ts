@@ -105,13 +105,23 @@ async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>)
   if ((await findFile(bucket, id)) !== null) throw new Duplicate(bucket.name, 'key')
   const file_id = new ObjectId()
   await begin(bucket, file_id)
+  let has_source_failed = false
+  async function* source(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* bytes
+    } catch (error) {
+      has_source_failed = true
+      throw error
+    }
+  }
   let length: number
   try {
-    length = await writeChunks(bucket, file_id, bytes)
+    length = await writeChunks(bucket, file_id, source())
     await publish(bucket, { _id: file_id, filename: id, length, chunkSize: CHUNK_BYTES, uploadDate: now() })
   } catch (error) {
-    // If the file may exist, its chunks must stay. A later start of the service checks that and cleans up.
-    if (!(error instanceof Unavailable)) await removeUnfinished(bucket, file_id)
+    // A write whose result is unknown may still have an effect, so its chunks stay. A later start of the service checks
+    // whether the file exists, and cleans up. While the source fails, no write is in progress.
+    if (has_source_failed || !(error instanceof Unavailable)) await removeUnfinished(bucket, file_id)
     throw error
   }
   await end(bucket, file_id)
