@@ -292,6 +292,23 @@ describe('a finalize', () => {
     const { id } = await fixture.prepare()
     await expect(fixture.finalize(id, { merchant_id: merchant() })).rejects.toMatchObject({ code: 13001 })
   })
+
+  // F7
+  test('is 3008 for another purpose also when it repeats one that was made', async () => {
+    const { id, path } = await fixture.prepare()
+    await fixture.put(path, TEXT)
+    const operation_id = randomUUID()
+    await fixture.finalize(id, { operation_id })
+    const repetition = fixture.gateway.finalizeAttachment({
+      merchantId: MERCHANT,
+      environment: Environment.TEST,
+      attachmentId: id,
+      permittedPurposes: [AttachmentPurpose.TICKET_COMMENT],
+      operationId: operation_id,
+      payloadHash: id,
+    })
+    await expect(repetition).rejects.toMatchObject({ code: 3008 })
+  })
 })
 
 // F6

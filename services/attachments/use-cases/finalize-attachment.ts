@@ -35,7 +35,10 @@ export async function finalizeAttachment(
     finalized = await finalizeNow(deps, request)
     return Buffer.from(finalized.attachment_id)
   })
-  return finalized ?? getAttachment(deps, request)
+  if (finalized !== undefined) return finalized
+  const repeated = await getAttachment(deps, request)
+  if (!request.permitted_purposes.includes(repeated.purpose)) throw new PublicError(3008)
+  return repeated
 }
 
 async function finalizeNow(
