@@ -1,9 +1,12 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
+import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { sealLink } from '#lib/patterns/attachment-link.ts'
+import { now } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
-import { createTestGateway } from '../gateway.fixture.ts'
+import { createTestGateway, keyring } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { PING, portOf, requestText } from '../http/socket.fixture.ts'
 
@@ -68,3 +71,40 @@ test('a verified signature protects a connection from half-sent requests; a wron
   verified.socket.write(requestText(PING))
   await waitUntil(() => verified.received.includes('pong'))
 })
+
+// F2
+test.each(['upload', 'download'] as const)(
+  'a link for one %s protects a connection until it expires',
+  async (kind) => {
+    const expired = open(transferText(kind, -1))
+    await waitUntil(() => expired.received.includes('"code":'))
+    const valid = open(transferText(kind, MINUTE_MS))
+    await waitUntil(() => valid.received.includes('"code":'))
+    await manual.advance(HTTP_LIMITS.unauthenticated_grace_ms)
+    const most = HTTP_LIMITS.network_unauthenticated_connections_max
+    const half_sent = Array.from({ length: most }, () => open('POST / HTTP/1.1\r\n'))
+    await waitUntil(() => accepted === most + 2)
+    await waitUntil(() => !expired.is_open)
+    expect(valid.is_open).toBe(true)
+    expect(half_sent.filter(({ is_open }) => !is_open)).toEqual([])
+  },
+)
+
+const MINUTE_MS = 60_000
+
+/** A request with a link that is valid for some time. The fixture has no attachments service, so it is refused. */
+function transferText(kind: 'upload' | 'download', valid_ms: number): string {
+  const sealed = sealLink(keyring, kind, {
+    merchant_id: 'a',
+    environment: 'test',
+    attachment_id: 'attachment-1',
+    mime_type: 'text/plain',
+    size_bytes: 1,
+    expires_at: new Date(now().getTime() + valid_ms),
+  })
+  const [verb, path, rest] =
+    kind === 'upload'
+      ? ['PUT', UPLOAD_PATH, 'content-type: text/plain\r\ncontent-length: 1\r\n\r\nx']
+      : ['GET', DOWNLOAD_PATH, '\r\n']
+  return `${verb} ${path}${sealed} HTTP/1.1\r\nhost: a\r\n${rest}`
+}

@@ -54,7 +54,7 @@ export function downloadPath(deps: TransferDeps, openTransfer: OpenTransfer): Pu
           'X-Request-ID': request_id,
         })
         if (!request.complete) drainRequest(request, response)
-        await pipeline(body, response)
+        await pipeline(body, response, { signal })
         deps.exchange_log.logSuccess(exchange, 200)
       } catch (error) {
         if (!response.headersSent) throw error

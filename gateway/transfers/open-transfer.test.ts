@@ -3,9 +3,11 @@ import { DOWNLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { sealLink } from '#lib/patterns/attachment-link.ts'
 import type { StreamRequest } from '#lib/platform/http/stream-exchange.ts'
-import { now } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { holdTimers } from '../../test/support/held-timers.ts'
 import { createTestGateway, keyring } from '../gateway.fixture.ts'
+import { HTTP_LIMITS } from '../http/http-limits.ts'
 
 const MINUTE_MS = 60_000
 const CONTENT = Buffer.from('a receipt\n')
@@ -119,3 +121,30 @@ test('the gateway itself refuses a download link that has expired', async () => 
   expect(await transfers.get(linkOf('a', 0, 0))).toMatchObject({ status: 404, refusal: { code: 13001 } })
   expect(transfers.requests).toEqual([])
 })
+
+// F6
+test('a download whose bytes stop is cut off after 300 s, whatever its service does', async () => {
+  const timers = holdTimers(HTTP_LIMITS.upload_timeout_ms)
+  using _clock = { [Symbol.dispose]: useClock(timers.clock) }
+  const { promise: never } = Promise.withResolvers<void>()
+  const bodies: AsyncGenerator<Uint8Array>[] = []
+  const app = await createTestGateway({
+    async sendToAttachments() {
+      bodies.push(stopAfterFirst(never))
+      return { status: 200, headers: {}, body: bodies.at(-1) ?? only(CONTENT) }
+    },
+  })
+  const cut = app.inject({ method: 'GET', url: linkOf('a', 0) })
+  await eventually(
+    async () => bodies.length,
+    (length) => length === 1,
+  )
+  timers.elapse()
+  await expect(cut).rejects.toThrow()
+  expect(timers.count()).toBe(0)
+})
+
+async function* stopAfterFirst(until: Promise<void>): AsyncGenerator<Uint8Array> {
+  yield CONTENT.subarray(0, 1)
+  await until
+}

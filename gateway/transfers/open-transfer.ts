@@ -60,10 +60,12 @@ export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
     // A false link is counted like a false signature, so that no caller can try many.
     if (link === undefined)
       throw deps.flood.recordFailure(clientAddress(request, deps.trusted_proxies)) ?? new PublicError(13001)
-    deps.connections.markAuthenticated(request.socket)
     context.merchant_id = link.merchant_id
     context.environment = link.environment
-    if (kind === 'download' && link.expires_at.getTime() <= deps.now_ms()) throw new PublicError(13001)
+    const has_expired = link.expires_at.getTime() <= deps.now_ms()
+    if (kind === 'download' && has_expired) throw new PublicError(13001)
+    // A link of long ago proves nothing about who holds it now.
+    if (!has_expired) deps.connections.markAuthenticated(request.socket)
     const endShares = shares.begin(link, kind)
     const ending = new AbortController()
     const timeout = clock.after(HTTP_LIMITS.upload_timeout_ms, () => ending.abort())

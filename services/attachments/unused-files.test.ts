@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { AttachmentPurpose, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { DOWNLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { INTERNAL_DOWNLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type AttachmentsFixture, MERCHANT, startAttachments } from './attachments.fixture.ts'
+import { type AttachmentsFixture, MERCHANT, startAttachments, transfer } from './attachments.fixture.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
 
 let fixture: AttachmentsFixture
@@ -53,9 +55,13 @@ describe('a ready file', () => {
     const blob_id = (await attachments.get(key))?.upload?.blob_id ?? ''
     expect(await files.get(blob_id)).toBeDefined()
     clock.stepWall(DAY_MS - 1)
-    expect(await statusOf(id)).toBe(AttachmentStatus.READY)
+    const { attachment, download } = await fixture.gateway.getAttachment(identify(id))
+    expect(attachment?.status).toBe(AttachmentStatus.READY)
     clock.stepWall(1)
     expect(await statusOf(id)).toBe(AttachmentStatus.EXPIRED)
+    const path = INTERNAL_DOWNLOAD_PATH + (download?.path ?? '').slice(DOWNLOAD_PATH.length)
+    const { body } = await transfer('GET', fixture.roles.urls['attachments_url'] ?? '', path)
+    expect(JSON.parse(body.toString())).toMatchObject({ code: 13001 })
     await expect(claim(id, `ticket:${randomUUID()}`)).rejects.toMatchObject({ code: 13002 })
     clock.stepWall(1_000)
     const { stored } = await settled(id)

@@ -1,6 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
-import type { Attachment } from '../domain/attachment.ts'
+import { now } from '#lib/platform/time.ts'
+import { type Attachment, statusAt } from '../domain/attachment.ts'
 import type { AttachmentsDeps } from './deps.ts'
 import { getAttachment } from './get-attachment.ts'
 import { readBytes } from './read-bytes.ts'
@@ -17,6 +18,7 @@ export async function openDownload(
   link: AttachmentLink,
 ): Promise<Download> {
   const attachment = await getAttachment(deps, link)
-  if (attachment.status !== 'ready' || attachment.upload === undefined) throw new PublicError(13001)
-  return { attachment, bytes: await readBytes(deps.files, attachment.upload.blob_id) }
+  const { upload } = attachment
+  if (statusAt(attachment, now()) !== 'ready' || upload === undefined) throw new PublicError(13001)
+  return { attachment, bytes: await readBytes(deps.files, upload.blob_id) }
 }
