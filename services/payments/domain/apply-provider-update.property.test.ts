@@ -79,10 +79,14 @@ function applyStep(payment: Payment, one: Step, at: Date): Payment {
 }
 
 /** Whether an update contradicts the updates that were applied before it (P7). */
-function contradicts({ status, amount: requested, currency, attempt }: Payment, one: Step): boolean {
+function contradicts(payment: Payment, one: Step): boolean {
   if (one.type !== 'update') return false
+  const { status, amount: requested, currency, attempt, effects } = payment
   const { kind } = one.result
-  if (one.attempt_number !== attempt.number) return kind === 'success'
+  const is_next_waiting =
+    status === 'created' && effects.some(({ id }) => id.endsWith(`:create:${attempt.number}`))
+  const is_current = one.attempt_number === attempt.number
+  if (!is_current && !(is_next_waiting && one.attempt_number < attempt.number)) return kind === 'success'
   if (kind === 'success') {
     const is_requested = one.result.amount.minor === requested && one.result.amount.currency === currency
     return !is_requested || ['error', 'canceled', 'declined'].includes(status)

@@ -34,6 +34,8 @@ export interface ProviderUpdate {
 export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): Payment {
   const { result, attempt_number, at } = update
   if (attempt_number !== payment.attempt.number) {
+    const returned = returnToAttempt(payment, update)
+    if (returned !== undefined) return applyProviderUpdate(returned, update)
     return result.kind === 'success' ? withAnomaly(payment, 'success_of_earlier_attempt', update) : payment
   }
   if (isFinal(payment.status)) {
@@ -156,6 +158,28 @@ function moveToNextAccount(
   return {
     ...moved,
     effects: [...moved.effects, createAtProviderEffect.newEffect(moved, {}, { at, due_at })],
+  }
+}
+
+/**
+ * Goes back to an earlier attempt of which a report says that it arrived after all, while the create of the next one has not
+ * been tried, so that the payment is at one account only (P4). `undefined` when that create may have left.
+ */
+function returnToAttempt(
+  payment: Payment,
+  { attempt_number, result, at }: ProviderUpdate,
+): Payment | undefined {
+  const may_return = payment.status === 'created' && attempt_number < payment.attempt.number
+  const has_arrived = may_return && (result.kind === 'success' || result.kind === 'pending')
+  const account_id = payment.provider_accounts[attempt_number - 1]
+  const { id: create_id } = createAtProviderEffect.newEffect(payment, {}, { at })
+  const waiting = payment.effects.find(({ id }) => id === create_id)
+  if (!has_arrived || account_id === undefined || waiting === undefined || waiting.tries > 0) return undefined
+  return {
+    ...payment,
+    // No attempt is older than its payment, so no idempotency window is taken for longer than it is.
+    attempt: { number: attempt_number, account_id, created_at: payment.created_at },
+    effects: payment.effects.filter((effect) => effect !== waiting),
   }
 }
 

@@ -5,9 +5,11 @@ import { now, useClock } from '#lib/platform/time.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
+import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { admitWithdrawal } from '../domain/new-payment.ts'
 import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { createAtProviderEffect } from '../domain/payment-effects.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
@@ -218,3 +220,65 @@ test('a process that was overtaken does not move the payment to another account'
   expect(paused.creates.map(({ account_id }) => account_id)).toEqual(['first'])
   expect(operations.size).toBe(0)
 })
+
+// P4
+describe.each(['in', 'out'] as const)(
+  'while the create of the next account waits, direction %s',
+  (direction) => {
+    const amount = { minor: 150_000n, currency: 'INR' }
+
+    /** Lets the first account use up the time of the create, and then say that it sent nothing. */
+    async function giveUpFirst() {
+      const connector = scriptedConnector((account_id) => {
+        if (account_id === 'first') clock.stepWall(MINUTE_MS)
+        return account_id === 'first' ? NOT_SENT : { kind: 'pending', provider_id: 'p-2' }
+      })
+      const runner = fixture.runner([bindCreateAtProvider(connector.deps())], { sweep_ms: 20 })
+      const payment = newPayment(direction)
+      await runner.runEffects(await runner.insert(payment))
+      expect(await read(payment)).toMatchObject({ status: 'created', attempt: { number: 2 } })
+      const report = (attempt_number: number, result: CallResult) =>
+        runner.update(keyOfPayment(payment), (current) => {
+          const update = { attempt_number, result, at: now(), poll_at: now() }
+          return applyProviderUpdate(requireAdmitted(current), update)
+        })
+      return { connector, runner, payment, report }
+    }
+
+    test('a report that the earlier request arrived keeps the payment there', async () => {
+      const { connector, runner, payment, report } = await giveUpFirst()
+      await report(1, { kind: 'pending', provider_id: 'p-1' })
+      expect(await read(payment)).toMatchObject({
+        status: 'processing',
+        p_id: 'p-1',
+        attempt: { number: 1, account_id: 'first', created_at: payment.created_at },
+      })
+      await report(1, { kind: 'success', provider_id: 'p-1', amount: amount, completed_at: now() })
+      expect(await read(payment)).toMatchObject({ status: 'success', attempt: { number: 1 } })
+      runner.start()
+      clock.stepWall(MINUTE_MS)
+      const settled = await eventually(
+        () => read(payment),
+        (found) => found?.effects.every(({ kind }) => kind !== createAtProviderEffect.kind) === true,
+      )
+      expect(settled?.anomalies).toBeUndefined()
+      expect(connector.creates.map(({ account_id }) => account_id)).toEqual(['first'])
+    })
+
+    test('a report that the earlier one was refused changes nothing', async () => {
+      const { connector, runner, payment, report } = await giveUpFirst()
+      await report(1, { kind: 'declined', code: 7001 })
+      runner.start()
+      clock.stepWall(MINUTE_MS)
+      await eventually(
+        () => read(payment),
+        (found) => found?.status === 'processing',
+      )
+      expect(connector.creates.map(({ account_id }) => account_id)).toEqual(['first', 'second'])
+      await report(1, { kind: 'success', provider_id: 'p-1', amount: amount, completed_at: now() })
+      // The other request is on its way, so the operator must look.
+      expect(await read(payment)).toMatchObject({ status: 'processing', attempt: { number: 2 } })
+      expect((await read(payment))?.anomalies).toHaveLength(1)
+    })
+  },
+)
