@@ -45,7 +45,7 @@ export interface AnomalyResolution {
  */
 export const NOT_FOUND_GRACE_MS = 300_000
 
-/** No payment has more anomalies, however many amounts its provider reports. */
+/** Beyond these, a payment gets one more anomaly of each kind, however many amounts its provider reports. */
 const ANOMALIES_MAX = 20
 
 /** What a provider reported and the system must not decide on; it waits for the operator. */
@@ -143,8 +143,21 @@ function anomalyEffect(
 /** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
 export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   const { anomalies = [] } = payment
-  if (anomalies.includes(anomaly.id) || anomalies.length >= ANOMALIES_MAX) return payment
-  return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
+  if (anomalies.includes(anomaly.id)) return payment
+  const added = anomalies.length < ANOMALIES_MAX ? anomaly : lastOfKind(payment, anomaly)
+  if (anomalies.includes(added.id)) return payment
+  return addEffect({ ...payment, anomalies: [...anomalies, added.id] }, added)
+}
+
+/** Without it, a provider that reports many amounts would hide that another account has paid, too. */
+function lastOfKind({ payment_id }: Payment, anomaly: Effect): Effect {
+  const { kind, description } = anomaly.data
+  // A payment has these once per attempt, and a decision names them by their id.
+  if (kind === 'not_found_at_provider' || kind === 'open_too_long') return anomaly
+  const anomaly_id = sha256Hex(`${payment_id}:${kind}:last`).slice(0, 32)
+  const last = `${description}; further reports of this kind are not recorded`
+  const id = `${payment_id}:anomaly:${anomaly_id}`
+  return { ...anomaly, id, data: { ...anomaly.data, anomaly_id, description: last } }
 }
 
 /** Adds an effect unless the payment has it already. */
