@@ -1,10 +1,11 @@
 const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
 
-/** Most formats kept, about the number of IANA names. Making one takes far longer than using it. */
+/** How many formats are kept: about the number of IANA names. Making one takes far longer than using it. */
 const FORMATS_MAX = 600
 
 interface DayFormat {
   readonly format: Intl.DateTimeFormat
+  /** The newest result. The withdrawals of one ledger batch all ask for the day of the same instant. */
   last?: { readonly time_ms: number; readonly day: string }
 }
 

@@ -1,4 +1,7 @@
-/** Whether a client may retry: `no` (change the request first), `yes` (later, with the same key), `depends` and so on. */
+/**
+ * Whether a client may retry: `no` (change the request first), `yes` (later, with the same key), `depends` (the advice for
+ * the code says on what), `next_day` (in UTC), or `while_scanning` (as long as the file is being scanned).
+ */
 export type Retry = 'no' | 'yes' | 'depends' | 'next_day' | 'while_scanning'
 
 /** The gRPC status names that the table uses, spelled like Connect's `Code`. */

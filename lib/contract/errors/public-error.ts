@@ -12,8 +12,8 @@ export interface PublicErrorOptions {
 }
 
 /**
- * An error that the caller sees: a code of the table and the details that the contract allows. Every other thrown value
- * is an internal fault, of which a caller sees 2001 only. The cause is logged and never sent.
+ * An error that the caller sees: a code of the table and the details that the contract allows. `toPublicError` converts
+ * every other thrown value: an `Unavailable` to 2002, a fault to 2001. The cause is logged and never sent.
  */
 export class PublicError extends Error {
   override readonly name = 'PublicError'

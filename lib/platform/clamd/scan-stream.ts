@@ -83,8 +83,8 @@ function write(socket: Duplex, bytes: Uint8Array): Promise<void> {
   })
 }
 
-/** Resolves with the text before the first NUL, or with all of it when clamd closes the connection without one. */
-function readResponse(socket: Duplex): Promise<string> {
+/** Resolves with the text before the first NUL. Rejects when clamd closes the connection without one. */
+export function readResponse(socket: Duplex): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
     socket.on('data', (chunk: Buffer) => {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { sleep } from '#lib/platform/time.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { createLifecycle } from './lifecycle.ts'
 
@@ -17,15 +18,21 @@ test('parts stop one by one, the last one first', async () => {
 })
 
 test('a part that hangs or fails leaves time for the parts after it', async () => {
+  using manual = installManualClock()
   const lifecycle = createLifecycle()
   const stopped: string[] = []
-  lifecycle.onStop('store', () => void stopped.push('store'))
+  lifecycle.onStop('store', async () => {
+    await sleep(20)
+    stopped.push('store')
+  })
   lifecycle.onStop('hangs', () => new Promise(() => {}))
   lifecycle.onStop('fails', () => Promise.reject(new Error('no')))
   lifecycle.onStop('throws', () => {
     throw new Error('no')
   })
-  await lifecycle.stop(100)
+  const ended = lifecycle.stop(100)
+  await manual.advance(100)
+  await ended
   expect(stopped).toEqual(['store'])
 })
 

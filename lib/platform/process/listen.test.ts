@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer as createHttp } from 'node:http'
-import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
 import { connectableHost, formatHostAndPort, listen } from './listen.ts'
@@ -85,7 +84,7 @@ test('closing ends connections that do not send a byte', async () => {
   await once(server, 'connection')
   const ended = once(socket, 'close')
   socket.resume()
-  await listening.close(60_000)
+  await listening.close(600_000)
   await ended
 })
 
@@ -112,28 +111,4 @@ test('closing ends a request that never completes, after the grace time', async 
   await arrived
   await listening.close(50)
   await refused
-})
-
-test('closing ends idle HTTP/2 sessions and waits for open streams', async () => {
-  const server = createHttp2()
-  server.on('stream', (stream) => {
-    closers.push(() => stream.close())
-    server.emit('arrived', stream)
-  })
-  const listening = await listen(server, anywhere)
-  const idle = connectHttp2(`http://${listening.host_and_port}`)
-  await once(idle, 'connect')
-  const busy = connectHttp2(`http://${listening.host_and_port}`)
-  const arrived = once(server, 'arrived')
-  const request = busy.request({ ':path': '/' })
-  const [stream] = await arrived
-  const idle_ended = once(idle, 'close')
-  const closed = listening.close()
-  await idle_ended
-  stream.respond({ ':status': 200 })
-  stream.end('done')
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) text += chunk
-  expect(text).toBe('done')
-  await closed
 })

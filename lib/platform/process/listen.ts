@@ -25,10 +25,6 @@ export interface Listening {
   close(grace_ms?: number): Promise<void>
 }
 
-interface Session {
-  close(): void
-}
-
 const GRACE_MS = 5_000
 const LOOK_AGAIN_MS = 25
 /** The first request of a connection that was just accepted may still be on its way. */
@@ -88,15 +84,13 @@ function explainListen(error: NodeJS.ErrnoException, { host, port, variable }: A
 }
 
 /**
- * Tracks the connections of a server and returns its `close`. Node's own `close` waits without limit for an idle HTTP/2
- * session, a keep-alive connection whose request has just ended, and a client that never finishes its request.
+ * Tracks the connections of a server and returns its `close`. Node's own `close` waits without limit for a
+ * keep-alive connection whose request has just ended, and for a client that never finishes its request.
  */
 function trackConnections(server: Server, draining?: AbortSignal): Listening['close'] {
   /** Each connection with the time at which it was accepted. */
   const sockets = new Map<Socket, number>()
-  const sessions = new Set<Session>()
   const pending = new Set<ServerResponse>()
-  let closing = false
   let ends_connections = false
   const endConnections = (): void => {
     ends_connections = true
@@ -108,12 +102,6 @@ function trackConnections(server: Server, draining?: AbortSignal): Listening['cl
     sockets.set(socket, clock.monotonic_ms())
     socket.once('close', () => sockets.delete(socket))
   })
-  server.on('session', (session: Session & { once(event: 'close', action: () => void): void }) => {
-    sessions.add(session)
-    session.once('close', () => sessions.delete(session))
-    if (closing) session.close()
-  })
-  // Not for HTTP/2: a request listener would switch on Node's slower compatibility layer.
   if (isHttp(server)) {
     server.prependListener('request', (_request, response) => {
       if (ends_connections) response.setHeader('connection', 'close')
@@ -122,11 +110,9 @@ function trackConnections(server: Server, draining?: AbortSignal): Listening['cl
     })
   }
   return async (grace_ms = GRACE_MS) => {
-    closing = true
     endConnections()
     draining?.removeEventListener('abort', endConnections)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const session of sessions) session.close()
     const deadline_ms = clock.monotonic_ms() + grace_ms
     while (sockets.size > 0 && clock.monotonic_ms() < deadline_ms) {
       if (isHttp(server)) server.closeIdleConnections()

@@ -8,6 +8,7 @@ import type { StreamHandler } from '#lib/platform/http/stream-exchange.ts'
 import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import type { RpcService } from '#lib/platform/rpc/service.ts'
 import type { Store } from '#lib/platform/store/store.ts'
+import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { DataCheck, ReadDocuments, ResealCount } from './stored-data.ts'
 
 /** The roles that a process can run, in the order in which they start: a role comes after the roles it needs. */
@@ -98,6 +99,8 @@ export interface Role {
   reseal?(store: Store, readDocuments: ReadDocuments, keyring: Keyring): AsyncIterable<ResealCount>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keyring: Keyring): Promise<void>
+  /** What only this role needs in its environment, for `doctor`. Throws `ConfigError` for settings that cannot be read. */
+  environmentChecks?(context: CheckContext): readonly EnvironmentCheck[]
   /** The settings that it reads. The process checks those of all its roles before it starts any of them. */
   readonly settings: ConfigSchema
   start(context: RoleContext): Promise<RunningRole>

@@ -13,7 +13,7 @@ import { type ReadyUrls, runProcess } from './run.ts'
 async function serve(lifecycle: Lifecycle, port: number): Promise<ReadyUrls> {
   const server = createServer(async (request, response) => {
     process.stderr.write(`got ${request.url}\n`)
-    if (request.url === '/slow') await sleep(60_000, lifecycle.stopping)
+    if (request.url === '/slow') await sleep(600_000, lifecycle.stopping)
     response.end('answered')
   })
   const listening = await listen(server, { host: '127.0.0.1', port, variable: 'CHILD_PORT' })
@@ -42,8 +42,13 @@ const SCENARIOS: Record<string, (lifecycle: Lifecycle) => Promise<ReadyUrls>> = 
   slow_start: async (lifecycle) => {
     lifecycle.onStop('store', () => log.info({ part: 'store' }, 'closed'))
     process.stderr.write('got slow_start\n')
-    await sleep(60_000, lifecycle.stopping)
+    await sleep(600_000, lifecycle.stopping)
     return {}
+  },
+  hanging_start: async (lifecycle) => {
+    lifecycle.onStop('store', () => log.info({ part: 'store' }, 'closed'))
+    process.stderr.write('got hanging_start\n')
+    return await new Promise(() => {})
   },
   hang: async (lifecycle) => {
     lifecycle.onStop('stuck', () => new Promise<void>(() => {}))

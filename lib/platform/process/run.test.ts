@@ -89,14 +89,17 @@ describe('an orderly stop', () => {
     expect((await child.exited).code).toBe(0)
   })
 
-  test('happens also while the start is in progress', async () => {
-    const child = run('slow_start')
-    await child.until('got slow_start')
-    child.process.kill('SIGTERM')
-    const { code, out, err } = await child.exited
-    expect([code, out]).toEqual([0, ''])
-    expect(err).toContain('"closed"')
-  })
+  test.each(['slow_start', 'hanging_start'])(
+    'happens also while the start is in progress: %s',
+    async (scenario) => {
+      const child = run(scenario)
+      await child.until(`got ${scenario}`)
+      child.process.kill('SIGTERM')
+      const { code, out, err } = await child.exited
+      expect([code, out]).toEqual([0, ''])
+      expect(err).toContain('"closed"')
+    },
+  )
 
   test('is cut short by a second signal', async () => {
     const child = run('hang')

@@ -5,7 +5,7 @@ import { parseLayout } from './layout.ts'
 import { createCollection } from './mongodb/collection.ts'
 import { connectMongodb, openDatabase } from './mongodb/connect.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
-import { openGridFs } from './mongodb/gridfs.ts'
+import { type GridFs, openGridFs } from './mongodb/gridfs.ts'
 import { watchMonitoring } from './mongodb/hung-monitoring.ts'
 import { createIndexes, indexesOf, verifyIndexes } from './mongodb/indexes.ts'
 import { isShardedCluster, shardCollection, verifyShardKey } from './mongodb/shard-key.ts'
@@ -55,6 +55,7 @@ export async function openMongodb({
   const [prepareShardKey, prepareIndexes] =
     schema === 'create' ? [shardCollection, createIndexes] : [verifyShardKey, verifyIndexes]
 
+  const opened_blobs: GridFs[] = []
   let completeness: Promise<void> | undefined
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<StoreCollection<D>> {
@@ -67,7 +68,11 @@ export async function openMongodb({
       await prepareIndexes(documents, indexesOf(layout))
       return createCollection<D>({ documents, layout, calls, now_ms })
     },
-    blobs: (name) => openGridFs(db, name, calls, prepareIndexes),
+    async blobs(name) {
+      const opened = await openGridFs(db, name, calls, prepareIndexes, now_ms)
+      opened_blobs.push(opened)
+      return opened.blobs
+    },
     ping,
     async readClock() {
       const { localTime } = await calls.read((options) => db.command({ hello: 1, ...options }))
@@ -75,7 +80,7 @@ export async function openMongodb({
       return localTime
     },
     async close() {
-      await monitoring.stop()
+      await Promise.all([monitoring, ...opened_blobs].map((background) => background.stop()))
       await client.close()
     },
   }

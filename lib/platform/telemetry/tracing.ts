@@ -56,7 +56,7 @@ export async function openTracing(
 }
 
 /** Parses `name=value,name=value` with percent-encoded values, the form that OpenTelemetry defines. */
-function parseHeaders(text: string): Readonly<Record<string, string>> {
+export function parseHeaders(text: string): Readonly<Record<string, string>> {
   const pairs = text
     .split(',')
     .map((pair) => /^\s*([^=\s]+)\s*=(.*)$/.exec(pair))

@@ -120,7 +120,9 @@ async function runEffects(
   inserted: Stored<StoredPayment>,
 ): Promise<Stored<StoredPayment>> {
   try {
-    return await runner.runEffects(inserted)
+    const newest = await runner.runEffects(inserted)
+    // A refusal frees the c_id, so another payment may have it by now. That one is not the result of this request (E11).
+    return newest.payment_id === inserted.payment_id ? newest : inserted
   } catch (error) {
     // The payment is stored, so it is returned as it was stored (E14). The sweeper runs its effects later.
     log.warn(

@@ -13,8 +13,9 @@ import type { PaymentRoute } from '../domain/payment-route.ts'
 import { bindDiscardRefused } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/hold-funds.ts'
 import { type ScriptedLedger, scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
-import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
+import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
 import { findPayment } from './find-payment.ts'
 
@@ -200,4 +201,27 @@ test('a refused withdrawal that a crash left is discarded by the next request wi
   expect(created.payment_id).not.toBe(left.payment_id)
   const { merchant_id, payment_id } = left
   expect(await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })).toBeDefined()
+})
+
+// E11: seed 398746377 of the simulation, in which two requests for one payment succeeded.
+test('a refused request gets its refusal when another payment has its c_id by the time it reads', async () => {
+  const input = request()
+  const successor = newDeposit({ c_id: input.c_id, payment_id: uuidv7(), effects: [] })
+  const takenAtOnce: PaymentsStore = {
+    ...fixture.store,
+    payments: {
+      ...fixture.store.payments,
+      async delete(key, version) {
+        await fixture.store.payments.delete(key, version)
+        await fixture.store.payments.insert(successor)
+      },
+    },
+  }
+  const hold = bindHoldFunds({
+    ledger: scriptedLedger(() => 6004).client,
+    findRoute: async () => WITHDRAWAL_ROUTE,
+  })
+  const deps = { ...depsOver(scriptedLedger()), ...fixture.deps([hold, bindDiscardRefused(takenAtOnce)]) }
+  await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
+  expect(await stored(input)).toMatchObject({ payment_id: successor.payment_id })
 })

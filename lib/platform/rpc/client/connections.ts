@@ -1,16 +1,24 @@
 import type { Transport } from '@connectrpc/connect'
+import { LRUCache } from 'lru-cache'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { channelCredentials } from '#lib/platform/rpc/credentials/channel-credentials.ts'
 import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
 
-/** The connections of a process to other processes: one per address, opened at the first use. */
+/** The connections of a process to other processes: one per address, opened at the first call. */
 export interface OutgoingConnections {
+  /** A transport to the address. It has no connection of its own, so it can be kept although a connection is closed. */
   to(address: string): Transport
+  /** Closes all connections. Later calls fail with 2002. */
   close(): void
 }
 
-/** The largest number of addresses. More of them would mean a fault in how addresses are built. */
+/**
+ * The largest number of addresses with a connection. Each release gives the processes of a role other addresses, so those
+ * of processes that are gone must not stay. Beyond this number the connection that was unused for the longest time is
+ * closed; its calls in progress end.
+ */
 const CONNECTIONS_MAX = 256
 
 /** Creates the connections of a process, which uses the same token or certificate for all of them. */
@@ -19,19 +27,26 @@ export function createOutgoingConnections(
   tls: Tls | undefined,
 ): OutgoingConnections {
   const credentials = channelCredentials(tls)
-  const open = new Map<string, GrpcTransport>()
+  const open = new LRUCache<string, GrpcTransport>({
+    max: CONNECTIONS_MAX,
+    dispose: (connection) => connection.close(),
+  })
+  let is_closed = false
+  const connectionTo = (address: string): GrpcTransport => {
+    if (is_closed) throw new PublicError(2002)
+    const existing = open.get(address)
+    if (existing !== undefined) return existing
+    const made = createGrpcTransport({ address, credentials, token })
+    open.set(address, made)
+    return made
+  }
   return {
-    to(address) {
-      const existing = open.get(address)
-      if (existing !== undefined) return existing
-      if (open.size >= CONNECTIONS_MAX)
-        throw new RangeError(`more than ${CONNECTIONS_MAX} addresses of other processes`)
-      const made = createGrpcTransport({ address, credentials, token })
-      open.set(address, made)
-      return made
-    },
+    to: (address) => ({
+      unary: (...call) => connectionTo(address).unary(...call),
+      stream: (...call) => connectionTo(address).stream(...call),
+    }),
     close() {
-      for (const connection of open.values()) connection.close()
+      is_closed = true
       open.clear()
     },
   }

@@ -253,7 +253,7 @@ describe('closing', () => {
       async () => finish,
       (seen) => seen !== undefined,
     )
-    const closed = served.close(60_000)
+    const closed = served.close(600_000)
     finish?.()
     expect(await (await in_progress).json()).toMatchObject({ merchant: { merchantId: '9' } })
     await closed

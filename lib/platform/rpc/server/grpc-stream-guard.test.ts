@@ -2,6 +2,8 @@ import { type ClientSessionOptions, connect } from 'node:http2'
 import { Code } from '@connectrpc/connect'
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { grpcHealth } from '../../../../test/support/grpc-health.ts'
 import {
   merchantService,
   recordingLog,
@@ -61,3 +63,28 @@ test.each(['Check', 'Watch'])(
     expect(await ended.finally(() => client.close())).toBe(Code.ResourceExhausted)
   },
 )
+
+test('requests for health that never end give way to new ones, the oldest first', async () => {
+  const session = connect(`http://127.0.0.1:${served.serving.grpc_port}`)
+  session.setMaxListeners(0)
+  const head = { ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc' }
+  const closed: number[] = []
+  const begin = (number: number): void => {
+    const stream = session.request({ ...head, ':path': '/grpc.health.v1.Health/Check' })
+    // Without a listener the code of the end would be thrown.
+    stream.on('error', () => closed.push(number))
+  }
+  const untilClosed = (count: number): Promise<readonly number[]> =>
+    eventually(
+      async () => closed,
+      (numbers) => numbers?.length === count,
+    )
+  try {
+    for (let number = 0; number <= 1_000; number += 1) begin(number)
+    expect(await untilClosed(1)).toEqual([0])
+    expect(await grpcHealth(`http://127.0.0.1:${served.serving.grpc_port}`)).toBeDefined()
+    expect(await untilClosed(2)).toEqual([0, 1])
+  } finally {
+    session.destroy()
+  }
+})

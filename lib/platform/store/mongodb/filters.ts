@@ -15,7 +15,10 @@ export function liveFilter({ layout, now_ms }: Pick<MongoCollection, 'layout' | 
   return layout.expires === undefined ? {} : { [layout.expires]: { $not: { $lte: new Date(now_ms()) } } }
 }
 
-/** Matches the holders of this document's values in a unique index; `undefined` if the document is not in it. */
+/**
+ * Matches the documents that hold a unique value of this document in an index: the holders. `undefined` if the index does
+ * not contain this document.
+ */
 export function holderFilter(index: Index, document: Body): Condition | undefined {
   if (index.where !== undefined && valueAt(document, index.where) === undefined) return undefined
   const conditions = index.paths.map((path, at) => {

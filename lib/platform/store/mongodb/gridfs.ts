@@ -3,62 +3,28 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/platform/store/blob.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import type { Blobs } from '#lib/platform/store/store.ts'
-import { clock, now } from '#lib/platform/time.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { now } from '#lib/platform/time.ts'
+import { BUCKET_INDEXES, type Bucket, type BucketFile, bucketOf } from './bucket.ts'
 import type { MongoCalls } from './calls.ts'
 import { isDuplicate } from './failures.ts'
 import type { NamedIndex } from './indexes.ts'
+import { markUnfinished, removeChunks, removeMark, sweepUnfinished } from './unfinished-blobs.ts'
 
 const CHUNK_BYTES = 255 * 1_024
-const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
-const ABANDONED_MAX = 100
-const REMOVE_MAX = 100
-
-/** The index of each collection of blobs that has one. */
-export const BUCKET_INDEXES = {
-  files: { name: 'by_filename', key: { filename: 1 }, unique: true },
-  chunks: { name: 'by_file', key: { files_id: 1, n: 1 }, unique: true },
-} as const satisfies Readonly<Record<string, NamedIndex>>
-
-/** A piece of a file. */
-export interface BucketChunk {
-  readonly _id: ObjectId
-  readonly files_id: ObjectId
-  readonly n: number
-  readonly data: Uint8Array
-}
-
-/** A complete file. It is inserted after its chunks. */
-export interface BucketFile {
-  readonly _id: ObjectId
-  readonly filename: string
-  readonly length: number
-  readonly chunkSize: number
-  readonly uploadDate: Date
-}
-
-/** An upload in progress, or a file that is being deleted. Its chunks are garbage unless its file exists. */
-interface UnfinishedMark {
-  readonly _id: ObjectId
-  readonly since: Date
-}
-
-/** The collections of blobs with a name. */
-interface BucketCollections {
-  readonly files: Collection<BucketFile>
-  readonly chunks: Collection<BucketChunk>
-  readonly unfinished: Collection<UnfinishedMark>
-}
-
-interface Bucket extends BucketCollections {
-  readonly name: string
-  readonly calls: MongoCalls
-}
 
 /** Builds or verifies the indexes of one collection. */
 type PrepareIndexes = <T extends Document>(
   documents: Collection<T>,
   indexes: readonly NamedIndex[],
 ) => Promise<void>
+
+/** The blobs with a name. */
+export interface GridFs {
+  readonly blobs: Blobs
+  /** Ends the work in the background. Resolves when it does not use the store any more. */
+  stop(): Promise<void>
+}
 
 /**
  * Blobs in the layout of GridFS. Every put stores its chunks under its own id and then inserts the file, whose name is
@@ -70,13 +36,14 @@ export async function openGridFs(
   name: string,
   calls: MongoCalls,
   prepareIndexes: PrepareIndexes,
-): Promise<Blobs> {
+  now_ms: () => number,
+): Promise<GridFs> {
   checkBlobName(name)
-  const bucket: Bucket = { name, ...bucketOf(db, name), calls }
+  const bucket: Bucket = { name, ...bucketOf(db, name), calls, now_ms }
   await prepareIndexes(bucket.files, [BUCKET_INDEXES.files])
   await prepareIndexes(bucket.chunks, [BUCKET_INDEXES.chunks])
-  await removeAbandoned(bucket)
-  return {
+  const sweep = sweepUnfinished(bucket)
+  const blobs: Blobs = {
     put: async (id, bytes) => put(bucket, checkBlobId(id), bytes),
     async get(id) {
       const file = await findFile(bucket, checkBlobId(id))
@@ -85,26 +52,18 @@ export async function openGridFs(
     async delete(id) {
       const file = await findFile(bucket, checkBlobId(id))
       if (file === null) return
-      await begin(bucket, file._id)
+      await markUnfinished(bucket, file._id)
       await calls.write((options) => bucket.files.deleteOne({ _id: file._id }, options))
-      await removeUnfinished(bucket, file._id)
+      await removeChunks(bucket, file._id)
     },
   }
-}
-
-/** The collections that hold the blobs with a name. */
-export function bucketOf(db: Db, name: string): BucketCollections {
-  return {
-    files: db.collection<BucketFile>(`${name}.files`),
-    chunks: db.collection<BucketChunk>(`${name}.chunks`),
-    unfinished: db.collection<UnfinishedMark>(`${name}.unfinished`),
-  }
+  return { blobs, stop: () => sweep.stop() }
 }
 
 async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
   if ((await findFile(bucket, id)) !== null) throw new Duplicate(bucket.name, 'key')
   const file_id = new ObjectId()
-  await begin(bucket, file_id)
+  await markUnfinished(bucket, file_id)
   let has_source_failed = false
   async function* source(): AsyncGenerator<Uint8Array> {
     try {
@@ -119,13 +78,21 @@ async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>)
     length = await writeChunks(bucket, file_id, source())
     await publish(bucket, { _id: file_id, filename: id, length, chunkSize: CHUNK_BYTES, uploadDate: now() })
   } catch (error) {
-    // A write whose result is unknown may still have an effect, so its chunks stay. A later start of the service checks
-    // whether the file exists, and cleans up. While the source fails, no write is in progress.
-    if (has_source_failed || !(error instanceof Unavailable)) await removeUnfinished(bucket, file_id)
+    // A write whose result is unknown may still have an effect, so its chunks stay until a sweep has seen that the file does
+    // not exist. While the source fails, no write is in progress.
+    if (has_source_failed || !(error instanceof Unavailable))
+      await leaveToSweep(removeChunks(bucket, file_id))
     throw error
   }
-  await end(bucket, file_id)
+  await leaveToSweep(removeMark(bucket, file_id))
   return length
+}
+
+/** The result of a put is known before its mark is removed, so a failure of that does not change it. */
+function leaveToSweep(removal: Promise<void>): Promise<void> {
+  return removal.catch((error: unknown) =>
+    log.warn({ error }, 'the mark of an unfinished blob was not removed; a later sweep removes it'),
+  )
 }
 
 async function publish({ name, files, calls }: Bucket, file: BucketFile): Promise<void> {
@@ -173,46 +140,6 @@ async function* readChunks({ chunks, calls }: Bucket, file: BucketFile): AsyncGe
 
 function findFile({ files, calls }: Bucket, filename: string): Promise<BucketFile | null> {
   return calls.read((options) => files.findOne({ filename }, options))
-}
-
-async function begin({ unfinished, calls }: Bucket, file_id: ObjectId): Promise<void> {
-  const record = { since: now() }
-  // An upsert without a guard, because writing it twice has the same effect as once.
-  await calls.write((options) =>
-    unfinished.updateOne({ _id: file_id }, { $set: record }, { ...options, upsert: true }),
-  )
-}
-
-async function end({ unfinished, calls }: Bucket, file_id: ObjectId): Promise<void> {
-  await calls.write((options) => unfinished.deleteOne({ _id: file_id }, options))
-}
-
-async function removeUnfinished(bucket: Bucket, files_id: ObjectId): Promise<void> {
-  const { chunks, calls } = bucket
-  while (true) {
-    const some = await calls.read((options) =>
-      chunks
-        .find({ files_id }, { ...options, sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 } })
-        .toArray(),
-    )
-    const last = some.at(-1)
-    if (last === undefined) break
-    await calls.write((options) => chunks.deleteMany({ files_id, n: { $lte: last.n } }, options))
-  }
-  await end(bucket, files_id)
-}
-
-async function removeAbandoned(bucket: Bucket): Promise<void> {
-  const { files, unfinished, calls } = bucket
-  const filter = { since: { $lt: new Date(clock.now_ms() - ABANDONED_AFTER_MS) } }
-  const found = await calls.read((options) =>
-    unfinished.find(filter, { ...options, limit: ABANDONED_MAX }).toArray(),
-  )
-  for (const { _id: file_id } of found) {
-    const file = await calls.read((options) => files.findOne({ _id: file_id }, options))
-    if (file === null) await removeUnfinished(bucket, file_id)
-    else await end(bucket, file_id)
-  }
 }
 
 /** The same bytes in pieces of `size_bytes`; the last piece may be shorter. */

@@ -37,7 +37,7 @@ else
       const failure = await failureOf(verifyIndexes(notes, INDEXES))
       expect(failure).toBeInstanceOf(Unavailable)
       expect(String(failure)).toMatch(
-        /notes lacks the indexes by_code, by_rank, expires: run the command "migrate"/,
+        /notes lacks the indexes by_code, by_rank, expires: run "main\.ts migrate" of this release/,
       )
       expect(await db.listCollections().toArray()).toEqual([])
     })

@@ -6,6 +6,7 @@ import { Duplicate } from '#lib/platform/store/errors.ts'
 import { dotted, type Index, type Layout } from '#lib/platform/store/layout.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { DUPLICATE, readFailure } from './failures.ts'
+import { MIGRATE_ADVICE } from './migrate-advice.ts'
 
 const EXPIRES = 'expires'
 /** The code of a command on a collection that does not exist. */
@@ -48,9 +49,7 @@ export async function verifyIndexes<T extends Document>(
   const missing = indexes.filter((index) => definitions.get(index.name) !== definitionOf(index))
   if (missing.length === 0) return
   const names = missing.map(({ name }) => name).join(', ')
-  throw new Unavailable(
-    `the collection ${documents.namespace} lacks the indexes ${names}: run the command "migrate"`,
-  )
+  throw new Unavailable(`the collection ${documents.namespace} lacks the indexes ${names}: ${MIGRATE_ADVICE}`)
 }
 
 /** All indexes of a collection; its identity needs none. */

@@ -1,9 +1,9 @@
 import { type Db, MongoServerError } from 'mongodb'
 import { parseLayout } from '#lib/platform/store/layout.ts'
 import type { DeclaredDatabase } from '#lib/platform/store/retired-indexes.ts'
+import { BUCKET_INDEXES } from './bucket.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { readFailure, writeFailure } from './failures.ts'
-import { BUCKET_INDEXES } from './gridfs.ts'
 import { indexesOf, NAMESPACE_NOT_FOUND } from './indexes.ts'
 import { shardKeyOf } from './shard-key.ts'
 

@@ -47,7 +47,9 @@ test('a collection without its shard key is refused with the command that create
     const { client, db } = router({ stored_key: key })
     const failure = await verifyShardKey(client, db, layout).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(Unavailable)
-    expect(String(failure)).toMatch(/multihub_notifier\.events is not sharded .*: run the command "migrate"/)
+    expect(String(failure)).toMatch(
+      /multihub_notifier\.events is not sharded .*: run "main\.ts migrate" of this release/,
+    )
   }
   const { client, db } = router({ stored_key: { merchant_id: 1, event_key: 1 } })
   await verifyShardKey(client, db, layout)

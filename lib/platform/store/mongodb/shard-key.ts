@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Layout } from '#lib/platform/store/layout.ts'
+import { MIGRATE_ADVICE } from './migrate-advice.ts'
 
 /** The shard key of a collection, in the order of its fields. */
 export type ShardKey = Readonly<Record<string, 1>>
@@ -37,5 +38,5 @@ export async function verifyShardKey(client: MongoClient, db: Db, layout: Layout
     .findOne({ _id: namespace })
   const wanted = JSON.stringify(shardKeyOf(layout))
   if (JSON.stringify(stored?.key) === wanted) return
-  throw new Unavailable(`the collection ${namespace} is not sharded by ${wanted}: run the command "migrate"`)
+  throw new Unavailable(`the collection ${namespace} is not sharded by ${wanted}: ${MIGRATE_ADVICE}`)
 }

@@ -12,11 +12,11 @@ import type {
 } from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
+import { type BucketChunk, type BucketFile, bucketOf } from './bucket.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { type StoredDocument, withoutId } from './documents.ts'
 import { readFailure } from './failures.ts'
 import { liveFilter } from './filters.ts'
-import { type BucketChunk, type BucketFile, bucketOf } from './gridfs.ts'
 
 const TIMEOUT_MS = 30_000
 const CONNECTIONS_MAX = 5
