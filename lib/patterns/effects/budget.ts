@@ -48,6 +48,35 @@ export function createKeyedBudget<D>(max_per_key: number, keyOf: (document: D) =
   }
 }
 
+/**
+ * Creates a budget of `max` effects at once, of which each key, such as a merchant, has at most `max_per_key`. So a key
+ * whose effects all hang delays those of others only while several such keys use up the total.
+ */
+export function createSharedBudget<D>(
+  max: number,
+  max_per_key: number,
+  keyOf: (document: D) => string,
+): Budget<D> {
+  const total = createBudget(max)
+  const shares = createKeyedBudget(max_per_key, keyOf)
+  return {
+    hasRoom: (document) => total.hasRoom() && shares.hasRoom(document),
+    reserve(document) {
+      const releaseShare = shares.reserve(document)
+      if (!releaseShare) return undefined
+      const releaseTotal = total.reserve(document)
+      if (!releaseTotal) {
+        releaseShare()
+        return undefined
+      }
+      return () => {
+        releaseShare()
+        releaseTotal()
+      }
+    },
+  }
+}
+
 /** Makes a `Release` of an action, so that a second call does nothing. */
 export function once(action: () => void): Release {
   let is_done = false

@@ -76,3 +76,19 @@ test('a visit that fails does not end the walk, and without room nothing is read
   await walk()
   expect(pages).toEqual([0])
 })
+
+test('a walk that ends because there is no room leaves nothing out: the next one begins with the longest due', async () => {
+  const { collection, pages } = dueDocuments(3 * PAGE_SIZE)
+  let visits = 0
+  let visits_max = PAGE_SIZE + 10
+  const walk = createDueWalk(collection, 'by_due', {
+    hasRoom: () => visits < visits_max,
+    async visit() {
+      visits += 1
+    },
+  })
+  await walk()
+  visits_max = Number.POSITIVE_INFINITY
+  await walk()
+  expect(pages).toEqual([0, PAGE_SIZE, 0, PAGE_SIZE, 2 * PAGE_SIZE, 3 * PAGE_SIZE])
+})

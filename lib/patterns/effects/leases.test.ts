@@ -93,6 +93,31 @@ test('an effect whose lease ran out before it began is not run', async () => {
   await runner.stop()
 })
 
+test('an effect whose last try ended in a crash is not run again by another write of its document', async () => {
+  let runs = 0
+  const counting = chargeEffect.bind<Item>({
+    ...idleHandler,
+    async run() {
+      runs += 1
+      return (current) => current
+    },
+  })
+  const { effects, ...item } = itemWith('one', chargeEffect)
+  await fixture().items.insert({ ...item, effects: effects.map((each) => ({ ...each, tries: 3 })) })
+  const runner = fixture().runner([counting])
+  const written = await runner.update({ item_id: 'one' }, (current) => ({ ...current }))
+  if (written) await runner.runEffects(written)
+  expect(runs).toBe(0)
+  // The sweeper makes it stuck, so that the operator sees it.
+  runner.start()
+  await eventually(
+    () => fixture().items.get({ item_id: 'one' }),
+    (current) => current?.stuck_at !== undefined,
+  )
+  expect(runs).toBe(0)
+  await runner.stop()
+})
+
 test('a valid lease is not taken over', async () => {
   const [first, second] = [gatedCharge('first'), gatedCharge('second')]
   const runner = fixture().runner([first.bound])

@@ -20,7 +20,7 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
   /**
    * Runs the effects that this process has leased, and the effects that follow from them. Resolves when
    * everything that can run now has run, except events, which continue in the background. A failed effect does not reject
-   * the promise; an unavailable store does.
+   * the promise; an unavailable store does. The result is what the key has then: another document, if effects delete this.
    */
   runEffects(document: Stored<D>): Promise<Stored<D>>
   /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */

@@ -5,8 +5,15 @@ import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts
 import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { type Budget, createBudget, createKeyedBudget } from './budget.ts'
-import { withDueTimes } from './effect.ts'
-import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
+import { type Lane, withDueTimes } from './effect.ts'
+import {
+  defineKind,
+  type Item,
+  type ItemEffect,
+  idleHandler,
+  itemWith,
+  openItemsForEachTest,
+} from './items.fixture.ts'
 
 const knownEffect = defineKind('known', 'independent')
 const creditEffect = defineKind('credit', 'money')
@@ -162,6 +169,26 @@ test('a hanging effect takes no place in the lane of another effect of its docum
   await runner.stop()
 })
 
+test('the sweep of a lane leases no effect of another lane of the same document', async () => {
+  const at = new Date(now().getTime() - 60_000)
+  const effects = [knownEffect, pollEffect].map((effect) => effect.newEffect({ item_id: 'one' }, {}, { at }))
+  await fixture().items.insert(withDueTimes({ item_id: 'one', effects }, at))
+  // The lane of polls is not swept, although a poll would be admitted.
+  const budget: Budget<unknown> = { hasRoom: (document) => document !== undefined, reserve: () => () => {} }
+  const { promise: leased, resolve: run } = Promise.withResolvers<Item>()
+  const known = knownEffect.bind<Item>({
+    ...idleHandler,
+    async run(_effect, document) {
+      run(document)
+      return (current) => current
+    },
+  })
+  const runner = fixture().runner([known, pollEffect.bind<Item>({ ...idleHandler, budget })])
+  runner.start()
+  expect((await leased).effects.map(({ tries }) => tries)).toEqual([1, 0])
+  await runner.stop()
+})
+
 test('a lease that its writer never uses gives its room back when it expires', async () => {
   using clock = installManualClock()
   const runner = fixture().runner([
@@ -176,26 +203,35 @@ test('a lease that its writer never uses gives its room back when it expires', a
   await runner.stop()
 })
 
-test('without a budget the sweep of a lane runs 512 documents at once, and the others later', async () => {
-  await fixture().store(600, creditEffect, 1)
-  const gate = createGate()
-  const runner = fixture().runner([
-    creditEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, run: gate.run }),
-    publishEffect.bind(idleHandler),
-  ])
-  runner.start()
-  await eventually(
-    async () => gate.running.length,
-    (count = 0) => count >= 512,
-  )
-  // Another sweep has passed when an effect of another lane was run that was stored after that.
-  await fixture().items.insert(itemWith('publish', publishEffect))
-  await fixture().untilDone('publish')
-  expect(gate.running).toHaveLength(512)
-  gate.release()
-  for (let number = 0; number < 600; number += 1) await fixture().untilDone(`credit-${number}`)
-  await runner.stop()
-})
+test.each<[Lane, number, ItemEffect]>([
+  ['money', 512, publishEffect],
+  ['independent', 512, publishEffect],
+  ['event', 2_048, creditEffect],
+])(
+  'without a budget the sweep of the lane %s runs %d documents at once, and the others later',
+  async (lane, running_max, otherEffect) => {
+    const workEffect = defineKind('work', lane)
+    const count = running_max + 100
+    await fixture().store(count, workEffect, 1)
+    const gate = createGate()
+    const runner = fixture().runner([
+      workEffect.bind<Item>({ ...idleHandler, lease_ms: 60_000, run: gate.run }),
+      otherEffect.bind(idleHandler),
+    ])
+    runner.start()
+    await eventually(
+      async () => gate.running.length,
+      (running = 0) => running >= running_max,
+    )
+    // Another sweep has passed when an effect of another lane was run that was stored after that.
+    await fixture().items.insert(itemWith('other', otherEffect))
+    await fixture().untilDone('other')
+    expect(gate.running).toHaveLength(running_max)
+    gate.release()
+    for (let number = 0; number < count; number += 1) await fixture().untilDone(`work-${number}`)
+    await runner.stop()
+  },
+)
 
 test('an effect whose last try ended in a crash is stuck, and not tried again', async () => {
   const crashed = itemWith('one', creditEffect, 60_000)

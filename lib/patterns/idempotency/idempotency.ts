@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { update, updateOrDelete, upsert } from '#lib/patterns/update.ts'
+import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -25,7 +26,8 @@ export interface Idempotency {
    * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
    * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution
    * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`,
-   * which must be far longer than the work, limits how long the record is kept, from its first try.
+   * which must be far longer than the work, limits how long the record is kept, from its first try. Throws `Unavailable`
+   * before anything is stored while the clock of the process is wrong: the record and what `work` reserves would have wrong ends.
    */
   run(
     key: IdempotencyKey,
@@ -39,7 +41,10 @@ export interface Idempotency {
 const UNKNOWN_OUTCOME_CODES: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
 /** Creates the guard over a collection that was declared as `IDEMPOTENCY_COLLECTION`. */
-export function createIdempotency(collection: Collection<IdempotencyRecord>): Idempotency {
+export function createIdempotency(
+  collection: Collection<IdempotencyRecord>,
+  clock_guard: Pick<ClockGuard, 'assertTrusted'>,
+): Idempotency {
   async function join(key: IdempotencyKey, mutation: NewMutation): Promise<Stored<IdempotencyRecord>> {
     const record = await upsert(collection, keyOf(key), (current) =>
       joinMutation(current, key, mutation, now()),
@@ -70,6 +75,7 @@ export function createIdempotency(collection: Collection<IdempotencyRecord>): Id
 
   return {
     async run(key, payload_hash, work, lifetime_ms) {
+      clock_guard.assertTrusted()
       const execution = randomHex(8)
       const record = await join(key, { execution, payload_hash, seed: randomHex(32), lifetime_ms })
       if (record.result) return record.result
