@@ -157,6 +157,18 @@ describe('a checkpoint after another one', () => {
     expect(isSameSnapshot(await readSnapshot(fixture.store), state.snapshot())).toBe(true)
   })
 
+  test('keeps its older parts when another process saves a checkpoint of a batch between', async () => {
+    await using fixture = await openFixture()
+    const { checkpoints } = fixture.store
+    const state = stateAt(7n, 3_500)
+    const base = await saveCheckpoint(checkpoints, state)
+    advance(state, [])
+    advance(state, [['h0', undefined]])
+    expect(base && (await saveChanges(checkpoints, state, base, false))).toMatchObject({ seq: 9n })
+    expect(await saveCheckpoint(checkpoints, stateAt(8n, 10))).toBeUndefined()
+    expect(isSameSnapshot(await readSnapshot(fixture.store), state.snapshot())).toBe(true)
+  })
+
   test('of a state that was loaded writes the pages that changed since', async () => {
     await using fixture = await openFixture()
     const { checkpoints, written } = listingParts(fixture.store.checkpoints)

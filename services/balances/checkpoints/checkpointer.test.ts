@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import type { Command } from '../domain/command.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import type { RowPage } from '../domain/paged-rows.ts'
@@ -44,9 +46,9 @@ test('checkpoints are written under steady load', async () => {
 
 /**
  * A checkpointer of a shard with this many accounts, all of which change with each batch. It counts the checkpoints and
- * their rows instead of storing them.
+ * their rows instead of storing them. The first `failures` of them fail.
  */
-function countingCheckpointer(accounts: number) {
+function countingCheckpointer(accounts: number, failures = 0) {
   const head = { seq: 0n, time_ms: 0, hash: '' }
   const size = { entries: 0 }
   const rows = Array.from({ length: accounts }, (_, index) => emptyAccounts(`m${index}`, 'INR'))
@@ -66,6 +68,7 @@ function countingCheckpointer(accounts: number) {
   }
   const saved: bigint[] = []
   const written = { rows: 0 }
+  let failures_left = failures
   const checkpoints: Checkpoints = {
     getHead: async () => undefined,
     getPart: async () => undefined,
@@ -73,6 +76,8 @@ function countingCheckpointer(accounts: number) {
       written.rows += part.accounts.length
     },
     advanceHead: async (saved_head) => {
+      failures_left -= 1
+      if (failures_left >= 0) throw new Unavailable('thrown by the test')
       saved.push(saved_head.seq)
       return { ...saved_head, version: saved.length }
     },
@@ -98,6 +103,18 @@ test('a checkpoint is due after a number of entries, also when they are in few b
     BigInt(CHECKPOINT_INTERVAL_ENTRIES / 512),
     BigInt((2 * CHECKPOINT_INTERVAL_ENTRIES) / 512),
   ])
+})
+
+test('a checkpoint that could not be saved is saved a second later, also when nothing more is decided', async () => {
+  using manual = installManualClock()
+  const { append, checkpointer, saved } = countingCheckpointer(10, 2)
+  for (let batch = 1; batch <= CHECKPOINT_INTERVAL_BATCHES; batch += 1) await append(10)
+  expect(saved).toEqual([])
+  await manual.advance(1_000)
+  expect(saved).toEqual([])
+  await manual.advance(1_000)
+  expect(saved).toEqual([CHECKPOINT_INTERVAL_BATCHES])
+  await checkpointer.stop()
 })
 
 test('the rows of checkpoints are bounded by the entries, also at the end', async () => {

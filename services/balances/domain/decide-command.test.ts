@@ -172,6 +172,18 @@ describe('a release of a hold that was refused', () => {
   })
 })
 
+test('a release takes neither the id of a transfer, nor an open hold of another merchant that is no longer in memory', () => {
+  const { decide } = decider(credit('h', 1n))
+  expect(decide(resolve('release', 'h'))).toEqual({ not_recorded: 'hold_not_open' })
+  const { draft } = decider(credit('a', 10n), hold('h', 4n))
+  const state = createShardState({ shard: 1 })
+  state.append(sealBatch(AT, '', draft.entries, 'token'))
+  const at: BatchPosition = { ...AT, seq: 2n }
+  const loaded = createBatchDraft(createShardState(state.snapshot()), at)
+  const result = decideCommand(loaded, resolve('release', 'h', '2000'), at)
+  expect(result).toEqual({ not_recorded: 'hold_not_open' })
+})
+
 describe('an id', () => {
   const sent = { ...credit('a', 10n), payment_id: 'p' }
 

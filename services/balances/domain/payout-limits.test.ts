@@ -161,6 +161,14 @@ describe('days and months', () => {
     expect(pay('2026-11-01T18:30:00Z', 1n, kolkata)).toBe(6005)
   })
 
+  test('the same month of another year is another month, also for what fails then', () => {
+    const { pay, decide, totals } = openBooks()
+    expect(pay('2026-11-22T12:00:00Z', 100n, limits, 'a')).toBe('accepted')
+    expect(pay('2027-11-22T12:00:00Z', 100n, limits)).toBe('accepted')
+    decide('2027-11-22T12:00:00Z', resolve('release', 'a'))
+    expect(totals()).toMatchObject({ day_total: 100n, month_total: 100n, period_total: 100n })
+  })
+
   test('a day of 25 hours is one day, and one of 23 hours too', () => {
     const { pay } = openBooks()
     const sydney = { daily: 100n, timezone: 'Australia/Sydney' }

@@ -10,12 +10,10 @@ const FORWARD_TIMEOUT_MS = 5_000
 export function createForwardClient(
   clientAt: (address: string) => Client<typeof LedgerService>,
 ): ForwardCommands {
-  const clients = new Map<string, Client<typeof LedgerService>>()
   return async (address, shard, commands) => {
-    const client = clients.get(address) ?? clientAt(address)
-    clients.set(address, client)
     const request = { shard, commands: commands.map((command) => commandToProto(shard, command)) }
-    const { results } = await client.forward(request, { timeoutMs: FORWARD_TIMEOUT_MS })
+    // No client is kept: processes come and go, and each new one has another address.
+    const { results } = await clientAt(address).forward(request, { timeoutMs: FORWARD_TIMEOUT_MS })
     return results.map(resultFromProto)
   }
 }

@@ -27,6 +27,17 @@ describe('BalanceService', () => {
     })
   })
 
+  test('says that an adjustment was refused, permanently, and changes nothing', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    const most = 2n ** 63n - 1n
+    await balances.adjust(adjustment('full', most))
+    await expect(balances.adjust(adjustment('over', 1n))).rejects.toMatchObject({ code: 6001 })
+    await balances.adjust(adjustment('down', -10n))
+    await expect(balances.adjust(adjustment('over', 1n))).rejects.toMatchObject({ code: 6001 })
+    expect(await balances.getBalances(owner)).toMatchObject({ balances: [{ available: most - 10n }] })
+  })
+
   test('lists entries by page, of a merchant or of one payment', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()

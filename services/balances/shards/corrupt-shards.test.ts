@@ -70,6 +70,26 @@ test('a corrupt journal is not replayed for each command, and the shard is used 
   await ledger.stop()
 })
 
+test('a shard in memory whose journal is corrupt is loaded anew, from the journal that was restored', async () => {
+  await fixture.ledger.submit('test', credit('a', 5n))
+  await using restored = await openFixture()
+  await restored.ledger.submit('test', credit('other', 3n))
+  let { journal } = fixture.store
+  const current: Partial<Journal> = {
+    getBatch: (...position) => journal.getBatch(...position),
+    listBatches: (...range) => journal.listBatches(...range),
+  }
+  const ledger = createLedger(withJournal(fixture.store, current), trustedClock)
+  expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 5n }])
+  const [, altered] = journalOf(2)
+  if (altered) await journal.append(altered)
+  expect(await failureOf(ledger.accounts('test', '1000'))).toBeInstanceOf(CorruptJournal)
+  journal = restored.store.journal
+  await manual.advance(UNUSABLE_SHARD_MS)
+  expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 3n }])
+  await ledger.stop()
+})
+
 test('a batch whose format number was altered is corrupt, and not taken for one of a newer release', async () => {
   const { store, ledger } = fixture
   const formats: [string, unknown][] = [

@@ -288,20 +288,44 @@ describe('one outcome per id', () => {
     expect(await verifyLedger(fixture.store)).toMatchObject({ problems: [] })
   })
 
+  test('a repeated hold that is open waits for its entry, which an outdated read does not show', async () => {
+    await using fixture = await openFixture()
+    const { store, ledger } = fixture
+    await ledger.submit('test', credit('funds', 10n))
+    const first = await ledger.submit('test', hold('open', 1n))
+    // The next process loads the shard from a checkpoint, so it does not have the entry in memory.
+    await ledger.stop()
+    let is_outdated = true
+    const findByEntryId: Journal['findByEntryId'] = async (shard, id, limit) =>
+      is_outdated ? [] : await store.journal.findByEntryId(shard, id, limit)
+    const next = createLedger(withJournal(store, { findByEntryId }), trustedClock)
+    await expect(next.submit('test', hold('open', 1n))).rejects.toThrow(Unavailable)
+    expect(next.limitations()).toEqual([])
+    is_outdated = false
+    expect(await next.submit('test', hold('open', 1n))).toEqual(first)
+    await next.stop()
+  })
+
   test('a batch that was written but not acknowledged is not taken for a repetition', async () => {
     await using fixture = await openFixture()
     const { journal } = fixture.store
     const answers = ['repeated_id', 'unknown'] as const
+    let lookups = 0
     for (const [at, answer] of answers.entries()) {
       const append: Journal['append'] = async (batch) => {
         await journal.append(batch)
         return answer
       }
-      const ledger = createLedger(withJournal(fixture.store, { append }), trustedClock)
+      const findByEntryId: Journal['findByEntryId'] = async (shard, id, limit) => {
+        lookups += 1
+        return await journal.findByEntryId(shard, id, limit)
+      }
+      const ledger = createLedger(withJournal(fixture.store, { append, findByEntryId }), trustedClock)
       const result = await ledger.submit('test', credit(answer, 1n))
       expect(result).toMatchObject({ recorded: { seq: BigInt(at + 1) } })
       await ledger.stop()
     }
+    expect(lookups).toBe(0)
     expect(await verifyLedger(fixture.store)).toEqual({ entries: 2n, problems: [] })
   })
 

@@ -45,6 +45,16 @@ test('a ledger is consistent after normal work', async () => {
 })
 
 // B2, P14
+test('a refused hold that is released when there are funds is not a problem', async () => {
+  await using fixture = await openFixture()
+  const { ledger, store } = fixture
+  await ledger.submit('test', hold('h', 10n))
+  await ledger.submit('test', credit('a', 10n))
+  const released = await ledger.submit('test', resolve('release', 'h'))
+  expect(released).toMatchObject({ recorded: { entry: { refused_code: 6004, available: 10n } } })
+  expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+})
+
 test('a settlement of a negative balance takes nothing, so it is not a problem', async () => {
   await using fixture = await openUsedLedger()
   const ledger = createLedger(fixture.store, trustedClock)
@@ -131,6 +141,11 @@ describe('finds a journal with', () => {
       'a balance that does not follow',
       (hash) => sealed(6n, hash, entry('z', 61n)),
       /shard 64: entry z states a balance that does not follow/,
+    ],
+    [
+      'two entries with one id in a batch, which a unique index may not refuse',
+      (hash) => sealed(6n, hash, entry('z', 60n), entry('z', 70n)),
+      /the batch has two entries with the same id/,
     ],
     [
       'a resolution of an unknown hold',

@@ -74,6 +74,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
         changes: changes.map(({ kind, id, merchant_id }) => ({ kind, id, merchantId: merchant_id })),
         readTime: timestampFromDate(read_at),
         tooMany: too_many,
+        // With this range the gateway refuses guessed application ids without a read.
         lowestApplicationId: String(application_ids.lowest),
         highestApplicationId: String(application_ids.highest),
       }
