@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import {
   type Anomaly,
   AnomalyKind,
+  AnomalyResolutionKind,
   type Payment,
   PaymentStatus,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
@@ -101,6 +102,25 @@ test('a verified report that fits no payment of its account is recorded once, an
   const [rival] = await unmatched('rival reported success of 1000000 INR')
   expect(rival).toMatchObject({ merchantId: system.merchant_id, environment: payment.environment })
   expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
+})
+
+// P7
+test('the decision on a report that names another merchant ends no payment of this one', async () => {
+  const { payment, order } = await open('withdraw')
+  const url = order.callback_url.replace(`/${system.merchant_id}/`, '/4711/')
+  expect(await system.provider.report(order, { url })).toBe(404)
+  const found = await unmatched(order.idempotency_key)
+  expect(found).toMatchObject([{ merchantId: '4711', paymentId: payment.hId }])
+  const anomalyId = found[0]?.anomalyId ?? ''
+  const { PAID, NOT_PAID, DISMISSED } = AnomalyResolutionKind
+  const resolve = (resolution: AnomalyResolutionKind) =>
+    system.roles
+      .client(PaymentService, 'operator')
+      .resolveAnomaly({ anomalyId, resolution, operationId: `op-${resolution}`, note: 'asked' })
+  for (const resolution of [PAID, NOT_PAID])
+    await expect(resolve(resolution)).rejects.toMatchObject({ code: 6010 })
+  expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
+  expect((await resolve(DISMISSED)).anomaly?.resolution?.kind).toBe(DISMISSED)
 })
 
 // P4

@@ -18,6 +18,7 @@ import type { Role } from '#lib/platform/process/role.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { every, type Timer } from '#lib/platform/time.ts'
 import { createAccountSelection } from './circuit-breaker/account-selection.ts'
+import { accountChecks } from './connectors/check-accounts.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import type { PaymentRoute } from './domain/payment-route.ts'
@@ -103,6 +104,7 @@ export const role: Role = {
     yield* resealSecrets(await openPaymentsStore(store), { readDocuments, keyring })
   },
   settings: PAYMENTS_CONFIG,
+  environmentChecks: (context) => accountChecks(readConfig(PAYMENTS_CONFIG, context.variables), context),
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const store = await openPaymentsStore(await context.openStore())
@@ -151,7 +153,7 @@ export const role: Role = {
     const notification_deps = {
       payments,
       runner,
-      idempotency: createIdempotency(store.idempotency_records),
+      idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
       notifier: context.clientOf(DeliveryService),
     }
     const refreshStale = createRefreshStalePayment(runner)

@@ -336,6 +336,24 @@ describe('a callback about a withdrawal', () => {
   })
 })
 
+// P7
+test.each(['declined', 'canceled'])('a withdrawal %s with another amount keeps its hold', async (status) => {
+  const { provider } = system
+  provider.answer('pending')
+  const payment = await system.withdraw(AMOUNT, { accounts: ['acme'] })
+  const order = await provider.order(provider.orders())
+  expect(await provider.report(order, { status, amount: order.amount - 1 })).toBe(200)
+  const anomalies = await eventually(
+    () => system.anomalies(payment.paymentId),
+    (found) => found?.length === 1,
+  )
+  expect(anomalies.map(({ kind }) => kind)).toEqual([AnomalyKind.AMOUNT_DIFFERS])
+  expect(await system.payment(payment.paymentId)).toMatchObject({ status: PROCESSING })
+  expect(await kindsOf(payment.paymentId)).toEqual([HOLD])
+  expect(await provider.report(order)).toBe(200)
+  await expectEndedOnce(payment, 'payment.completed', CAPTURE)
+})
+
 // P8
 test('a withdrawal does not expire', async () => {
   const payment = await system.withdraw(AMOUNT + 905n, { expires_in_seconds: 1 })

@@ -90,6 +90,15 @@ test('a probe that fails opens it for twice the time, up to a minute', async () 
   expect(breaker.status()).toMatchObject({ state: 'open', since, failures: 11 })
 })
 
+test('payments that were stored before and fail meanwhile do not postpone the probe', async () => {
+  await observe(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+  await clock.advance(4_000)
+  await observe(UNKNOWN, NOT_SENT, UNKNOWN)
+  await clock.advance(1_000)
+  expect([state(), isAdmitted()]).toEqual(['half_open', true])
+  expect(changes).toHaveLength(1)
+})
+
 test('a probe that never reached the provider is followed by another one', async () => {
   await observe(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
   await clock.advance(5_000)

@@ -22,7 +22,7 @@ export interface ConnectedAccount {
 
 const call_seconds = histogram(
   'multihub_provider_call_seconds',
-  'Duration of calls of providers, by account, operation (create or look_up) and outcome (fault if none).',
+  'Duration of calls to providers, by account, operation (create or look_up) and outcome (fault if none).',
   ['provider_account', 'operation', 'outcome'],
 )
 

@@ -127,3 +127,10 @@ describe('a test credential', () => {
     expect(() => accountOf('production', 'http://acme.example')).toThrow(TypeError)
   })
 })
+
+// P4
+test('after a fault of this system it is unknown whether the request was sent, and the provider is not to blame', async () => {
+  const request = () => Promise.reject(new TypeError('a defect'))
+  const result = await createProviderHttp({ ...http, request }, account).request(requestOf('/a'))
+  expect(result).toEqual({ kind: 'unknown', reason: 'internal error' })
+})

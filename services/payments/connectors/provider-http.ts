@@ -6,7 +6,8 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import type { NotSent, Unknown } from '../domain/call-result.ts'
 import type { AccountOf, Credential } from './provider-account.ts'
 
-const RESPONSE_MAX_BYTES = 64 * 1024
+/** The room of each operation in a response: far more than the largest instructions take. */
+const OPERATION_MAX_BYTES = 64 * 1024
 
 /** The parts of a request that a signature can cover. `path` is the request target as it is sent. */
 export interface SignedContent {
@@ -28,6 +29,8 @@ export interface ProviderRequest<E extends Environment> {
   readonly authenticate: (credential: Secret, parts: SignedContent) => Readonly<Record<string, string>>
   readonly timeout_ms: number
   readonly signal: AbortSignal | undefined
+  /** How many operations the response can report; 1 unless given. It bounds the size of the response. */
+  readonly operations?: number
 }
 
 /** The bytes that a provider responded with. The connector decides whether they follow its protocol. */
@@ -57,7 +60,8 @@ export function createProviderHttp<E extends Environment>(
   { account_id, base_url }: Pick<AccountOf<E>, 'account_id' | 'base_url'>,
 ): ProviderHttp<E> {
   return {
-    async request({ method, path, content_type, body, credential, authenticate, timeout_ms, signal }) {
+    async request({ method, path, content_type, body, credential, authenticate, ...limits }) {
+      const { timeout_ms, signal, operations = 1 } = limits
       const url = base_url + path
       const { origin, pathname, search } = new URL(url)
       if (!path.startsWith('/') || origin + pathname + search !== url)
@@ -71,7 +75,7 @@ export function createProviderHttp<E extends Environment>(
           createHeaders: () => ({ 'content-type': content_type, ...authenticate(credential, parts) }),
           ...(body === undefined ? {} : { body: bytes }),
           timeout_ms,
-          response_max_bytes: RESPONSE_MAX_BYTES,
+          response_max_bytes: operations * OPERATION_MAX_BYTES,
           ...(signal === undefined ? {} : { signal }),
         })
         return { kind: 'response', http_status: response.status, body: response.body }

@@ -3,7 +3,8 @@ import { defineEffect, isInstant, isText } from '#lib/patterns/effects/define-ef
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { ProviderUpdate } from './apply-provider-update.ts'
-import type { Payment } from './payment.ts'
+import type { CallResult } from './call-result.ts'
+import { asPaid, type Payment } from './payment.ts'
 import { requireRefund } from './refund.ts'
 
 const ANOMALY_KINDS = [
@@ -45,7 +46,7 @@ export interface AnomalyResolution {
  */
 export const NOT_FOUND_GRACE_MS = 300_000
 
-/** Beyond these, a payment gets one more anomaly of each kind, however many amounts its provider reports. */
+/** Beyond these, reports that differ by their amounts only are one anomaly. */
 const ANOMALIES_MAX = 20
 
 /** What a provider reported and the system must not decide on; it waits for the operator. */
@@ -95,8 +96,25 @@ export function newAnomalyEffect(
   kind: AnomalyKind,
   { attempt_number, result, at }: Omit<ProviderUpdate, 'poll_at'>,
 ): Effect {
-  const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
-  return anomalyEffect(payment, kind, `reported ${result.kind}${amount}`, { attempt_number, at })
+  return anomalyOfResult(payment, result, (reported) =>
+    anomalyEffect(payment, kind, reported, { attempt_number, at }),
+  )
+}
+
+/**
+ * Makes the anomaly of a result that says what was reported, with its amount. Without the amount once the payment has many
+ * anomalies, so that no number of amounts hides a report of another kind, or about another attempt or refund.
+ */
+export function anomalyOfResult(
+  { anomalies = [] }: Payment,
+  result: CallResult,
+  newEffect: (reported: string) => Effect,
+): Effect {
+  const named = 'amount' in result ? result.amount : undefined
+  const amount = named ? ` of ${named.minor} ${named.currency}` : ''
+  const exact = newEffect(`reported ${result.kind}${amount}`)
+  const is_exact = anomalies.length < ANOMALIES_MAX || anomalies.includes(exact.id)
+  return is_exact ? exact : newEffect(`reported ${result.kind}, and more amounts than are recorded,`)
 }
 
 /** Makes the effect for a withdrawal without a result after 24 hours (P8). */
@@ -119,7 +137,7 @@ export function newRefundAnomaly(
   kind: AnomalyKind,
   { refund_id, reported, at }: { readonly refund_id: string; readonly reported: string; readonly at: Date },
 ): Effect {
-  const report = `provider account ${payment.attempt.account_id} ${reported} ${refund_id}`
+  const report = `provider account ${asPaid(payment).attempt.account_id} ${reported} ${refund_id}`
   const anomaly_id = sha256Hex(`${payment.payment_id}:${refund_id}:${kind}:${report}`).slice(0, 32)
   const state = requireRefund(payment, refund_id).state
   const description = `${report} while the refund was ${state}`
@@ -144,20 +162,7 @@ function anomalyEffect(
 export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   const { anomalies = [] } = payment
   if (anomalies.includes(anomaly.id)) return payment
-  const added = anomalies.length < ANOMALIES_MAX ? anomaly : lastOfKind(payment, anomaly)
-  if (anomalies.includes(added.id)) return payment
-  return addEffect({ ...payment, anomalies: [...anomalies, added.id] }, added)
-}
-
-/** Without it, a provider that reports many amounts would hide that another account has paid, too. */
-function lastOfKind({ payment_id }: Payment, anomaly: Effect): Effect {
-  const { kind, description } = anomaly.data
-  // A payment has these once per attempt, and a decision names them by their id.
-  if (kind === 'not_found_at_provider' || kind === 'open_too_long') return anomaly
-  const anomaly_id = sha256Hex(`${payment_id}:${kind}:last`).slice(0, 32)
-  const last = `${description}; further reports of this kind are not recorded`
-  const id = `${payment_id}:anomaly:${anomaly_id}`
-  return { ...anomaly, id, data: { ...anomaly.data, anomaly_id, description: last } }
+  return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
 }
 
 /** Adds an effect unless the payment has it already. */

@@ -81,3 +81,28 @@ test.each(STATUSES.filter(isFinal))('a payment in %s does not change at its expi
   const payment = newDeposit({ status, effects: [] })
   for (const result of [SUCCESS, UNKNOWN]) expect(expire(payment, result)).toBe(payment)
 })
+
+// P4, P8
+describe('a payment that an earlier account has called paid', () => {
+  const attempt = { number: 2, account_id: 'second', created_at: at }
+  const provider_accounts = ['first', 'second']
+  const open: Payment = { ...deposit, provider_accounts, attempt, earlier_successes: [1] }
+
+  test.each<LookupResult>([
+    { kind: 'pending', provider_id: 'p-2' },
+    { kind: 'not_found' },
+    { kind: 'declined', code: 6044 },
+    { kind: 'canceled', code: 6012 },
+  ])('is asked for there before it is declined: $kind', (result) => {
+    const asked = expire(open, result, { attempt_number: 2 })
+    expect(asked).toMatchObject({ status: 'processing', attempt: { number: 1, account_id: 'first' } })
+    expect(asked.effects.filter(expirePaymentEffect.matches)).toMatchObject([{ due_at: at }])
+    const next = { ...asked, effects: [] }
+    expect(expire(next, SUCCESS)).toMatchObject({ status: 'success' })
+    expect(expire(next, { kind: 'not_found' })).toMatchObject({ status: 'declined' })
+  })
+
+  test('succeeds where it is paid at the present account', () => {
+    expect(expire(open, SUCCESS, { attempt_number: 2 })).toMatchObject({ status: 'success', attempt })
+  })
+})

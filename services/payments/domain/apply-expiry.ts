@@ -1,5 +1,5 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { applyProviderUpdate } from './apply-provider-update.ts'
+import { applyProviderUpdate, returnToPaidAttempt } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import { addLateLookup } from './late-lookup.ts'
 import type { Payment } from './payment.ts'
@@ -22,7 +22,8 @@ const RESPONSE_WAIT_MS = 60_000
 
 /**
  * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined` with
- * 6011. A provider that does not respond is asked again for a minute. A final payment stays as it is. Pure.
+ * 6011. A provider that does not respond is asked again for a minute, and so is an earlier one that has called it paid. A
+ * final payment stays as it is. Pure.
  */
 export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   if (isFinal(payment.status)) return payment
@@ -30,14 +31,22 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   // An attempt at another account may have begun since the question.
   const is_known = result.kind !== 'unknown' && attempt_number === payment.attempt.number
   if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
-    if (payment.effects.some(expirePaymentEffect.matches)) return payment
-    const again = expirePaymentEffect.newEffect(payment, {}, { at, due_at: ask_again_at })
-    return { ...payment, effects: [...payment.effects, again] }
+    return askAgain(payment, at, ask_again_at)
   }
+  const paid_elsewhere = result.kind === 'success' ? undefined : returnToPaidAttempt(payment)
+  if (paid_elsewhere) return askAgain(paid_elsewhere, at, at)
   if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, update)
   const updated = applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   // A success with another amount is an anomaly and changes no status (P7).
   return isFinal(updated.status) ? updated : decline(updated, update)
+}
+
+function askAgain(payment: Payment, at: Date, due_at: Date): Payment {
+  if (payment.effects.some(expirePaymentEffect.matches)) return payment
+  return {
+    ...payment,
+    effects: [...payment.effects, expirePaymentEffect.newEffect(payment, {}, { at, due_at })],
+  }
 }
 
 /** Only expiry gives the status `declined`: a refusal by the provider is `error`. */

@@ -42,10 +42,23 @@ const RESULTS = {
     completed_at,
   },
   pending: { kind: 'pending', provider_id: 'p-1', instructions: { qr_payload: 'upi://pay' } },
+  'pending with more': { kind: 'pending', provider_id: 'p-1', amount: { ...REQUESTED, minor: 150_001n } },
   unknown: { kind: 'unknown', reason: 'reset' },
   not_sent: { kind: 'not_sent', reason: 'refused' },
-  declined: { kind: 'declined', code: 6044, provider_id: 'p-1' },
+  declined: { kind: 'declined', code: 6044, provider_id: 'p-1', amount: REQUESTED },
+  'declined with less': {
+    kind: 'declined',
+    code: 6044,
+    provider_id: 'p-1',
+    amount: { ...REQUESTED, minor: 1n },
+  },
   canceled: { kind: 'canceled', code: 6012, provider_id: 'p-1' },
+  'canceled in euro': {
+    kind: 'canceled',
+    code: 6012,
+    provider_id: 'p-1',
+    amount: { ...REQUESTED, currency: 'EUR' },
+  },
 } satisfies Record<string, CallResult>
 
 type ResultName = keyof typeof RESULTS
@@ -62,9 +75,12 @@ const WHILE_OPEN: Readonly<Record<ResultName, ExpectedResult>> = {
   'success in euro': ['processing', differs],
   pending: ['processing'],
   unknown: ['processing'],
+  'pending with more': ['processing', differs],
   not_sent: ['processing'],
   declined: ['error'],
+  'declined with less': ['processing', differs],
   canceled: ['canceled'],
+  'canceled in euro': ['processing', differs],
 }
 
 /** No result changes a final status (P7); some are anomalies. */
@@ -76,12 +92,25 @@ function whenFinal(status: PaymentStatus, anomalies: Readonly<Partial<Record<Res
   return Object.fromEntries(rows)
 }
 
-const UNPAID = { success: contradicts, 'success of more': contradicts, 'success in euro': contradicts }
+const OTHER_AMOUNT = {
+  'pending with more': differs,
+  'declined with less': differs,
+  'canceled in euro': differs,
+}
+const UNPAID = {
+  ...OTHER_AMOUNT,
+  success: contradicts,
+  'success of more': contradicts,
+  'success in euro': contradicts,
+}
 const PAID = {
+  'pending with more': differs,
   'success of more': differs,
   'success in euro': differs,
   declined: contradicts,
+  'declined with less': contradicts,
   canceled: contradicts,
+  'canceled in euro': contradicts,
 }
 
 const EXPECTED: Readonly<Record<PaymentStatus, Readonly<Record<string, ExpectedResult>>>> = {
@@ -90,8 +119,8 @@ const EXPECTED: Readonly<Record<PaymentStatus, Readonly<Record<string, ExpectedR
   success: whenFinal('success', PAID),
   partially_refunded: whenFinal('partially_refunded', PAID),
   refunded: whenFinal('refunded', PAID),
-  error: whenFinal('error', { ...UNPAID, canceled: contradicts }),
-  canceled: whenFinal('canceled', { ...UNPAID, declined: contradicts }),
+  error: whenFinal('error', { ...UNPAID, canceled: contradicts, 'canceled in euro': contradicts }),
+  canceled: whenFinal('canceled', { ...UNPAID, declined: contradicts, 'declined with less': contradicts }),
   declined: whenFinal('declined', UNPAID),
 }
 
@@ -128,7 +157,8 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     const payment = newDeposit({ status, attempt, effects: [] })
     const updated = applyProviderUpdate(payment, updateWith(name))
     const is_paid = RESULTS[name].kind === 'success'
-    const { anomalies: _anomalies, ...unchanged } = updated
+    const { anomalies: _anomalies, earlier_successes, ...unchanged } = updated
+    expect(earlier_successes).toEqual(is_paid ? [1] : undefined)
     expect({ ...unchanged, effects: [] }).toEqual(payment)
     expect(anomaliesOf(updated)).toEqual(is_paid ? ['success_of_earlier_attempt'] : [])
     if (!is_paid) expect(updated).toBe(payment)
@@ -136,21 +166,38 @@ describe.each(STATUSES)('a payment in %s', (status) => {
   })
 })
 
+// P4
+test.each(['declined', 'canceled'] as const)(
+  'an attempt that its account called paid, and then %s, ends by the operator only',
+  (name) => {
+    const open = { ...paymentIn('processing'), earlier_successes: [1] }
+    const updated = applyProviderUpdate(open, updateWith(name))
+    expect(updated.status).toBe('processing')
+    expect(anomaliesOf(updated)).toEqual([contradicts])
+    expect(applyProviderUpdate(updated, updateWith('success')).status).toBe('success')
+  },
+)
+
 // P7
 test('no number of reports hides one of another kind, and each kind is bounded', () => {
-  const attempt = { number: 2, account_id: 'second', created_at: at }
+  const attempt = { number: 3, account_id: 'third', created_at: at }
   const report = (payment: Payment, attempt_number: number, minor: bigint): Payment => {
     const result = { ...RESULTS.success, amount: { minor, currency: 'INR' } } as CallResult
     return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   }
-  let payment: Payment = newDeposit({ status: 'processing', attempt, effects: [] })
-  for (let minor = 1n; minor <= 30n; minor += 1n) payment = report(payment, 2, minor)
+  const provider_accounts = ['first', 'second', 'third']
+  let payment: Payment = newDeposit({ status: 'processing', attempt, provider_accounts, effects: [] })
+  for (let minor = 1n; minor <= 30n; minor += 1n) payment = report(payment, 3, minor)
   expect(payment.anomalies).toHaveLength(21)
   for (let minor = 1n; minor <= 30n; minor += 1n) payment = report(payment, 1, minor)
+  payment = report(payment, 2, 150_000n)
   const kinds = anomaliesOf(payment)
   expect(kinds.filter((kind) => kind === 'amount_differs')).toHaveLength(21)
-  expect(kinds.filter((kind) => kind === 'success_of_earlier_attempt')).toHaveLength(1)
-  expect(report(payment, 1, 31n)).toBe(payment)
+  expect(kinds.filter((kind) => kind === 'success_of_earlier_attempt')).toHaveLength(2)
+  for (const minor of [1n, 31n]) {
+    expect(report(payment, 1, minor)).toBe(payment)
+    expect(report(payment, 2, minor)).toBe(payment)
+  }
 })
 
 describe('a success of an attempt after the operator has decided that the payment was paid', () => {
@@ -199,10 +246,13 @@ describe('the details of a provider', () => {
     expect(applyProviderUpdate(waiting, updateWith('pending', { result }))).toBe(waiting)
   })
 
-  test('are ignored when the amount differs', () => {
-    const updated = applyProviderUpdate(paymentIn('created'), updateWith('success of more'))
-    expect(updated).not.toHaveProperty('p_id')
-  })
+  test.each(['success of more', 'pending with more', 'declined with less'] as const)(
+    'are ignored when the amount differs: %s',
+    (name) => {
+      const updated = applyProviderUpdate(paymentIn('created'), updateWith(name))
+      expect(updated).not.toHaveProperty('p_id')
+    },
+  )
 })
 
 describe('a request that was not sent', () => {

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { Money } from '#lib/contract/money.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import {
   type AnomalyKind,
   addAnomaly,
@@ -10,7 +12,7 @@ import {
   newNotFoundAnomaly,
   newOpenTooLongAnomaly,
 } from './anomaly.ts'
-import type { CallResult, Instructions, ProviderSuccess } from './call-result.ts'
+import { type CallResult, type Instructions, namesOtherAmount, type ProviderSuccess } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
@@ -36,15 +38,18 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
   if (attempt_number !== payment.attempt.number) {
     const returned = returnToAttempt(payment, update)
     if (returned !== undefined) return applyProviderUpdate(returned, update)
-    return result.kind === 'success' ? withAnomaly(payment, 'success_of_earlier_attempt', update) : payment
+    if (result.kind !== 'success') return payment
+    return withAnomaly(noteEarlierSuccess(payment, attempt_number), 'success_of_earlier_attempt', update)
   }
   if (isFinal(payment.status)) {
     const anomaly = contradiction(payment, result)
     return anomaly ? withAnomaly(payment, anomaly, update) : payment
   }
+  if (namesOtherAmount(result, requestedAmount(payment)))
+    return pollLater(withAnomaly(payment, 'amount_differs', update), update)
   switch (result.kind) {
     case 'success':
-      return succeed(payment, result, update)
+      return succeed(payment, result, at)
     case 'pending':
       return pollLater(mergeProviderDetails(payment, result), update)
     case 'unknown':
@@ -53,13 +58,23 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
       // Beyond `created` the provider may already have the payment: this request was not sent, but an earlier one may
       // have arrived.
       if (payment.status !== 'created') return pollLater(payment, update)
-      return moveToNextAccount(payment, update) ?? fail(payment, 'error', 7002, at)
+      return (
+        keepForPaidAttempt(payment, update) ??
+        moveToNextAccount(payment, update) ??
+        fail(payment, 'error', 7002, at)
+      )
     case 'declined':
       // A refusal by the provider is the public status `error`, with the code that its connector chose. The public status
       // `declined` is only for expiry (P8).
-      return fail(mergeProviderDetails(payment, result), 'error', result.code, at)
+      return (
+        keepForPaidAttempt(payment, update) ??
+        fail(mergeProviderDetails(payment, result), 'error', result.code, at)
+      )
     case 'canceled':
-      return fail(mergeProviderDetails(payment, result), 'canceled', result.code, at)
+      return (
+        keepForPaidAttempt(payment, update) ??
+        fail(mergeProviderDetails(payment, result), 'canceled', result.code, at)
+      )
   }
 }
 
@@ -88,19 +103,22 @@ export function applyNotFoundUpdate(
 
 /** Why a result cannot be true together with the final status of the payment (P7). */
 function contradiction(payment: Payment, result: CallResult): AnomalyKind | undefined {
-  const { status } = payment
-  const is_unpaid = status === 'error' || status === 'canceled' || status === 'declined'
-  switch (result.kind) {
+  if (contradictsStatus(payment, result)) return 'contradicts_final_status'
+  if (namesOtherAmount(result, requestedAmount(payment))) return 'amount_differs'
+  const is_paid_twice = result.kind === 'success' && isPaidByOtherReport(payment)
+  return is_paid_twice ? 'contradicts_final_status' : undefined
+}
+
+function contradictsStatus({ status }: Payment, { kind }: CallResult): boolean {
+  switch (kind) {
     case 'success':
-      if (is_unpaid) return 'contradicts_final_status'
-      if (!isRequestedAmount(payment, result)) return 'amount_differs'
-      return isPaidByOtherReport(payment) ? 'contradicts_final_status' : undefined
+      return status === 'error' || status === 'canceled' || status === 'declined'
     case 'declined':
-      return status === 'error' || status === 'declined' ? undefined : 'contradicts_final_status'
+      return status !== 'error' && status !== 'declined'
     case 'canceled':
-      return status === 'canceled' || status === 'declined' ? undefined : 'contradicts_final_status'
+      return status !== 'canceled' && status !== 'declined'
     default:
-      return undefined
+      return false
   }
 }
 
@@ -115,18 +133,15 @@ function isPaidByOtherReport(payment: Payment): boolean {
   return !own.some(({ data }) => decision.startsWith(`${data['anomaly_id']}:`))
 }
 
-function isRequestedAmount({ amount, currency }: Payment, paid: ProviderSuccess): boolean {
-  return paid.amount.minor === amount && paid.amount.currency === currency
+function requestedAmount({ amount: minor, currency }: Payment): Money {
+  return { minor, currency }
 }
 
 function withAnomaly(payment: Payment, kind: AnomalyKind, update: ProviderUpdate): Payment {
   return addAnomaly(payment, newAnomalyEffect(payment, kind, update))
 }
 
-function succeed(payment: Payment, result: ProviderSuccess, update: ProviderUpdate): Payment {
-  if (!isRequestedAmount(payment, result))
-    return pollLater(withAnomaly(payment, 'amount_differs', update), update)
-  const { at } = update
+function succeed(payment: Payment, result: ProviderSuccess, at: Date): Payment {
   return transition(mergeProviderDetails(payment, result), 'success', {
     at,
     finished_at: result.completed_at,
@@ -181,6 +196,41 @@ function returnToAttempt(
     attempt: { number: attempt_number, account_id, created_at: payment.created_at },
     effects: payment.effects.filter((effect) => effect !== waiting),
   }
+}
+
+/**
+ * Keeps a payment open whose present attempt has failed, but that an account has called paid: its next poll asks the account
+ * of that attempt. An account that says both of one attempt leaves it to the operator. `undefined` when no account has
+ * called it paid.
+ */
+function keepForPaidAttempt(payment: Payment, update: ProviderUpdate): Payment | undefined {
+  if (payment.earlier_successes?.at(-1) === payment.attempt.number)
+    return pollLater(withAnomaly(payment, 'contradicts_final_status', update), update)
+  const returned = returnToPaidAttempt(payment)
+  return returned && pollLater(returned, update)
+}
+
+/**
+ * Goes back to the attempt that its account has called paid, without what waits for the present one. `undefined` unless
+ * another attempt than the present one was called paid. Pure.
+ */
+export function returnToPaidAttempt(payment: Payment): Payment | undefined {
+  const number = payment.earlier_successes?.at(-1) ?? payment.attempt.number
+  const account_id = payment.provider_accounts[number - 1]
+  if (number === payment.attempt.number || account_id === undefined) return undefined
+  // A create that was not tried would go to the other account now. One that was tried ends, and changes nothing.
+  const isForPresentAttempt = (effect: Effect): boolean =>
+    pollProviderEffect.matches(effect) ||
+    repeatCreateEffect.matches(effect) ||
+    (createAtProviderEffect.matches(effect) && effect.tries === 0)
+  const effects = payment.effects.filter((effect) => !isForPresentAttempt(effect))
+  return { ...payment, attempt: { number, account_id, created_at: payment.created_at }, effects }
+}
+
+function noteEarlierSuccess(payment: Payment, attempt_number: number): Payment {
+  const { earlier_successes: noted = [] } = payment
+  if (noted.includes(attempt_number)) return payment
+  return { ...payment, earlier_successes: [...noted, attempt_number] }
 }
 
 /** What a provider reports besides the status. */

@@ -1,6 +1,14 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { type AnomalyKind, addAnomaly, addEffect, NOT_FOUND_GRACE_MS, newRefundAnomaly } from './anomaly.ts'
-import type { CallResult } from './call-result.ts'
+import type { Money } from '#lib/contract/money.ts'
+import {
+  type AnomalyKind,
+  addAnomaly,
+  addEffect,
+  anomalyOfResult,
+  NOT_FOUND_GRACE_MS,
+  newRefundAnomaly,
+} from './anomaly.ts'
+import { type CallResult, namesOtherAmount } from './call-result.ts'
 import { reportChange } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
 import { findRefund, type Refund, refundedAmount, withRefund } from './refund.ts'
@@ -35,10 +43,10 @@ export function applyRefundUpdate(payment: Payment, update: RefundUpdate): Payme
     const anomaly = contradiction(payment, refund, result)
     return anomaly ? withAnomaly(payment, anomaly, update) : payment
   }
+  if (namesOtherAmount(result, requestedAmount(payment, refund)))
+    return pollLater(withAnomaly(payment, 'amount_differs', update), update)
   switch (result.kind) {
     case 'success':
-      if (!isRefundAmount(payment, refund, result))
-        return pollLater(withAnomaly(payment, 'amount_differs', update), update)
       return completeRefund(payment, { ...refund, provider_id: result.provider_id }, at)
     case 'not_sent':
       // Once a poll waits, an earlier request may have arrived.
@@ -100,26 +108,20 @@ export function reportRefundNotFound(
 /** Why a result cannot be true together with the final status of the refund (P7). */
 function contradiction(payment: Payment, refund: Refund, result: CallResult): AnomalyKind | undefined {
   const is_failure = result.kind === 'declined' || result.kind === 'canceled'
-  if (refund.state === 'completed') {
-    if (is_failure) return 'contradicts_final_status'
-    if (result.kind !== 'success') return undefined
-    return isRefundAmount(payment, refund, result) ? undefined : 'amount_differs'
-  }
-  return result.kind === 'success' ? 'contradicts_final_status' : undefined
+  const contradicts_status = refund.state === 'completed' ? is_failure : result.kind === 'success'
+  if (contradicts_status) return 'contradicts_final_status'
+  return namesOtherAmount(result, requestedAmount(payment, refund)) ? 'amount_differs' : undefined
 }
 
 function withAnomaly(payment: Payment, kind: AnomalyKind, { refund_id, result, at }: RefundUpdate): Payment {
-  const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
-  const reported = `reported ${result.kind}${amount} of the refund`
-  return addAnomaly(payment, newRefundAnomaly(payment, kind, { refund_id, reported, at }))
+  const anomaly = anomalyOfResult(payment, result, (reported) =>
+    newRefundAnomaly(payment, kind, { refund_id, reported: `${reported} of the refund`, at }),
+  )
+  return addAnomaly(payment, anomaly)
 }
 
-function isRefundAmount(
-  { currency }: Payment,
-  { amount }: Refund,
-  paid: Extract<CallResult, { kind: 'success' }>,
-): boolean {
-  return paid.amount.minor === amount && paid.amount.currency === currency
+function requestedAmount({ currency }: Payment, { amount: minor }: Refund): Money {
+  return { minor, currency }
 }
 
 function isPolled({ effects }: Payment, { refund_id }: Pick<Refund, 'refund_id'>): boolean {

@@ -14,10 +14,7 @@ export interface Instructions {
   readonly document?: { readonly type?: string; readonly number: string }
 }
 
-/**
- * The provider reports that the money has moved. WARNING: amount and currency come from the provider. Compare them with
- * the requested ones before you apply the success (P7).
- */
+/** The provider reports that the money has moved. */
 export interface ProviderSuccess {
   readonly kind: 'success'
   /** The provider's id of the operation: `p_id` on the payment, `provider_id` in the protocol. */
@@ -31,21 +28,26 @@ export interface ProviderSuccess {
 export interface ProviderPending {
   readonly kind: 'pending'
   readonly provider_id: string
+  readonly amount?: Money
   readonly instructions?: Instructions
 }
 
 /**
  * The provider refused the operation, or it failed there. `provider_code` is the provider's code when merchants may not
- * see it. `provider_id` is absent when the provider refused to create the operation.
+ * see it. `provider_id` and `amount` are absent when the provider refused to create the operation.
  */
 export interface ProviderFailure {
   readonly kind: 'declined' | 'canceled'
   readonly code: ErrorCode
   readonly provider_id?: string
+  readonly amount?: Money
   readonly provider_code?: number
 }
 
-/** The result of an operation so far, from a valid message of the provider. */
+/**
+ * The result of an operation so far, from a valid message of the provider. WARNING: `amount` is the one that the provider
+ * names. A result that `namesOtherAmount` must not be applied (P7).
+ */
 export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
 
 interface FailedCall {
@@ -80,3 +82,10 @@ export interface NotFound {
 
 /** The result of a lookup. A lookup that was not sent is `unknown`: it proves nothing about the create. */
 export type LookupResult = ProviderStatus | NotFound | Unknown
+
+/** Whether a result names another amount or currency than was requested. */
+export function namesOtherAmount(result: CallResult, requested: Money): boolean {
+  const named = 'amount' in result ? result.amount : undefined
+  if (named === undefined) return false
+  return named.minor !== requested.minor || named.currency !== requested.currency
+}

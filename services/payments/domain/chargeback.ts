@@ -32,7 +32,7 @@ export function requireChargeback(payment: Payment, chargeback_id: string): Paym
 /**
  * Counts a chargeback against the payment and takes it from the merchant (S10), or refuses it: 11002 for a payment that was
  * not paid by a customer, 6002 for another currency, 11004 when more than that was given back or is on its way. A pending
- * refund does not stand against it: its approval is refused then (S9). A refusal is permanent. Pure.
+ * refund does not stand against it: its approval is refused then (S9). A request that arrives again late gets the same decision. Pure.
  */
 export function decideChargeback(payment: Payment, request: ChargebackRequest, at: Date): RefundDecision {
   const { chargeback_id, amount, reason_code, deadline_at } = request

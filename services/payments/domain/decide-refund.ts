@@ -39,7 +39,7 @@ export interface RefundDecision {
 
 /**
  * Reserves a part of the payment for a refund, or refuses it: 11002, 11005, 11004, in this order (S8). The refusal is stored
- * like the reservation, so each id has one result permanently. Pure.
+ * like the reservation, so a request that arrives again late gets the same decision. Pure.
  */
 export function decideReservation(payment: Payment, request: RefundRequest, at: Date): RefundDecision {
   const { refund_id, c_id, reason } = request

@@ -11,6 +11,8 @@ export interface PaymentDecision {
   readonly at: Date
   /** Whether the provider reports by itself what it decides later. */
   readonly sends_callbacks: boolean
+  /** The earlier attempt that was paid, if it is not the current one. */
+  readonly paid_attempt?: number | undefined
 }
 
 /**
@@ -21,11 +23,15 @@ export interface PaymentDecision {
 export function endPayment(
   payment: Payment,
   status: 'success' | 'error',
-  { decision, at, sends_callbacks }: PaymentDecision,
+  { decision, at, sends_callbacks, paid_attempt }: PaymentDecision,
 ): Payment {
   if (isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has ended`)
   const ended = status === 'success' ? { at } : { at, error_code: 6044 as const }
-  const decided = { ...transition(payment, status, ended), operator_decision: decision }
+  const decided = {
+    ...transition(payment, status, ended),
+    operator_decision: decision,
+    ...(paid_attempt === undefined ? {} : { paid_attempt }),
+  }
   return sends_callbacks ? decided : addLateLookup(decided, at)
 }
 

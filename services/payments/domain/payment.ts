@@ -76,6 +76,10 @@ interface PaymentFields extends EffectDocument {
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
   readonly attempt: Attempt
+  /** The earlier attempts of which a success was reported. While there are any, no create is sent again (P4). */
+  readonly earlier_successes?: readonly number[]
+  /** The earlier attempt that the operator found to be paid; absent when the current one was. */
+  readonly paid_attempt?: number
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */
@@ -138,6 +142,16 @@ export function operationKindOf({ direction }: Pick<Payment, 'direction'>): 'dep
 /** The id of a withdrawal's hold in the ledger. Each withdrawal has one, which is captured or released once. */
 export function holdIdOf({ payment_id }: Pick<Payment, 'payment_id'>): string {
   return `${payment_id}:hold`
+}
+
+/**
+ * The payment with the attempt that it was paid at as its current one, so that its refunds go to that account, under the key
+ * of that deposit (S9).
+ */
+export function asPaid<D extends PaymentFields>(payment: D): D {
+  const { paid_attempt: number = 0, provider_accounts, created_at } = payment
+  const account_id = provider_accounts[number - 1]
+  return account_id === undefined ? payment : { ...payment, attempt: { number, account_id, created_at } }
 }
 
 /** The idempotency key of an attempt at the provider. Repeated requests under one key are one payment there. */

@@ -6,6 +6,7 @@ import type { CallResult } from './call-result.ts'
 import { decideChargeback } from './chargeback.ts'
 import { applyHoldDecision, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
+import { findRefund } from './refund.ts'
 import { pollRefundEffect, reportChargebackEffect, reportRefundEffect } from './refund-effects.ts'
 
 const at = new Date(CREATED_AT.getTime() + 60_000)
@@ -25,6 +26,10 @@ function withApproved(refund_id: string): Payment {
 
 const apply = (payment: Payment, result: CallResult): Payment =>
   applyRefundUpdate(payment, { refund_id: 'r', result, at, poll_at: at })
+
+const success = (minor: bigint): CallResult => {
+  return { kind: 'success', provider_id: 'p', amount: { minor, currency: 'INR' }, completed_at: at }
+}
 
 // S8
 describe('a payment', () => {
@@ -61,6 +66,36 @@ describe('a payment', () => {
     expect(payment.reservation_refusals?.map(({ id }) => id)).toEqual(
       Array.from({ length: 20 }, (_, index) => `r-${index + 2}`),
     )
+  })
+})
+
+// P7
+test('a refund of many reported amounts has 21 anomalies, and hides no report of another kind', () => {
+  let payment = apply(withApproved('r'), success(400n))
+  for (let minor = 1n; minor <= 30n; minor += 1n) payment = apply(payment, success(minor))
+  expect(payment.anomalies).toHaveLength(21)
+  payment = apply(payment, { kind: 'declined', provider_id: 'p', code: 6044 })
+  expect(payment.anomalies).toHaveLength(22)
+  expect(apply(payment, success(31n))).toBe(payment)
+  expect(apply(payment, success(1n))).toBe(payment)
+})
+
+// P7
+describe('a report about a refund that names another amount', () => {
+  const other = { provider_id: 'p', amount: { minor: 1n, currency: 'INR' } } as const
+  test.each<CallResult>([
+    { kind: 'declined', code: 6044, ...other },
+    { kind: 'canceled', code: 6034, ...other },
+    { kind: 'pending', ...other },
+  ])('is an anomaly and ends nothing: $kind', (result) => {
+    const approved = withApproved('r')
+    const reported = apply(approved, result)
+    expect(findRefund(reported, 'r')?.state).toBe('approved')
+    expect(reported.anomalies).toHaveLength(1)
+    expect(reported.effects.filter(pollRefundEffect.matches)).toHaveLength(1)
+    expect(apply(reported, result)).toBe(reported)
+    const completed = apply(approved, success(400n))
+    expect(apply(completed, result).anomalies).toHaveLength(1)
   })
 })
 

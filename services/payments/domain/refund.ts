@@ -81,7 +81,7 @@ export function withRefund(payment: Payment, changed: Refund): Payment {
   return { ...payment, refunds: replaced }
 }
 
-/** The payment with a refusal of this id, so that the refusal is permanent. */
+/** The payment with a refusal of this id, which it keeps until it has 20 newer ones. */
 export function withRefusal(payment: Payment, refusal: ReservationRefusal): Payment {
   const kept = (payment.reservation_refusals ?? []).slice(1 - REFUSALS_MAX)
   return { ...payment, reservation_refusals: [...kept, refusal] }

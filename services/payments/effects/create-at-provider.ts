@@ -16,9 +16,9 @@ import {
 
 /** Creates in progress per account: as many as one merchant can have at a gateway (E10). Further ones wait for room. */
 const CREATES_PER_ACCOUNT_MAX = 2_500
-/** The part of the create's time that an account needs. With less left, it gets the create after the merchant's response. */
+/** The part of `create_timeout_ms` that a try needs. With less left, the next account is tried after the merchant's response. */
 const ATTEMPT_MIN_PART = 0.1
-/** How much later its create is due then. Not at once, because the merchant's request waits for all effects that are due. */
+/** How much later that try is due. Not at once, because the merchant's request waits for all effects that are due. */
 const AFTER_RESPONSE_MS = 5_000
 
 /**

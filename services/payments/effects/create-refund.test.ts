@@ -26,9 +26,9 @@ const SUCCESS: CallResult & LookupResult = {
 const MINUTE_MS = 60_000
 
 /** A payment with a refund of 4.00 that was approved `age_ms` ago. */
-function approved(age_ms = 0): Payment {
+function approved(age_ms = 0, changes: Partial<Payment> = {}): Payment {
   const at = new Date(now().getTime() - age_ms)
-  const paid = newDeposit({ status: 'success', effects: [] })
+  const paid = newDeposit({ status: 'success', effects: [], ...changes })
   const request = { refund_id: REFUND_ID, c_id: 'c', amount: 400n, reason: '' }
   const begun = beginApproval(decideReservation(paid, request, at).payment, REFUND_ID, at).payment
   const decision = { refund_id: REFUND_ID, hold_id: `${REFUND_ID}:hold:1`, refused_code: undefined }
@@ -39,9 +39,14 @@ const stateOf = (payment: Payment): string => requireRefund(payment, REFUND_ID).
 const isPolled = ({ effects }: Payment): boolean => effects.some(pollRefundEffect.matches)
 
 /** Sends the refund to a provider with this result; `tries` counts those before too. */
-async function create(result: CallResult, tries = 1, stopping = new AbortController().signal) {
+async function create(
+  result: CallResult,
+  tries = 1,
+  stopping = new AbortController().signal,
+  changes: Partial<Payment> = {},
+) {
   const connector = scriptedConnector(() => result)
-  const payment = approved()
+  const payment = approved(0, changes)
   const effect = createRefundEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
   const change = await bindCreateRefund(connector.deps({ stopping })).run(
     { ...effect, tries },
@@ -58,6 +63,17 @@ describe('a refund at its provider', () => {
       { account_id: 'first', idempotency_key: `${payment.payment_id}:refund:${REFUND_ID}` },
     ])
     expect([stateOf(payment), payment.status]).toEqual(['completed', 'partially_refunded'])
+  })
+
+  test('is sent to an earlier account where the operator found the deposit to be paid', async () => {
+    const attempt = { number: 2, account_id: 'second', created_at: now() }
+    const changes = { provider_accounts: ['first', 'second'], attempt, paid_attempt: 1 }
+    const { creates, payment } = await create(SUCCESS, 1, undefined, changes)
+    expect(creates).toMatchObject([
+      { account_id: 'first', deposit_idempotency_key: `${payment.payment_id}:1` },
+    ])
+    expect(payment.attempt).toEqual(attempt)
+    expect(stateOf(payment)).toBe('completed')
   })
 
   test('that was not sent has failed, because nothing can have moved', async () => {

@@ -222,6 +222,30 @@ test('a process that was overtaken does not move the payment to another account'
 })
 
 // P4
+test.each(['in', 'out'] as const)(
+  'a create that a crash may have sent is not sent again once an earlier account has paid, direction %s',
+  async (direction) => {
+    const operations: Operations = new Set()
+    const payment = newPayment(direction)
+    const crash = { when: isSecondAttempt, is_stored: true }
+    await runUntilDeath(startProcess(operations, { down: ['first'], window_ms: ALWAYS, crash }), payment)
+
+    const next = startProcess(operations, { down: ['first'], window_ms: ALWAYS })
+    const amount = { minor: 150_000n, currency: 'INR' }
+    const result: CallResult = { kind: 'success', provider_id: 'p-1', amount, completed_at: now() }
+    await next.runner.update(keyOfPayment(payment), (current) => {
+      const update = { attempt_number: 1, result, at: now(), poll_at: now() }
+      return applyProviderUpdate(requireAdmitted(current), update)
+    })
+    const isLeftToOperator = ({ anomalies = [] }: Payment): boolean => anomalies.length === 2
+    const open = await takeOver(next, payment, isLeftToOperator)
+    expect(open).toMatchObject({ status: 'processing', attempt: { number: 2 }, earlier_successes: [1] })
+    expect(next.creates()).toEqual([])
+    expect(operations.size).toBe(0)
+  },
+)
+
+// P4
 describe.each(['in', 'out'] as const)(
   'while the create of the next account waits, direction %s',
   (direction) => {
@@ -280,5 +304,45 @@ describe.each(['in', 'out'] as const)(
       expect(await read(payment)).toMatchObject({ status: 'processing', attempt: { number: 2 } })
       expect((await read(payment))?.anomalies).toHaveLength(1)
     })
+  },
+)
+
+// P4
+test.each([
+  ['in', NOT_SENT],
+  ['out', NOT_SENT],
+  ['out', { kind: 'declined', code: 7001 }],
+  ['in', { kind: 'canceled', code: 6012 }],
+] satisfies readonly (readonly ['in' | 'out', CallResult])[])(
+  'an account that has paid meanwhile is asked, and no further one, when the next one fails, direction %s, %o',
+  async (direction, failure) => {
+    const amount = { minor: 150_000n, currency: 'INR' }
+    const success = { kind: 'success', provider_id: 'p-1', amount, completed_at: now() } as const
+    const payment = newPayment(direction)
+    const connector = scriptedConnector(
+      async (account_id) => {
+        if (account_id === 'first') return NOT_SENT
+        const update = { attempt_number: 1, result: success, at: now(), poll_at: now() }
+        await runner.update(keyOfPayment(payment), (current) =>
+          applyProviderUpdate(requireAdmitted(current), update),
+        )
+        return failure
+      },
+      {},
+      (account_id) => ({ lookUp: async () => (account_id === 'first' ? success : { kind: 'not_found' }) }),
+    )
+    const deps = connector.deps()
+    const runner = fixture.runner([bindCreateAtProvider(deps), bindPollProvider(deps)], { sweep_ms: 20 })
+    await runner.runEffects(await runner.insert(payment))
+    expect(await read(payment)).toMatchObject({ status: 'processing', attempt: { account_id: 'first' } })
+    runner.start()
+    clock.stepWall(10 * MINUTE_MS)
+    const paid = await eventually(
+      () => read(payment),
+      (found) => found?.status === 'success',
+    )
+    expect(paid).toMatchObject({ p_id: 'p-1', attempt: { number: 1 } })
+    expect(paid?.anomalies).toHaveLength(1)
+    expect(connector.creates.map(({ account_id }) => account_id)).toEqual(['first', 'second'])
   },
 )

@@ -2,7 +2,7 @@ import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-e
 import { now } from '#lib/platform/time.ts'
 import type { LookupResult, Unknown } from '../domain/call-result.ts'
 import { applyLateLookup, applyLateRefundLookup } from '../domain/late-lookup.ts'
-import type { Payment, StoredPayment } from '../domain/payment.ts'
+import { asPaid, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { lookUpLateEffect } from '../domain/payment-effects.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { lookUpRefundLateEffect } from '../domain/refund-effects.ts'
@@ -15,7 +15,7 @@ import {
   lookUpAttempt,
   type ProviderCallDeps,
 } from './provider-call.ts'
-import { lookUpRefund } from './refund-call.ts'
+import { lookUpRefund, refundBudget } from './refund-call.ts'
 
 /** The late lookups of payments, and those of refunds, of one account that wait for a provider that hangs. */
 const LATE_LOOKUPS_PER_ACCOUNT_MAX = 32
@@ -39,8 +39,8 @@ export function bindLookUpLate(deps: ProviderCallDeps): BoundEffect<StoredPaymen
 export function bindLookUpRefundLate(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
   return bindPaymentEffect(lookUpRefundLateEffect, {
     ...LIMITS,
-    budget: accountBudget(LATE_LOOKUPS_PER_ACCOUNT_MAX),
-    run: ({ data }, payment) => lookUpRefundLate(deps, payment, data.refund_id),
+    budget: refundBudget(LATE_LOOKUPS_PER_ACCOUNT_MAX),
+    run: ({ data }, payment) => lookUpRefundLate(deps, asPaid(payment), data.refund_id),
   })
 }
 

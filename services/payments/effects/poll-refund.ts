@@ -2,11 +2,17 @@ import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-e
 import { randomFraction } from '#lib/platform/crypto/random.ts'
 import { now } from '#lib/platform/time.ts'
 import { pollIntervalMs } from '../connectors/poll-schedule.ts'
-import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
+import { asPaid, isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { pollRefundEffect } from '../domain/refund-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
-import { accountBudget, type ProviderCallDeps } from './provider-call.ts'
-import { applyRefundNotFound, applyRefundResult, lookUpRefund, openRefund } from './refund-call.ts'
+import type { ProviderCallDeps } from './provider-call.ts'
+import {
+  applyRefundNotFound,
+  applyRefundResult,
+  lookUpRefund,
+  openRefund,
+  refundBudget,
+} from './refund-call.ts'
 import { mayRepeatRefund } from './repeat-refund.ts'
 
 /** The polls of one account that wait for a provider that hangs. The polls of other accounts continue. */
@@ -17,13 +23,13 @@ export function bindPollRefund(deps: ProviderCallDeps): BoundEffect<StoredPaymen
   return bindPaymentEffect(pollRefundEffect, {
     lease_ms(payment) {
       const age_ms = now().getTime() - approvedAt(payment).getTime()
-      return pollIntervalMs(deps.scheduleOf(payment), age_ms, randomFraction())
+      return pollIntervalMs(deps.scheduleOf(asPaid(payment)), age_ms, randomFraction())
     },
     repeats: true,
     // A failed poll, such as one of an account that is no longer configured, is repeated until the operator has mended it.
     tries_max: Number.POSITIVE_INFINITY,
-    budget: accountBudget(POLLS_PER_ACCOUNT_MAX),
-    run: ({ data }, payment) => poll(deps, payment, data.refund_id),
+    budget: refundBudget(POLLS_PER_ACCOUNT_MAX),
+    run: ({ data }, payment) => poll(deps, asPaid(payment), data.refund_id),
   })
 }
 

@@ -1,11 +1,17 @@
+import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import { applyRefundUpdate, reportRefundNotFound } from '../domain/apply-refund-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { attemptKey, type Payment } from '../domain/payment.ts'
+import { asPaid, attemptKey, type Payment } from '../domain/payment.ts'
 import { findRefund, type Refund, refundKey } from '../domain/refund.ts'
 import { LOOKUP_TIMEOUT_MS, type ProviderCallDeps } from './provider-call.ts'
+
+/** A budget of `max_per_account` calls at once for each account that deposits were paid at. */
+export function refundBudget(max_per_account: number): Budget<Payment> {
+  return createKeyedBudget(max_per_account, (payment) => asPaid(payment).attempt.account_id)
+}
 
 /** The refund while its provider may decide about it; `undefined` before its approval and after its end. */
 export function openRefund(payment: Payment, refund_id: string): Refund | undefined {
@@ -14,7 +20,7 @@ export function openRefund(payment: Payment, refund_id: string): Refund | undefi
 }
 
 /**
- * Sends the refund to the account that the deposit was paid at. `earlier_result_unknown` tells the connector that the key may
+ * Sends the refund to the account of the attempt, see `asPaid`. `earlier_result_unknown` tells the connector that the key may
  * have been sent before, with an unknown result.
  */
 export function sendRefund(
@@ -22,7 +28,7 @@ export function sendRefund(
   { connector }: ConnectedAccount,
   payment: Payment,
   { refund_id, amount }: Refund,
-  earlier_result_unknown: boolean,
+  { earlier_result_unknown }: { readonly earlier_result_unknown: boolean },
 ): Promise<CallResult> {
   const order = {
     kind: 'refund',

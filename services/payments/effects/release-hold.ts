@@ -6,7 +6,10 @@ import { releaseHoldEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import { LEDGER_CALL, LEDGER_EFFECT_LIMITS, type LedgerClient } from './ledger-call.ts'
 
-/** Gives the held funds of a failed withdrawal back, also to the limits that counted them (P14). */
+/**
+ * Gives the held funds of a failed withdrawal back to the available balance. The ledger also takes its amount off the
+ * totals of the payout limits (P14).
+ */
 export function bindReleaseHold(ledger: LedgerClient): BoundEffect<StoredPayment> {
   return bindPaymentEffect(releaseHoldEffect, {
     ...LEDGER_EFFECT_LIMITS,

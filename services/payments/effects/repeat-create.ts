@@ -41,9 +41,16 @@ async function repeatCreate(deps: ProviderCallDeps, payment: Payment): Promise<D
   return applyResult(payment, result, connected.schedule.first_ms)
 }
 
-/** Whether a repetition of the attempt's create arrives within the connector's idempotency window. */
-export function mayRepeatCreate({ attempt }: Payment, connector: Connector, timeout_ms: number): boolean {
-  return isWithinWindow(attempt.created_at, connector, timeout_ms)
+/**
+ * Whether a repetition of the attempt's create arrives within the connector's idempotency window, and no other account has
+ * reported the payment as paid.
+ */
+export function mayRepeatCreate(
+  { attempt, earlier_successes = [] }: Payment,
+  connector: Connector,
+  timeout_ms: number,
+): boolean {
+  return earlier_successes.length === 0 && isWithinWindow(attempt.created_at, connector, timeout_ms)
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Connector } from '../connectors/connector.ts'
-import type { Payment, StoredPayment } from '../domain/payment.ts'
+import { asPaid, type Payment, type StoredPayment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
 import { repeatRefundEffect } from '../domain/refund-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
-import { accountBudget, CALL_TRIES_MAX, LEASE_SLACK_MS, type ProviderCallDeps } from './provider-call.ts'
-import { applyRefundResult, openRefund, sendRefund } from './refund-call.ts'
+import { CALL_TRIES_MAX, LEASE_SLACK_MS, type ProviderCallDeps } from './provider-call.ts'
+import { applyRefundResult, openRefund, refundBudget, sendRefund } from './refund-call.ts'
 import { isWithinWindow } from './repeat-create.ts'
 
 /** The repeated refunds of one account that wait for a provider that hangs. */
@@ -16,8 +16,8 @@ export function bindRepeatRefund(deps: ProviderCallDeps): BoundEffect<StoredPaym
   return bindPaymentEffect(repeatRefundEffect, {
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
-    budget: accountBudget(REPEATS_PER_ACCOUNT_MAX),
-    run: ({ data }, payment) => repeat(deps, payment, data.refund_id),
+    budget: refundBudget(REPEATS_PER_ACCOUNT_MAX),
+    run: ({ data }, payment) => repeat(deps, asPaid(payment), data.refund_id),
   })
 }
 
@@ -31,7 +31,7 @@ async function repeat(
   // The effect may have waited since the poll, for room or for a process.
   if (!refund || !mayRepeatRefund(refund, connected.connector, deps.create_timeout_ms))
     return (current) => current
-  const result = await sendRefund(deps, connected, payment, refund, true)
+  const result = await sendRefund(deps, connected, payment, refund, { earlier_result_unknown: true })
   return applyRefundResult(refund, result, connected.schedule.first_ms)
 }
 

@@ -14,6 +14,8 @@ export interface ReceivedCreate {
   readonly idempotency_key: string
   readonly timeout_ms: number
   readonly earlier_result_unknown: boolean
+  /** Of a refund only. */
+  readonly deposit_idempotency_key?: string
 }
 
 /** A connector whose results a test decides. */
@@ -41,7 +43,9 @@ export function scriptedConnector(
     idempotency_window_ms: 0,
     async create(order, timeout_ms) {
       const { idempotency_key, earlier_result_unknown = false } = order
-      creates.push({ account_id, idempotency_key, timeout_ms, earlier_result_unknown })
+      const deposit =
+        order.kind === 'refund' ? { deposit_idempotency_key: order.deposit_idempotency_key } : {}
+      creates.push({ account_id, idempotency_key, timeout_ms, earlier_result_unknown, ...deposit })
       return resultOf(account_id, order)
     },
     lookUp: async () => ({ kind: 'not_found' }),

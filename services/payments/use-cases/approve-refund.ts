@@ -4,7 +4,7 @@ import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import { beginApproval, decideClosing, type RefundClosing } from '../domain/decide-refund.ts'
-import { isAdmitted, type Payment } from '../domain/payment.ts'
+import { asPaid, isAdmitted, type Payment } from '../domain/payment.ts'
 import { findRefund, requireRefund } from '../domain/refund.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import type { AdmissionDeps } from './await-admission.ts'
@@ -37,7 +37,7 @@ export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery
   const { refund_id } = query
   const found = await findPaymentOfRefund(deps, query)
   const before = requireRefund(found, refund_id)
-  if (before.state === 'pending') checkAccount(deps, found)
+  if (before.state === 'pending') checkAccount(deps, asPaid(found))
   const begun = await decide(deps.runner, found, (current) => beginApproval(current, refund_id, now()))
   const payment = await awaitHold(deps, query, begun)
   const { approved_at, hold_refusal } = requireRefund(payment, refund_id)

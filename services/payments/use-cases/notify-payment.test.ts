@@ -5,6 +5,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { transition } from '../domain/transition.ts'
 import { newDeposit } from '../payment.fixture.ts'
@@ -47,7 +48,7 @@ function notify(
   const deps = {
     ...fixture.deps(),
     payments,
-    idempotency: createIdempotency(fixture.store.idempotency_records),
+    idempotency: createIdempotency(fixture.store.idempotency_records, trustedClock),
     notifier: {
       queueEvent: async ({ event }: { readonly event?: unknown }) => {
         if (is_unavailable) throw new Error('notifier unavailable')

@@ -126,11 +126,11 @@ describe('a report that a refund is paid', () => {
   const paid = { kind: 'success', provider_id: 'p-9', completed_at: now() } as const
 
   /** Stores a deposit with a refund of 4.00, and receives the report of an account. */
-  async function report(account_id: string, is_approved: boolean) {
+  async function report(account_id: string, is_approved: boolean, changes: Partial<Payment> = {}) {
     const at = now()
     const payment_id = uuidv7()
     const ids = { c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] }
-    const deposit = newDeposit({ ...ids, status: 'success', effects: [] })
+    const deposit = newDeposit({ ...ids, status: 'success', effects: [], ...changes })
     const request = { refund_id: refundId, c_id: 'c', amount: 400n, reason: '' }
     const requested = decideReservation(deposit, request, at).payment
     const approving = beginApproval(requested, refundId, at).payment
@@ -147,6 +147,13 @@ describe('a report that a refund is paid', () => {
 
   test('completes it when it comes from the account of its deposit', async () => {
     expect(await report('first', true)).toEqual({ status: 200, state: 'completed', anomalies: [] })
+  })
+
+  test('completes it when it comes from the earlier account that was paid', async () => {
+    const attempt = { number: 2, account_id: 'second', created_at: now() }
+    const changes = { provider_accounts: ['first', 'second'], attempt, paid_attempt: 1 }
+    expect(await report('first', true, changes)).toMatchObject({ status: 200, state: 'completed' })
+    expect(await report('second', true, changes)).toMatchObject({ status: 404, state: 'approved' })
   })
 
   test.each([

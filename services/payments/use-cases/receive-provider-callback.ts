@@ -11,6 +11,7 @@ import type { ConnectedAccount, FindAccount } from '../connectors/connect-accoun
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import {
+  asPaid,
   isAdmitted,
   operationKindOf,
   type Payment,
@@ -98,7 +99,7 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
     const report = connector.parseCallback(callback)
     if (!report) {
       count(account_id, 'unverified')
-      if (hint_rate.admit(account_id)) hint(deps, target)
+      if (hint_rate.admit(account_id)) hastenPoll(deps, target)
       return 401
     }
     const release = budget.reserve(account_id)
@@ -167,15 +168,16 @@ function changeOf(
   const { kind, idempotency_key, result } = report
   if (kind === 'refund') {
     const refund = findRefund(payment, refundIdOfKey(payment, idempotency_key) ?? '')
-    const is_sent = refund?.approved_at !== undefined && payment.attempt.account_id === account.account_id
+    const is_sent =
+      refund?.approved_at !== undefined && asPaid(payment).attempt.account_id === account.account_id
     return is_sent ? applyRefundResult(refund, result, schedule.first_ms) : undefined
   }
   const number = attemptNumber(payment, account.account_id, report)
   return number === undefined ? undefined : applyResult({ attempt: { number } }, result, schedule.first_ms)
 }
 
-/** Lets the provider be asked about the payment of an unverified callback, which is not trusted. Never rejects. */
-function hint(
+/** Polls the payment of an unverified callback early: the callback itself is not trusted. Never throws. */
+function hastenPoll(
   { payments, refreshStale }: ReceiveProviderCallbackDeps,
   { connected, merchant_id, environment, h_id }: Target,
 ): void {

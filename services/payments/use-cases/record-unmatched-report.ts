@@ -26,7 +26,7 @@ export async function recordUnmatchedReport(
   { account_id, report, merchant_id, environment, h_id }: UnmatchedReport,
 ): Promise<void> {
   const { kind, idempotency_key, result } = report
-  const amount = result.kind === 'success' ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
+  const amount = result.amount ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
   const reported = `provider account ${account_id} reported ${result.kind}${amount} for the ${kind} ${idempotency_key}`
   const anomaly_id = sha256Hex(`${merchant_id}:${environment}:${h_id}:${reported}`).slice(0, 32)
   const { is_new } = await recordAnomaly(anomalies, {

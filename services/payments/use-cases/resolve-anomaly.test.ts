@@ -3,7 +3,8 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import { newNotFoundAnomaly } from '../domain/anomaly.ts'
+import { addAnomaly, newNotFoundAnomaly } from '../domain/anomaly.ts'
+import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { Payment } from '../domain/payment.ts'
 import { creditLedgerEffect, lookUpLateEffect, pollProviderEffect } from '../domain/payment-effects.ts'
 import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
@@ -21,14 +22,30 @@ afterEach(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
+const PAID = {
+  kind: 'success',
+  provider_id: 'p-1',
+  amount: { minor: 150_000n, currency: 'INR' },
+  completed_at: CREATED_AT,
+} as const
+
 /** Stores a payment with one open anomaly, and returns the decision function of the operator. */
-async function openAnomaly(changes: Partial<Payment> = {}, sends_callbacks = true) {
+async function openAnomaly(changes: Partial<Payment> = {}, sends_callbacks = true, paid_earlier?: number) {
   const { payments, anomalies } = fixture.store
   const deposit = newDeposit({ status: 'processing', effects: [], ...changes })
   const poll = pollProviderEffect.newEffect(deposit, {}, { at: CREATED_AT })
-  const recorded = newNotFoundAnomaly(deposit, { attempt_number: 1, at: CREATED_AT })
+  const polled = { ...deposit, effects: [poll] }
+  const reported =
+    paid_earlier === undefined
+      ? addAnomaly(polled, newNotFoundAnomaly(deposit, { attempt_number: 1, at: CREATED_AT }))
+      : applyProviderUpdate(polled, {
+          attempt_number: paid_earlier,
+          result: PAID,
+          at: CREATED_AT,
+          poll_at: CREATED_AT,
+        })
   const runner = fixture.runner([bindRecordAnomaly(anomalies)])
-  const payment = await runner.runEffects(await runner.insert({ ...deposit, effects: [poll, recorded] }))
+  const payment = await runner.runEffects(await runner.insert(reported))
   const [anomaly] = await anomalies.find('by_created', {}, { limit: 1 })
   if (anomaly === undefined) throw new Error('the anomaly was not recorded')
   const { anomaly_id } = anomaly
@@ -57,6 +74,14 @@ describe('the operator resolves an anomaly of an open payment', () => {
     const payment = await read()
     expect(payment).toMatchObject({ status: 'success' })
     expect(kindsOf(payment)).toEqual([creditLedgerEffect.kind, publishEventEffect.kind])
+  })
+
+  test('as paid at an earlier account: the payment keeps which one it was', async () => {
+    const provider_accounts = ['first', 'second', 'third']
+    const attempt = { number: 3, account_id: 'third', created_at: CREATED_AT }
+    const { decide, read } = await openAnomaly({ provider_accounts, attempt }, true, 2)
+    await decide('paid')
+    expect(await read()).toMatchObject({ status: 'success', attempt: { number: 3 }, paid_attempt: 2 })
   })
 
   test('as not paid: the payment fails with its event', async () => {

@@ -8,7 +8,7 @@ import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
 import { endPayment, endRefund } from '../domain/end-payment.ts'
-import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { asPaid, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
@@ -36,9 +36,9 @@ const resolved_anomalies = counter(
 /**
  * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and
  * events as the provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same.
- * Throws 9000 for an unknown anomaly, 1013 for the same operation with another decision, and 8801 when the anomaly is
- * resolved or the payment is final already. Of two decisions at the same moment, the one that moved money is on record in
- * the end.
+ * Throws 9000 for an unknown anomaly, 6010 when its merchant has no such payment, 1013 for the same operation with another
+ * decision, and 8801 when the anomaly is resolved or the payment is final already. Of two decisions at the same moment, the
+ * one that moved money is on record in the end.
  */
 export async function resolveAnomaly(
   deps: ResolveAnomalyDeps,
@@ -47,7 +47,8 @@ export async function resolveAnomaly(
   const { anomalies, payments } = deps
   const found = await findAnomaly(anomalies, request.anomaly_id)
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
-  const payment = await findByAnyId(payments, found.payment_id)
+  const named = await findByAnyId(payments, found.payment_id)
+  const payment = named && isOfOwner(named, found) ? named : undefined
   const decision = payment && decisionOf(requireAdmitted(payment), found)
   // Money has moved by this decision, whatever the anomaly says.
   const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
@@ -56,10 +57,18 @@ export async function resolveAnomaly(
     if (decision?.startsWith(`${found.anomaly_id}:`)) throw new PublicError(8801)
   } else {
     if (payment === undefined) throw new PublicError(6010)
-    if (found.refund_id === undefined) await decidePayment(deps, payment, request)
+    if (found.refund_id === undefined) await decidePayment(deps, payment, found, request)
     else await decideRefund(deps, payment, found.refund_id, request)
   }
   return recordResolution(anomalies, found, request)
+}
+
+/**
+ * Whether a payment belongs to the merchant and environment of an anomaly. An unmatched report can name any payment, and a
+ * provider of the test environment must not end one of production.
+ */
+function isOfOwner({ merchant_id, environment }: StoredPayment, anomaly: Anomaly): boolean {
+  return merchant_id === anomaly.merchant_id && environment === anomaly.environment
 }
 
 /** The name under which a payment or refund keeps the decision that ended it. */
@@ -88,16 +97,19 @@ function isRepetition({ resolution }: Anomaly, { kind, operation_id, note }: Res
 async function decidePayment(
   deps: Pick<ResolveAnomalyDeps, 'runner' | 'sendsCallbacks'>,
   found: Stored<StoredPayment>,
+  anomaly: Anomaly,
   request: ResolveAnomalyRequest,
 ): Promise<void> {
   const decision = decisionId(request)
   const { kind } = request
+  const is_paid_earlier = kind === 'paid' && anomaly.kind === 'success_of_earlier_attempt'
   const status = kind === 'paid' ? 'success' : 'error'
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
     if (!isFinal(payment.status)) {
       const sends_callbacks = deps.sendsCallbacks(payment)
-      return endPayment(payment, status, { decision, at: now(), sends_callbacks })
+      const paid_attempt = is_paid_earlier ? payment.earlier_successes?.at(-1) : undefined
+      return endPayment(payment, status, { decision, at: now(), sends_callbacks, paid_attempt })
     }
     if (payment.operator_decision !== decision) throw new PublicError(8801)
     if (payment.status !== status) throw new PublicError(1013)
@@ -121,7 +133,7 @@ async function decideRefund(
     const refund = requireRefund(payment, refund_id)
     const state = kind === 'paid' ? 'completed' : 'failed'
     if (refund.state === 'approved') {
-      const sends_callbacks = deps.sendsCallbacks(payment)
+      const sends_callbacks = deps.sendsCallbacks(asPaid(payment))
       return endRefund(payment, refund, state, { decision, at: now(), sends_callbacks })
     }
     if (refund.operator_decision !== decision) throw new PublicError(8801)

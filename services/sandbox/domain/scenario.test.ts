@@ -118,7 +118,8 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
 
   test('901: declined in the response, no callback', async () => {
     const order = orderOf(kind, 901)
-    const declined = { kind: 'declined', code: 6044, provider_id: expect.any(String) }
+    const { amount } = order
+    const declined = { kind: 'declined', code: 6044, provider_id: expect.any(String), amount }
     expect(await create(order)).toEqual(declined)
     expect(await lookUp(order)).toEqual(declined)
     await waitForEarlierCallbacks()
@@ -189,7 +190,7 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     expect(results).toEqual([
       { ...success(order), amount: other },
       success(order),
-      { kind: 'pending', provider_id: expect.any(String) },
+      { kind: 'pending', provider_id: expect.any(String), amount: order.amount },
     ])
     await waitForEarlierCallbacks()
     expect(reportsOf(order)).toHaveLength(3)

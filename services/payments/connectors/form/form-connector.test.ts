@@ -126,6 +126,33 @@ describe('the protocol', () => {
     }
   })
 
+  // P4
+  test('a fault of the provider refuses nothing: under 5xx only a reason of the protocol counts', async () => {
+    response = { error: 'INTERNAL_ERROR' }
+    try {
+      for (const status of [500, 502, 503, 504]) {
+        http_status = status
+        expect(await connector.create(order, HANG_LIMIT_MS)).toEqual(unknown)
+      }
+      for (const status of [200, 400, 403, 422, 429]) {
+        http_status = status
+        expect(await connector.create(order, HANG_LIMIT_MS)).toEqual({ kind: 'declined', code: 7001 })
+      }
+    } finally {
+      http_status = 200
+    }
+  })
+
+  // P4
+  test.each<[string, object]>([
+    ['about another transfer', { transfer: { ...transfer, reference: 'p:2' } }],
+    ['about a transfer of another type', { transfer: { ...transfer, reference: 'p:1', type: 'collection' } }],
+    ['with more than a refusal', { error: 'ACCOUNT_INVALID', path: '/v1/payouts' }],
+  ])('a response to a create %s proves nothing', async (_what, body) => {
+    response = body
+    expect(await connector.create(order, HANG_LIMIT_MS)).toEqual(unknown)
+  })
+
   test('asks for up to 50 transfers with one request', async () => {
     response = { transfers: [transfer] }
     const before = requests.length
@@ -134,6 +161,17 @@ describe('the protocol', () => {
     expect(requests).toHaveLength(before + 2)
     expect(results.filter(({ kind }) => kind === 'not_found')).toHaveLength(50)
     expect(results[1]).toEqual(success)
+  })
+
+  test('reads the instructions of 50 deposits from one response', async () => {
+    const links = Array.from({ length: 4 }, (_, app) => `upi://pay?app=${app}&pa=${'x'.repeat(400)}`)
+    const pay_by = { deep_links: links, qr_payload: links[0] }
+    const keys = Array.from({ length: 50 }, (_, number) => `k${number}`)
+    response = {
+      transfers: keys.map((reference) => ({ ...transfer, reference, state: 'PROCESSING', pay_by })),
+    }
+    const results = await lookUp(...keys)
+    expect(results.map(({ kind }) => kind)).toEqual(keys.map(() => 'pending'))
   })
 
   test('cannot tell which of several transfers with one reference is its own', async () => {
@@ -150,6 +188,7 @@ describe('the protocol', () => {
     ['an amount of zero', { amount: '0.00' }],
     ['an unknown type', { type: 'toString' }],
     ['no reference', { reference: undefined }],
+    ['an unreadable amount of its failure', { state: 'FAILED', amount: '1,00' }],
   ])('a transfer with %s can be any of those that were asked for', async (_what, changes) => {
     response = {
       transfers: [

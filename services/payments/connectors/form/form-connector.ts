@@ -72,18 +72,26 @@ function connectForm<E extends Environment>(
         idempotency_key,
       ])
       const path = `/v1/transfers?${new URLSearchParams(references)}`
-      const result = await http.request({ ...common, method: 'GET', path, timeout_ms, signal })
+      const limits = { timeout_ms, signal, operations: operations.length }
+      const result = await http.request({ ...common, method: 'GET', path, ...limits })
       if (result.kind !== 'response') return operations.map(() => ({ ...result, kind: 'unknown' }))
       return lookupResults(operations, result)
     },
   }
 }
 
-/** What a response to a create proves (P4). A refusal counts under any HTTP status, a report with 2xx only. */
+/**
+ * What a response to a create proves (P4). A report counts with 2xx only. A refusal counts under any HTTP status, but under
+ * 5xx only for a reason that the protocol defines: any other is a fault, and the provider may have the operation.
+ */
 function createResult(order: ProviderOrder, { http_status, body }: ProviderResponse): CallResult {
   const response = parseCreateResponse(body)
   if (response === undefined) return protocolViolation(`HTTP ${http_status} with an invalid body`)
-  if (response.kind === 'refusal') return { kind: 'declined', code: response.code }
+  if (response.kind === 'refusal') {
+    if (http_status >= 500 && !response.is_defined)
+      return protocolViolation(`HTTP ${http_status} with a fault`)
+    return { kind: 'declined', code: response.code }
+  }
   if (!isSuccess(http_status)) return protocolViolation(`HTTP ${http_status} with a report`)
   if (!isAbout(response.report, order)) return protocolViolation('a report about another operation')
   return response.report.result

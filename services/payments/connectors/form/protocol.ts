@@ -39,12 +39,13 @@ const CHANNELS: Readonly<Record<string, string>> = {
   bank_transfer: 'BANK',
 }
 
-/** The reasons of the provider that merchants may see. Others are the general code of the status. */
+/** The reasons that the protocol defines. Others are the general code of the status. */
 const REASONS: Readonly<Record<string, ErrorCode>> = {
   ACCOUNT_INVALID: 8600,
   BANK_UNKNOWN: 8601,
   PERSON_BLOCKED: 6013,
   CANCELED_BY_PAYER: 6012,
+  LIMIT_OF_PROVIDER: 7001,
 }
 
 const visibleAsciiSchema = z.string().regex(/^[\x21-\x7e]{1,128}$/)
@@ -67,14 +68,14 @@ type Transfer = z.infer<typeof transferSchema>
 
 const createResponseSchema = z.union([
   z.strictObject({ transfer: transferSchema }),
-  z.strictObject({ error: wordSchema }),
+  z.strictObject({ error: z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/) }),
 ])
 const lookupResponseSchema = z.object({ transfers: z.array(z.unknown()).max(200) })
 
-/** A valid response to a create: a report, or the refusal of the request. */
+/** A valid response to a create: a report, or the refusal of the request. `is_defined`: the protocol defines its reason. */
 export type CreateResponse =
   | { readonly kind: 'report'; readonly report: ProviderReport }
-  | { readonly kind: 'refusal'; readonly code: ErrorCode }
+  | { readonly kind: 'refusal'; readonly code: ErrorCode; readonly is_defined: boolean }
 
 /** The payment methods that the provider has a name for. */
 export const FORM_METHODS: readonly string[] = Object.keys(CHANNELS)
@@ -124,7 +125,10 @@ function personFields({ email, phone, first_name, last_name }: PersonDetails): R
 export function parseCreateResponse(body: Uint8Array): CreateResponse | undefined {
   const response = parseBody(createResponseSchema, body)
   if (response === undefined) return undefined
-  if ('error' in response) return { kind: 'refusal', code: codeOf(response.error, 7001) }
+  if ('error' in response) {
+    const { error } = response
+    return { kind: 'refusal', code: codeOf(error, 7001), is_defined: Object.hasOwn(REASONS, error) }
+  }
   const report = toReport(response.transfer)
   return report && { kind: 'report', report }
 }
@@ -157,29 +161,30 @@ function toReport(transfer: Transfer): ProviderReport | undefined {
   return result && { kind, idempotency_key: transfer.reference, result }
 }
 
-/** A success without its time or with an unreadable amount is invalid. An unknown state is not final (P4). */
+/** A success without its time, or an unreadable amount, is invalid. An unknown state is not final (P4). */
 function toStatus(kind: OperationKind, transfer: Transfer): ProviderStatus | undefined {
   const { id: provider_id, reason } = transfer
+  const amount = parseDecimal(transfer.amount, transfer.currency)
+  if (amount === undefined || amount.minor < 1n) return undefined
+  const common = { provider_id, amount }
   switch (transfer.state) {
     case 'SETTLED': {
-      const amount = parseDecimal(transfer.amount, transfer.currency)
-      if (amount === undefined || amount.minor < 1n || transfer.settled_at === undefined) return undefined
+      if (transfer.settled_at === undefined) return undefined
       return {
         kind: 'success',
-        provider_id,
-        amount,
+        ...common,
         completed_at: new Date(transfer.settled_at),
         ...(transfer.bank_reference === undefined ? {} : { utr: transfer.bank_reference }),
       }
     }
     case 'FAILED':
-      return { kind: 'declined', provider_id, code: codeOf(reason, 6044) }
+      return { kind: 'declined', ...common, code: codeOf(reason, 6044) }
     case 'VOIDED':
-      return { kind: 'canceled', provider_id, code: codeOf(reason, CANCELLATION_CODES[kind]) }
+      return { kind: 'canceled', ...common, code: codeOf(reason, CANCELLATION_CODES[kind]) }
     default: {
-      if (transfer.pay_by === undefined) return { kind: 'pending', provider_id }
+      if (transfer.pay_by === undefined) return { kind: 'pending', ...common }
       const { data: instructions } = instructionsSchema.safeParse(transfer.pay_by)
-      return instructions && { kind: 'pending', provider_id, instructions }
+      return instructions && { kind: 'pending', ...common, instructions }
     }
   }
 }

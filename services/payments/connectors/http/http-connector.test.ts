@@ -103,7 +103,7 @@ describe('a valid response', () => {
     ['canceled', undefined, { code: 6012 }],
     ['canceled', 6043, { code: 6043 }],
   ] as const)('%s with %p', async (status, code, expected) => {
-    const expected_status = { kind: status, provider_id: 'p1', ...expected }
+    const expected_status = { kind: status, provider_id: 'p1', amount: order.amount, ...expected }
     expect(await resultsOf({ ...pending, status, code })).toEqual({
       created: expected_status,
       found: expected_status,
@@ -111,7 +111,7 @@ describe('a valid response', () => {
   })
 
   test('with an unknown status is pending', async () => {
-    const expected_status = { kind: 'pending', provider_id: 'p1' }
+    const expected_status = { kind: 'pending', provider_id: 'p1', amount: order.amount }
     expect(await resultsOf({ ...pending, status: 'on_hold' })).toEqual({
       created: expected_status,
       found: expected_status,

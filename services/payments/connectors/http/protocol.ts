@@ -91,29 +91,28 @@ function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefi
 
 /** A success without its time is invalid. A status that the protocol does not define is not final (P4). */
 function toStatus(report: z.infer<typeof reportSchema>): ProviderStatus | undefined {
-  const { provider_id } = report
+  const common = {
+    provider_id: report.provider_id,
+    amount: { minor: BigInt(report.amount), currency: report.currency },
+  }
   switch (report.status) {
     case 'success': {
       if (report.completed_at === undefined) return undefined
       return {
         kind: 'success',
-        provider_id,
-        amount: { minor: BigInt(report.amount), currency: report.currency },
+        ...common,
         completed_at: new Date(report.completed_at),
         ...(report.utr === undefined ? {} : { utr: report.utr }),
       }
     }
     case 'declined':
-      return { kind: 'declined', provider_id, ...toCode(report.code, 6044) }
+      return { kind: 'declined', ...common, ...toCode(report.code, 6044) }
     case 'canceled':
-      return { kind: 'canceled', provider_id, ...toCode(report.code, CANCELLATION_CODES[report.kind]) }
-    default:
-      return toPending(provider_id, report.instructions)
+      return { kind: 'canceled', ...common, ...toCode(report.code, CANCELLATION_CODES[report.kind]) }
+    default: {
+      if (report.instructions === undefined) return { kind: 'pending', ...common }
+      const { data: instructions } = instructionsSchema.safeParse(report.instructions)
+      return instructions && { kind: 'pending', ...common, instructions }
+    }
   }
-}
-
-function toPending(provider_id: string, instructions: unknown): ProviderStatus | undefined {
-  if (instructions === undefined) return { kind: 'pending', provider_id }
-  const { data } = instructionsSchema.safeParse(instructions)
-  return data && { kind: 'pending', provider_id, instructions: data }
 }
