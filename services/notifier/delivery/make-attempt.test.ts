@@ -3,7 +3,12 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
-import { type AttemptOutcome, createMakeAttempt, type MakeAttemptDeps } from './make-attempt.ts'
+import {
+  type AttemptOptions,
+  type AttemptOutcome,
+  createMakeAttempt,
+  type MakeAttemptDeps,
+} from './make-attempt.ts'
 
 const SENT = { started_at: AT, duration_ms: 7 }
 const body = Buffer.from('{"id":"1"}')
@@ -16,7 +21,7 @@ const address = {
 }
 
 /** Makes one attempt, and returns its outcome and the requests that were posted. */
-async function attempt(deps: Partial<MakeAttemptDeps> = {}, known_body?: Uint8Array) {
+async function attempt(deps: Partial<MakeAttemptDeps> = {}, options: Partial<AttemptOptions> = {}) {
   const posted: { url: string; body: Uint8Array; timeout_ms: number; id: string | undefined }[] = []
   const makeAttempt = createMakeAttempt({
     findBody: async () => body,
@@ -28,7 +33,7 @@ async function attempt(deps: Partial<MakeAttemptDeps> = {}, known_body?: Uint8Ar
     stopping: new AbortController().signal,
     ...deps,
   })
-  const outcome: AttemptOutcome = await makeAttempt(delivery(), known_body)
+  const outcome: AttemptOutcome = await makeAttempt(delivery(), { hasLease: () => true, ...options })
   return { posted, outcome }
 }
 
@@ -41,7 +46,22 @@ describe('an attempt', () => {
 
   test('reads no event when its body is known', async () => {
     const findBody = (): Promise<never> => Promise.reject(new Error('the event was read'))
-    expect((await attempt({ findBody }, body)).posted).toMatchObject([{ body }])
+    expect((await attempt({ findBody }, { body })).posted).toMatchObject([{ body }])
+  })
+
+  test('is postponed when the lease has ended while it waited for a connection', async () => {
+    let has_lease = true
+    const { posted, outcome } = await attempt(
+      {
+        async findTarget() {
+          has_lease = false
+          return { address, secret }
+        },
+      },
+      { hasLease: () => has_lease },
+    )
+    expect(posted).toEqual([])
+    expect(outcome).toMatchObject({ kind: 'postponed' })
   })
 
   test.each([200, 201, 204, 299])('succeeds with HTTP %d', async (http_status) => {

@@ -1,3 +1,4 @@
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Secret } from '#lib/platform/crypto/secret.ts'
 import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
@@ -34,8 +35,16 @@ export type AttemptOutcome =
   | { readonly kind: 'blocked' }
   | { readonly kind: 'postponed'; readonly wait_ms: number }
 
-/** Makes one attempt. `body` saves the read of the event. It never rejects. */
-export type MakeAttempt = (delivery: Delivery, body?: Uint8Array) => Promise<AttemptOutcome>
+/** How one attempt is made. */
+export interface AttemptOptions {
+  /** The body, when the caller has it: it saves the read of the event. */
+  readonly body?: Uint8Array | undefined
+  /** Whether this process may still send. Asked right before the request, because a connection can be waited for. */
+  hasLease(): boolean
+}
+
+/** Makes one attempt. It never rejects; without the lease it is postponed, and nothing is sent. */
+export type MakeAttempt = (delivery: Delivery, options: AttemptOptions) => Promise<AttemptOutcome>
 
 /** The largest callback body (N4). */
 const BODY_MAX_BYTES = 256 * 1024
@@ -46,10 +55,10 @@ const FAULT_WAIT_MS = 60_000
 
 /** Makes the function that signs the stored body and posts it. The caller has counted the attempt before. */
 export function createMakeAttempt(deps: MakeAttemptDeps): MakeAttempt {
-  return (delivery, body) =>
+  return (delivery, options) =>
     inSpan(spanOf(delivery), async (span) => {
       try {
-        const outcome = await signAndPost(deps, delivery, body)
+        const outcome = await signAndPost(deps, delivery, options)
         if (outcome.kind === 'ended') {
           const { http_status, failure } = outcome.result
           span?.add({ http_status, outcome: failure ?? 'delivered' })
@@ -82,9 +91,9 @@ function postpone({ stopping }: MakeAttemptDeps, { delivery_id }: Delivery, erro
 async function signAndPost(
   { findBody, findTarget, post }: MakeAttemptDeps,
   delivery: Delivery,
-  known_body: Uint8Array | undefined,
+  options: AttemptOptions,
 ): Promise<AttemptOutcome> {
-  const body = known_body ?? (await findBody(delivery))
+  const body = options.body ?? (await findBody(delivery))
   if (!body) return notSent('event_expired')
   if (body.byteLength > BODY_MAX_BYTES) return notSent('payload_too_large')
   const target = await findTarget(delivery)
@@ -96,7 +105,10 @@ async function signAndPost(
     environment,
     body,
     timeout_ms: address.timeout_seconds * 1_000,
-    sign: (started_at) => signDelivery(body, secret, delivery_id, started_at),
+    sign(started_at) {
+      if (!options.hasLease()) throw new Unavailable('the lease of the destination ended before the request')
+      return signDelivery(body, secret, delivery_id, started_at)
+    },
   })
   const { http_status } = result
   const is_success = http_status !== undefined && http_status >= 200 && http_status <= 299

@@ -97,6 +97,13 @@ describe('recording an attempt', () => {
     expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').held_at).toBeUndefined()
   })
 
+  // N5
+  test('gives a probe one try, also when its endpoint permits more retries than before', () => {
+    const lost = failed(delivery(), 'breaker_open', 'breaker_open', 'breaker_open', 'breaker_open')
+    const probe = { ...queueProbe(lost, AT), max_retries: 10 }
+    expect(failed(probe, 'timeout')).toMatchObject({ status: 'dead', held_at: AT })
+  })
+
   test('keeps the newest 32 attempts, and goes on counting', () => {
     let current = delivery()
     for (let queued = 0; queued < 10; queued += 1)

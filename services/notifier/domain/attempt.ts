@@ -10,8 +10,8 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 const ATTEMPTS_KEPT_MAX = 32
 
 /**
- * How long after its creation a delivery is a probe again and again. Without an end, a URL that is gone is probed every 10
- * minutes until its deliveries expire.
+ * How long after its creation a delivery is held again when it fails as a probe. Without this limit, a URL that no longer
+ * exists would be probed every 10 minutes until its deliveries expire.
  */
 const PROBED_MS = 86_400_000
 
@@ -55,10 +55,10 @@ export function recordAttempt<D extends Delivery>(
   if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
   // A probe has one try, also when its endpoint permits more retries than before.
   if (delivery.is_probe || tries > delivery.max_retries) {
-    const is_lost = delivery.is_probe
+    const is_held = delivery.is_probe
       ? at.getTime() - delivery.created_at.getTime() < PROBED_MS
       : attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
-    return { ...ended(recorded), status: 'dead', ...(is_lost ? { held_at: at } : {}) }
+    return { ...ended(recorded), status: 'dead', ...(is_held ? { held_at: at } : {}) }
   }
   const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)
   return { ...recorded, lane: 'retry', due_at: new Date(at.getTime() + delay_ms) }

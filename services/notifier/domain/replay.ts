@@ -10,6 +10,8 @@ export interface Replay extends DeliverySelection {
   readonly queued: number
   /** The last delivery that was looked at, in the order of creation. */
   readonly position?: { readonly created_at: Date; readonly delivery_id: string }
+  /** The destinations of the batch in progress. A notifier that goes on wakes them: its deliveries may be queued already. */
+  readonly destination_keys?: readonly string[] | undefined
   readonly created_at: Date
   /** Absent while the replay goes on. */
   readonly ended_at?: Date

@@ -7,8 +7,8 @@ import { beginAttempt, recordAttempt } from '../domain/attempt.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { DueDelivery } from './due-queue.ts'
 import { type CountedAttemptDeps, makeCountedAttempt, SLOW_MS } from './make-counted-attempt.ts'
-import { countAttempt, countIfDead } from './measures.ts'
 import { hostOf, isRefused, type OwnedDestination, slotUserOf } from './owned-destination.ts'
+import { countAttempt, countIfDead } from './pipeline-metrics.ts'
 import type { Slot, Slots } from './slots.ts'
 
 /** What the attempts of a process need. */

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { update } from '#lib/patterns/update.ts'
 import { now } from '#lib/platform/time.ts'
 import { beginAttempt } from '../domain/attempt.ts'
@@ -6,27 +6,41 @@ import { deliveryKeyOf } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
 import { makeCountedAttempt } from './make-counted-attempt.ts'
 import { newOwnedDestination } from './owned-destination.ts'
-import { FAILED, newDelivery, openPipelines } from './pipeline.fixture.ts'
+import { FAILED, newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'
 
 const FENCE = 'fence-1'
 
-test('drops the result of an attempt that was begun again meanwhile, also under the same fence', async () => {
-  using fixture = await openPipelines()
-  const { deliveries, destinations } = fixture.store
+/** A destination and a delivery whose attempt is stored, and what a process with the lease makes that attempt with. */
+async function newBegun({ store }: PipelineFixture) {
+  const { deliveries, destinations } = store
   const name = newDelivery(1)
   const destination = await destinations.insert(newDestination(name))
   const times = { leased_until_ms: Number.MAX_SAFE_INTEGER, reviewed_at_ms: 0 }
   const owned = newOwnedDestination(destination, FENCE, false, times)
   const begun = await deliveries.insert(beginAttempt(name, FENCE, now()) ?? name)
+  const ownership = { hasLease: () => true, save: async () => {} }
+  return { owned, begun, deps: { deliveries, ownership, storeNow: now, isStopping: () => false } }
+}
+
+test('sends nothing when the lease has ended while the attempt was stored', async () => {
+  using fixture = await openPipelines()
+  const { owned, begun, deps } = await newBegun(fixture)
+  const makeAttempt = jest.fn(async () => FAILED)
+  const late = { ...deps, makeAttempt, ownership: { ...deps.ownership, hasLease: () => false } }
+  expect(await makeCountedAttempt(late, owned, begun, { is_probe: false })).toBeUndefined()
+  expect(makeAttempt).not.toHaveBeenCalled()
+  expect(await fixture.stored(begun)).toEqual(begun)
+})
+
+test('drops the result of an attempt that was begun again meanwhile, also under the same fence', async () => {
+  using fixture = await openPipelines()
+  const { owned, begun, deps: common } = await newBegun(fixture)
   const deps = {
-    deliveries,
-    ownership: { hasLease: () => true, save: async () => {} },
+    ...common,
     async makeAttempt() {
-      await update(deliveries, deliveryKeyOf(begun), (current) => beginAttempt(current, FENCE, now()))
+      await update(common.deliveries, deliveryKeyOf(begun), (current) => beginAttempt(current, FENCE, now()))
       return FAILED
     },
-    storeNow: now,
-    isStopping: () => false,
   }
   expect(await makeCountedAttempt(deps, owned, begun, { is_probe: false })).toBeUndefined()
   expect(await fixture.stored(begun)).toMatchObject({ attempts: [], attempt: { fence: FENCE, reclaims: 1 } })

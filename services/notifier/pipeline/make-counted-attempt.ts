@@ -10,9 +10,9 @@ import { type AttemptResult, blockDelivery, postponeAttempt, recordAttempt } fro
 import { breakerAfter } from '../domain/breaker.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import { countAttempt, countBreakerChange, countIfDead } from './measures.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
+import { countAttempt, countBreakerChange, countIfDead } from './pipeline-metrics.ts'
 
 /** What a counted attempt needs. */
 export interface CountedAttemptDeps {
@@ -44,7 +44,7 @@ export async function makeCountedAttempt(
   const { ownership, makeAttempt, storeNow } = deps
   if (!ownership.hasLease(owned)) return undefined
   const began_ms = clock.monotonic_ms()
-  const outcome = await makeAttempt(begun, body)
+  const outcome = await makeAttempt(begun, { body, hasLease: () => ownership.hasLease(owned) })
   countAttempt(outcome.kind === 'ended' ? (outcome.result.failure ?? 'delivered') : outcome.kind)
   const at = storeNow()
   // Drawn once, so that a repeated write has the same retry time.

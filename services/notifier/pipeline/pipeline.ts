@@ -9,12 +9,13 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { every, type Timer } from '#lib/platform/time.ts'
 import type { MakeAttempt } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
+import type { DestinationName } from '../domain/destination.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { deliver } from './deliver.ts'
-import { findLongestWaiting, measureHeld, measurePipeline } from './measures.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
+import { findLongestWaiting, measureHeld, measurePipeline } from './pipeline-metrics.ts'
 import { createQueueHeld } from './queue-held.ts'
 import { createReviews } from './reviews.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
@@ -42,8 +43,8 @@ export interface Pipeline {
    * are those of the insert.
    */
   deliver(delivery: Delivery, body: Uint8Array, options?: InsertOptions): Promise<void>
-  /** Makes sure that a delivery that was queued again in the store is attempted. */
-  wake(delivery: Delivery): Promise<void>
+  /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */
+  wake(waiting: DestinationName & Pick<Delivery, 'due_at'>): Promise<void>
   /** Takes its share of the destinations. */
   start(): Promise<void>
   /** Leaves its share to the other notifiers, and goes on with what they do not take. */
@@ -73,8 +74,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       // By the clock of the store, like all due times: the clock of this process may be seconds ahead.
       await deliver(parts, { ...delivery, due_at: storeNow() }, body, insert_options)
     },
-    async wake(delivery) {
-      await takeover.wakeOwner(delivery, delivery.due_at ?? storeNow())
+    async wake(waiting) {
+      await takeover.wakeOwner(waiting, waiting.due_at ?? storeNow())
     },
     async start() {
       await Promise.all([wakes.open(), membership.join()])

@@ -96,6 +96,26 @@ describe('the breaker of a destination', () => {
     expect((await fixture.destination('endpoint:one'))?.breaker).toEqual({ failures: 0, has_succeeded: true })
   })
 
+  test('leaves one alone that a replay delivers while it is being queued again', async () => {
+    const one = await fixture.startProcess('one')
+    await openBreaker(one.pipeline)
+    const opened_ms = fixture.clock.now_ms()
+    const lost = newDelivery(10)
+    await one.pipeline.deliver(lost, BODY)
+    await advance(25_000)
+    expect(await read(lost)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
+    // Between the read of what is held and its write.
+    one.onCommand = async ({ kind, collection }) => {
+      const current = await fixture.stored(lost)
+      if (kind !== 'get' || collection !== 'deliveries' || current?.status !== 'dead') return
+      const { version, ...dead } = current
+      await fixture.store.deliveries.replace({ ...dead, status: 'delivered', held_at: undefined }, version)
+    }
+    await advance(60_000)
+    expect((await read(lost)).status).toBe('delivered')
+    expect(requestsSince(opened_ms)).toEqual([])
+  })
+
   test('is that of all notifiers: the next owner of the destination keeps it open and queues what was lost', async () => {
     const one = await fixture.startProcess('one')
     await openBreaker(one.pipeline)
@@ -194,6 +214,7 @@ describe('a delivery without a secret', () => {
     one.writes.length = 0
     await advance(100_000)
     expect(one.writes.filter((write) => write.endsWith('destinations')).length).toBeLessThan(60)
+    expect(one.writes).not.toContain('replace deliveries')
   })
 })
 

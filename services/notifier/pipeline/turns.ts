@@ -36,16 +36,16 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     retry: new Map<OwnedDestination, DueLane>(),
   }
 
-  /** The ring in which it takes its turns. */
+  /** The ring in which the taker takes its turns. */
   const ringOf = ({ group }: TurnTaker): Ring<TurnTaker> => group?.ready ?? ready
 
-  /** Lets it take turns, and its groups with it. */
+  /** Lets the taker take turns, and its groups with it. */
   function enter(taker: TurnTaker): void {
     ringOf(taker).add(taker)
     if (taker.group !== undefined && taker.group.waits_in === undefined) enter(taker.group)
   }
 
-  /** Ends its turns or its wait. A group without a member that may take a turn leaves with it. */
+  /** Ends the turns or the wait of the taker. A group that has no other member with a turn leaves too. */
   function leave(taker: TurnTaker): void {
     const ring = taker.waits_in ?? ringOf(taker)
     ring.remove(taker)
@@ -77,7 +77,7 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     }
   }
 
-  /** All that takes its slots from the pool in the same way waits there with the lane. */
+  /** Makes a lane wait for a slot of the pool, together with all lanes that need a slot of that pool. */
   function wait(due_lane: DueLane, pool: SlotPool): void {
     const taker = takerIn(due_lane, pool.scope)
     leave(taker)

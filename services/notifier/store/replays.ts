@@ -4,7 +4,7 @@ import type { Replay } from '../domain/replay.ts'
 /** The collection of replays. */
 export type Replays = Collection<Replay>
 
-/** Opens the collection of replays. `by_wake` has those that go on. */
+/** Opens the collection of replays. `by_wake` has only those that have not ended. */
 export function openReplays(store: Store): Promise<Replays> {
   return store.collection<Replay>({
     name: 'replays',

@@ -40,9 +40,9 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
 
 /**
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
- * with the event's key when all of that is durable, so that the publisher may drop the event. An event that is
- * published again keeps its first destinations and delivery ids, and gets the deliveries that a crash left missing.
- * Throws for an event that it cannot read.
+ * with the event's key when all of that is durable, so that the publisher may drop the event. An event without a
+ * destination is not stored. One that is published again keeps its first destinations and delivery ids, and gets the
+ * deliveries that a crash left missing. Throws for an event that it cannot read.
  */
 export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
   // Most events have no destination, and the resource is nearly all of the cost of decoding: read the head first.

@@ -11,7 +11,7 @@ import {
   type PipelineFixture,
 } from '../pipeline/pipeline.fixture.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { type ReplayDeliveriesDeps, replayDeliveries } from './replay-deliveries.ts'
+import { type ReplayDeliveriesDeps, replayDeliveries, runReplay } from './replay-deliveries.ts'
 import { replayDelivery } from './replay-delivery.ts'
 
 let fixture: PipelineFixture
@@ -65,6 +65,38 @@ test.each([
   await fixture.clock.advance(5_000)
   expect(await fixture.stored(dead)).toMatchObject({ status: 'delivered' })
   expect(fixture.attempts).toHaveLength(1)
+})
+
+// N6
+test.each([
+  ['of one delivery', false],
+  ['by filter', true],
+])('a replay %s wakes a destination that no notifier looks at any more', async (_name, is_by_filter) => {
+  const dead = await newDead(1)
+  await fixture.clock.advance(20_000)
+  const idle = await fixture.destination(dead.destination_key)
+  expect([idle?.lease, idle?.wake_at]).toEqual([undefined, undefined])
+  if (is_by_filter) await replayDeliveries(deps, { merchant_id: dead.merchant_id }, false)
+  else await replayDelivery(deps, dead.delivery_id)
+  await fixture.clock.advance(5_000)
+  expect(await fixture.stored(dead)).toMatchObject({ status: 'delivered' })
+})
+
+// N6
+test('a replay by filter that is killed before it wakes what it has queued does so when it goes on', async () => {
+  const dead = await newDead(1)
+  await fixture.clock.advance(20_000)
+  const killed_deps = { ...deps, pipeline: { wake: () => new Promise<never>(() => {}) } }
+  const answer = replayDeliveries(killed_deps, { merchant_id: dead.merchant_id }, false)
+  await fixture.clock.advance(2_000)
+  const { replay_id } = await answer
+  expect(await fixture.stored(dead)).toMatchObject({ status: 'pending' })
+  const replay = await deps.replays.get({ replay_id })
+  if (replay === undefined) throw new Error('the replay was not stored')
+  await runReplay(deps, replay)
+  expect((await deps.replays.get({ replay_id }))?.ended_at).toBeDefined()
+  await fixture.clock.advance(5_000)
+  expect(await fixture.stored(dead)).toMatchObject({ status: 'delivered' })
 })
 
 // N6

@@ -9,8 +9,8 @@ import type { Delivery } from '../domain/delivery.ts'
 import { type DeliverySelection, planFilter } from '../domain/delivery-filter.ts'
 import type { Replay } from '../domain/replay.ts'
 import type { Replays } from '../store/replays.ts'
-import { queueDead } from './queue-dead.ts'
 import type { ReplayDeps } from './replay-delivery.ts'
+import { requeueDead } from './requeue-dead.ts'
 
 /** What replays by filter need. */
 export interface ReplayDeliveriesDeps extends ReplayDeps {
@@ -63,8 +63,8 @@ export async function getReplay({ replays }: ReplayDeliveriesDeps, replay_id: st
 export async function runReplay(deps: ReplayDeliveriesDeps, stored: Stored<Replay>): Promise<void> {
   let replay = stored
   try {
-    while (replay.ended_at === undefined && !deps.isStopping())
-      replay = await deps.replays.replace(await nextBatch(deps, replay), replay.version)
+    await wakeDestinations(deps, replay)
+    while (replay.ended_at === undefined && !deps.isStopping()) replay = await nextBatch(deps, replay)
   } catch (error) {
     // Another notifier has made progress meanwhile, so it goes on.
     if (!(error instanceof Conflict)) throw error
@@ -76,29 +76,46 @@ export function onInterrupted(error: unknown): void {
   log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
 }
 
-/** Handles the next deliveries of a replay; returns the replay after them. */
-async function nextBatch(deps: ReplayDeliveriesDeps, replay: Replay): Promise<Replay> {
-  const { deliveries, storeNow } = deps
+/**
+ * Handles the next deliveries of a replay; returns the replay after them. Their destinations are stored before the first
+ * is queued: after a crash, a queued one is not found as dead again, and no notifier would look at it.
+ */
+async function nextBatch(deps: ReplayDeliveriesDeps, replay: Stored<Replay>): Promise<Stored<Replay>> {
+  const { deliveries, replays, storeNow } = deps
   const { index, range, equals, matches = () => true } = planFilter({ ...replay, status: 'dead' })
   const after = replay.position && { ...equals, merchant_id: replay.merchant_id, ...replay.position }
   const found = await deliveries.find(index, range, { limit: BATCH_SIZE, ...(after ? { after } : {}) })
   const dead = found.filter((delivery) => delivery.status === 'dead' && matches(delivery))
-  const queued = replay.is_dry_run ? 0 : await queueAll(deps, dead)
-  const counted = { ...replay, matched: replay.matched + dead.length, queued: replay.queued + queued }
+  const { stored, queued } = replay.is_dry_run
+    ? { stored: replay, queued: 0 }
+    : await queueAll(deps, replay, dead)
+  const matched = replay.matched + dead.length
+  const counted = { ...stored, matched, queued: replay.queued + queued, destination_keys: undefined }
   const last = found.at(-1)
   const at = storeNow()
-  if (last === undefined || found.length < BATCH_SIZE) return { ...counted, ended_at: at, wake_at: undefined }
+  if (last === undefined || found.length < BATCH_SIZE)
+    return await replays.replace({ ...counted, ended_at: at, wake_at: undefined }, stored.version)
   const { created_at, delivery_id } = last
   const wake_at = new Date(at.getTime() + LEASE_MS)
-  return { ...counted, position: { created_at, delivery_id }, wake_at }
+  return await replays.replace({ ...counted, position: { created_at, delivery_id }, wake_at }, stored.version)
 }
 
-/** Queues dead deliveries, and wakes each of their destinations once. Returns how many it has queued. */
-async function queueAll(deps: ReplayDeliveriesDeps, dead: readonly Delivery[]): Promise<number> {
-  const queued = (await Promise.all(dead.map((delivery) => queueDead(deps, delivery)))).flatMap(
-    (delivery) => delivery ?? [],
+/** Queues dead deliveries and wakes their destinations. Returns how many it has queued, and the replay that names those. */
+async function queueAll(deps: ReplayDeliveriesDeps, replay: Stored<Replay>, dead: readonly Delivery[]) {
+  if (dead.length === 0) return { stored: replay, queued: 0 }
+  const destination_keys = [...new Set(dead.map(({ destination_key }) => destination_key))]
+  const stored = await deps.replays.replace({ ...replay, destination_keys }, replay.version)
+  const results = await Promise.all(dead.map((delivery) => requeueDead(deps, delivery)))
+  await wakeDestinations(deps, stored)
+  return { stored, queued: results.filter((delivery) => delivery !== undefined).length }
+}
+
+/** Makes sure that a notifier looks at the destinations of the batch in progress. */
+async function wakeDestinations(
+  { pipeline }: ReplayDeliveriesDeps,
+  { merchant_id, destination_keys = [] }: Replay,
+): Promise<void> {
+  await Promise.all(
+    destination_keys.map((destination_key) => pipeline.wake({ destination_key, merchant_id })),
   )
-  const by_destination = new Map(queued.map((delivery) => [delivery.destination_key, delivery]))
-  await Promise.all([...by_destination.values()].map((delivery) => deps.pipeline.wake(delivery)))
-  return queued.length
 }

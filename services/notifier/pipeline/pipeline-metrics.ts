@@ -67,7 +67,7 @@ export function countBreakerChange(to: 'open' | 'closed'): void {
   breaker_changes.increment({ to })
 }
 
-/** Since when the destination that has waited longest for an owner has waited; `undefined` when none waits. */
+/** The earliest time since which a destination has waited for an owner; `undefined` when none waits. */
 export async function findLongestWaiting(
   destinations: Pick<Destinations, 'find'>,
   at: Date,

@@ -3,8 +3,8 @@ import { queueAgain } from '../domain/attempt.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 
-/** What queueing a dead delivery reads and writes. */
-export interface QueueDeadDeps {
+/** What requeueing a dead delivery reads and writes. */
+export interface RequeueDeadDeps {
   readonly deliveries: Deliveries
   /** The present time by the clock of the store. */
   storeNow(): Date
@@ -14,8 +14,8 @@ export interface QueueDeadDeps {
  * Queues a dead delivery again under its old id, with fresh tries (N6). Returns the delivery; `undefined` when it is not
  * dead any more. The caller wakes its destination.
  */
-export async function queueDead(
-  { deliveries, storeNow }: QueueDeadDeps,
+export async function requeueDead(
+  { deliveries, storeNow }: RequeueDeadDeps,
   dead: Delivery,
 ): Promise<Delivery | undefined> {
   let is_queued = false
