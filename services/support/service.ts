@@ -19,17 +19,21 @@ import type { CountedResource } from './domain/counted-resource.ts'
 import { bindCountStatus, type CountedResources } from './effects/count-status.ts'
 import { bindForgetCount } from './effects/forget-count.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
+import { bindStoreComment } from './effects/store-comment.ts'
 import type { Refund } from './refunds/domain/refund.ts'
+import { storeRefundCommentEffect } from './refunds/domain/refund-comment.ts'
 import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.ts'
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
+import { storeRefundComment } from './refunds/store/refund-comments.ts'
 import { findRefundById, keyOfRefund, REFUNDS } from './refunds/store/refunds.ts'
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
-import { bindStoreComment } from './tickets/effects/store-comment.ts'
+import { storeCommentEffect } from './tickets/domain/ticket-effects.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
+import { storeComment } from './tickets/store/comments.ts'
 import { findTicketOfAny, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
 import { type StuckDocuments, stuckDocuments } from './use-cases/stuck-effects.ts'
 
@@ -41,7 +45,7 @@ export const role: Role = {
   async start(context) {
     const store = await openSupportStore(await context.openStore())
     const { tickets, comments, ticket_counts, refunds, refund_counts, chargebacks, chargeback_counts } = store
-    const idempotency = createIdempotency(store.idempotency_records)
+    const idempotency = createIdempotency(store.idempotency_records, context.clock_guard)
     const payment_refunds = context.clientOf(PaymentRefundService)
     const attachments = context.clientOf(AttachmentService)
     const publisher = await createPublisher(context.bus)
@@ -118,7 +122,8 @@ interface Runners {
 }
 
 function createRunners(store: SupportStore, deps: EffectDeps): Runners {
-  const { tickets, comments, ticket_counts, refunds, refund_counts, chargebacks, chargeback_counts } = store
+  const { tickets, comments, ticket_counts, refunds, refund_comments, refund_counts } = store
+  const { chargebacks, chargeback_counts } = store
   const { publisher, payment_refunds, clock_guard } = deps
   return {
     tickets: createEffectRunner<Ticket>({
@@ -127,7 +132,7 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       clock_guard,
       keyOf: keyOfTicket,
       effects: [
-        bindStoreComment(comments),
+        bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
         ...summarizedEffects(ticket_counts, { collection: tickets, keyOf: keyOfTicket }, publisher),
       ],
     }),
@@ -136,7 +141,10 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       collection: refunds,
       clock_guard,
       keyOf: keyOfRefund,
-      effects: summarizedEffects(refund_counts, { collection: refunds, keyOf: keyOfRefund }, publisher),
+      effects: [
+        bindStoreComment(storeRefundCommentEffect, (comment) => storeRefundComment(refund_comments, comment)),
+        ...summarizedEffects(refund_counts, { collection: refunds, keyOf: keyOfRefund }, publisher),
+      ],
     }),
     chargebacks: createEffectRunner<Chargeback>({
       name: 'chargebacks',

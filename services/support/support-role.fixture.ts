@@ -32,8 +32,8 @@ export interface SupportRole extends AsyncDisposable {
   setPaymentsAvailable(is_available: boolean): void
 }
 
-/** Starts the role over an embedded store of its own. */
-export async function startSupportRole(): Promise<SupportRole> {
+/** Starts the role over an embedded store of its own. `duringClaim` runs while files are claimed. */
+export async function startSupportRole(duringClaim: () => void = () => {}): Promise<SupportRole> {
   const opened = await openTestStore()
   const returned: string[] = []
   const released: string[] = []
@@ -47,15 +47,18 @@ export async function startSupportRole(): Promise<SupportRole> {
       },
     })
     service(AttachmentService, {
-      claimAttachments: ({ attachmentIds }) => ({
-        attachments: attachmentIds.map((attachmentId) => ({
-          attachmentId,
-          name: 'a.pdf',
-          mimeType: 'application/pdf',
-          sizeBytes: 1n,
-          createTime: timestampFromDate(now()),
-        })),
-      }),
+      claimAttachments({ attachmentIds }) {
+        duringClaim()
+        return {
+          attachments: attachmentIds.map((attachmentId) => ({
+            attachmentId,
+            name: 'a.pdf',
+            mimeType: 'application/pdf',
+            sizeBytes: 1n,
+            createTime: timestampFromDate(now()),
+          })),
+        }
+      },
       releaseAttachments({ attachmentIds }) {
         released.push(...attachmentIds)
         return {}

@@ -10,14 +10,14 @@ const PERMISSIONS = {
   getAttachmentUse: ['attachments'],
 } as const
 
-/** Serves the check of claims of the attachments service. */
+/** Serves the RPC by which the attachments service checks whether the owner of a claim was stored and has the file (F7). */
 export function createAttachmentUseRpc(deps: AttachmentUseDeps): RpcService {
   return rpcService(AttachmentUseService, PERMISSIONS, {
     async getAttachmentUse(request) {
       const isUsed = await isAttachmentUsed(deps, {
         ...ownerFromProto(request),
         attachment_id: requiredId(request.attachmentId, 'attachment_id'),
-        user: requiredText(request.owner, 'owner'),
+        claim_owner: requiredText(request.owner, 'owner'),
         ticket_id: request.ticketId,
       })
       return { isUsed }

@@ -9,6 +9,7 @@ import type { Ticket } from './domain/ticket.ts'
 import { storeCommentEffect } from './domain/ticket-effects.ts'
 import { openTickets, type TicketsFixture } from './tickets.fixture.ts'
 import { acceptComment } from './use-cases/add-comment.ts'
+import { updateComment } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
 import type { TicketDeps } from './use-cases/deps.ts'
 import { getTicket } from './use-cases/find-ticket.ts'
@@ -90,6 +91,20 @@ test('lists a comment that its ticket has accepted and a crashed process has not
   const query = { ...owner, by: 'h_id', id: ticket_id } as const
   const { items } = await listComments(survivor.deps, query, { limit: 0, cursor: '' })
   expect(items.map(({ comment_id }) => comment_id)).toEqual(['c-2'])
+})
+
+// S6
+test('edits a comment that its ticket has accepted and a crashed process has not stored', async () => {
+  const survivor = fixture.newProcess()
+  const owner = newOwner()
+  const { ticket_id } = await create(survivor.deps, owner)
+  const mortal = fixture.newProcess(1)
+  const find = () => getTicket(survivor.deps.tickets, ticket_id)
+  await acceptComment(mortal.deps, find, comment('c-3')).catch(() => undefined)
+  await mortal.runner.stop()
+  const ticket = { ...owner, by: 'h_id', id: ticket_id } as const
+  const edit = { ...owner, ticket, key: 'edit', payload_hash: 'edit', comment_id: 'c-3', body: 'edited' }
+  expect(await updateComment(survivor.deps, edit)).toMatchObject({ comment_id: 'c-3', body: 'edited' })
 })
 
 describe('a ticket', () => {

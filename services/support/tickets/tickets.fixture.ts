@@ -17,10 +17,12 @@ import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { bindCountStatus } from '../effects/count-status.ts'
 import { bindForgetCount } from '../effects/forget-count.ts'
 import { bindPublishEvent } from '../effects/publish-event.ts'
+import { bindStoreComment } from '../effects/store-comment.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
 import type { AttachmentClaims } from '../use-cases/claim-attachments.ts'
 import type { Ticket } from './domain/ticket.ts'
-import { bindStoreComment } from './effects/store-comment.ts'
+import { storeCommentEffect } from './domain/ticket-effects.ts'
+import { storeComment } from './store/comments.ts'
 import { keyOfTicket } from './store/tickets.ts'
 import type { TicketDeps } from './use-cases/deps.ts'
 
@@ -87,7 +89,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         keyOf: keyOfTicket,
         sweep_ms: 10,
         effects: [
-          bindStoreComment(comments),
+          bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
           bindCountStatus(ticket_counts, { collection: tickets, keyOf: keyOfTicket }),
           bindForgetCount(ticket_counts),
           bindPublishEvent(publisher),
@@ -99,7 +101,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         comments,
         ticket_counts,
         runner,
-        idempotency: createIdempotency(mortal(store.idempotency_records)),
+        idempotency: createIdempotency(mortal(store.idempotency_records), trustedClock),
         keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
         payments: {
           async findPayment({ cId = '' }) {

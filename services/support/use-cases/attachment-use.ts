@@ -7,14 +7,14 @@ import type { Comment } from '../tickets/domain/comment.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { keyOfComment } from '../tickets/store/comments.ts'
 import { findTicketOrSuccessor } from '../tickets/store/tickets.ts'
-import { storePending } from '../tickets/use-cases/add-comment.ts'
+import { storeAccepted } from '../tickets/use-cases/add-comment.ts'
 
-/** A claim of a file, as `FileClaim` has made it. */
+/** One claim of one file, with the values of the `FileClaim` that made it. */
 export interface AttachmentUse extends Owner {
   readonly attachment_id: string
   /** `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
-  readonly user: string
-  /** The ticket of a comment; empty for other users. */
+  readonly claim_owner: string
+  /** The ticket of a comment; empty for other owners. */
   readonly ticket_id: string
 }
 
@@ -26,13 +26,14 @@ export interface AttachmentUseDeps {
 }
 
 /**
- * Whether the user of a claim was stored and has the file. A ticket has it permanently, also when the operator has deleted it
- * and another one has taken its place. A user of an unknown kind, for which another release has claimed, counts as one that
- * has it, so that no file is freed by mistake. The reads are ordinary ones: what they look for was stored minutes ago.
+ * Whether the owner of a claim was stored and has the file. A ticket keeps its files permanently, even after the operator
+ * has deleted it and another ticket has taken its place. An owner of a kind that this release does not know counts as
+ * one that has the file, so that no file is freed by mistake. The reads are not linearizable, because the owner was stored
+ * minutes ago or not at all.
  */
 export async function isAttachmentUsed(deps: AttachmentUseDeps, use: AttachmentUse): Promise<boolean> {
-  const { merchant_id, environment, attachment_id, user } = use
-  const [, kind, id = ''] = /^([a-z]+):(.*)$/.exec(user) ?? []
+  const { merchant_id, environment, attachment_id, claim_owner } = use
+  const [, kind, id = ''] = /^([a-z]+):(.*)$/.exec(claim_owner) ?? []
   if (kind === 'ticket') {
     const ticket = await findTicketOrSuccessor(deps.tickets, { merchant_id, environment, id })
     // A call claims the files of the ticket that it stores and no others, so a ticket that was replaced had the file.
@@ -54,7 +55,7 @@ async function isUsedByComment(
   // A claim of the previous release does not name the ticket.
   if (ticket_id === '') return true
   const ticket = await findTicketOrSuccessor(deps.tickets, { merchant_id, environment, id: ticket_id })
-  if (ticket) await storePending(deps, ticket)
+  if (ticket) await storeAccepted(deps, ticket)
   const comment = await deps.comments.get(keyOfComment({ merchant_id, environment, ticket_id, comment_id }))
   return hasFile(comment?.attachments, attachment_id)
 }

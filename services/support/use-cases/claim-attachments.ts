@@ -17,11 +17,12 @@ export type AttachmentClaims = Pick<
   'claimAttachments' | 'releaseAttachments'
 >
 
-/** The files of a new ticket or comment. `user` is what will use them: `ticket:<id>` or `comment:<id>`. */
+/** The files that a merchant's ticket, comment or chargeback is to use. */
 export interface FileClaim extends Owner {
   readonly purpose: AttachmentPurpose
   readonly attachment_ids: readonly string[]
-  readonly user: string
+  /** What will use the files: `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
+  readonly claim_owner: string
   /** The ticket of a comment. */
   readonly ticket_id?: string
 }
@@ -35,13 +36,13 @@ export interface ClaimedFiles {
 
 /**
  * Claims the files, then does the work that uses them. When the work is refused, the files are given back before the
- * refusal is thrown, so that another ticket or comment can have them. A repetition for the same user claims nothing twice.
+ * refusal is thrown, so that another ticket or comment can have them. A repetition for the same owner claims nothing twice.
  * After a crash the claim ends by itself, unless what uses the files was stored by then. Throws 13001 to 13004 and 9000
  * for a file that cannot be used.
  */
 export async function withClaimed<T>(
   attachments: AttachmentClaims,
-  { merchant_id, environment, purpose, attachment_ids, user, ticket_id: ticketId = '' }: FileClaim,
+  { merchant_id, environment, purpose, attachment_ids, claim_owner, ticket_id: ticketId = '' }: FileClaim,
   work: (claimed: ClaimedFiles) => Promise<T>,
 ): Promise<T> {
   if (attachment_ids.length === 0) return work({ files: [], assertHeld: () => {} })
@@ -50,7 +51,7 @@ export async function withClaimed<T>(
     merchantId: merchant_id,
     environment: environmentToProto(environment),
     attachmentIds: [...attachment_ids],
-    owner: user,
+    owner: claim_owner,
   }
   const { attachments: claimed } = await attachments.claimAttachments({
     ...claim,

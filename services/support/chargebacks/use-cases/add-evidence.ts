@@ -24,10 +24,15 @@ export async function addEvidenceTo(
   const found = await findChargebackById(chargebacks, chargeback_id)
   if (!found) throw new PublicError(12001)
   const { merchant_id, environment } = found
-  const owner = { merchant_id, environment, user: `chargeback:${chargeback_id}` }
   return withClaimed(
     attachments,
-    { ...owner, purpose: 'chargeback_evidence', attachment_ids: [attachment_id] },
+    {
+      merchant_id,
+      environment,
+      purpose: 'chargeback_evidence',
+      attachment_ids: [attachment_id],
+      claim_owner: `chargeback:${chargeback_id}`,
+    },
     async ({ files: [file], assertHeld }) => {
       const decide = (current: Chargeback): Chargeback | undefined => {
         assertHeld()

@@ -1,4 +1,5 @@
 import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import type { CommentThread } from '../../domain/comment-thread.ts'
 import type { CountedResource } from '../../domain/counted-resource.ts'
 import { countStatusEffect } from '../../domain/counted-resource.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
@@ -9,7 +10,7 @@ import { refundToProto } from './refund-to-proto.ts'
  * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
  * document follows the changes that the payment reports.
  */
-export interface Refund extends CountedResource {
+export interface Refund extends CountedResource, CommentThread {
   /** Its public `h_id`. */
   readonly refund_id: string
   readonly c_id: string
@@ -38,6 +39,7 @@ export interface RefundChange {
     | 'created_at'
     | 'updated_at'
     | 'effects'
+    | 'last_comment_at'
     | 'uncounted_since'
   >
   /** 1 is the request. */

@@ -3,11 +3,9 @@ import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
 import type { PeriodCounts } from '../../domain/count-periods.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
@@ -15,12 +13,12 @@ import type { Refund } from '../domain/refund.ts'
 import type { RefundComment } from '../domain/refund-comment.ts'
 import { keyOfRefundComment } from '../store/refund-comments.ts'
 import type { RefundQuery } from '../store/refunds.ts'
+import { type AddRefundCommentDeps, acceptRefundComment, storeAccepted } from './add-refund-comment.ts'
 import { findRefund, getRefund } from './find-refund.ts'
 
 /** What the lists, summaries and comments of refunds need. */
-export interface RefundCommentDeps {
+export interface RefundCommentDeps extends AddRefundCommentDeps {
   readonly refunds: Collection<Refund>
-  readonly refund_comments: Collection<RefundComment>
   readonly refund_counts: Collection<PeriodCounts>
   readonly idempotency: Idempotency
   readonly keyring: Keyring
@@ -37,13 +35,15 @@ export async function commentRefund(
   deps: RefundCommentDeps,
   request: RefundCommentRequest,
 ): Promise<Stored<RefundComment>> {
+  const find = (): Promise<Stored<Refund>> => findRefund(deps.refunds, request.refund)
   const comment_id = await runMutation(deps.idempotency, 'refund.comment.create', request, async (id) => {
-    const refund = await findRefund(deps.refunds, request.refund)
     const written = { comment_id: id('comment'), author: 'merchant', body: request.body } as const
-    await storeComment(deps, refund, written)
+    await acceptRefundComment(deps, find, written)
     return written.comment_id
   })
-  const { merchant_id, environment, refund_id } = await findRefund(deps.refunds, request.refund)
+  const refund = await find()
+  await storeAccepted(deps, refund)
+  const { merchant_id, environment, refund_id } = refund
   const key = keyOfRefundComment({ merchant_id, environment, refund_id, comment_id })
   const comment = await deps.refund_comments.get(key)
   if (!comment) throw new Error(`the comment ${comment_id} of a finished operation is gone`)
@@ -65,28 +65,19 @@ export async function answerRefund(
   deps: RefundCommentDeps,
   { refund_id, body, operation_id }: RefundAnswer,
 ): Promise<Stored<RefundComment>> {
-  const refund = await getRefund(deps.refunds, refund_id)
-  const store = (comment_id: string): Promise<Stored<RefundComment>> =>
-    storeComment(deps, refund, { comment_id, author: 'support', body })
-  if (operation_id === '') return store(uuidv7())
-  const { merchant_id, environment } = refund
+  const find = (): Promise<Stored<Refund>> => getRefund(deps.refunds, refund_id)
+  const accept = (comment_id: string): Promise<Stored<RefundComment>> =>
+    acceptRefundComment(deps, find, { comment_id, author: 'support', body })
+  if (operation_id === '') return accept(uuidv7())
+  const { merchant_id, environment } = await find()
   // The name of an RPC cannot equal that of a public method, whose keys merchants choose.
   const key = { merchant_id, environment, method: 'AnswerRefund', key: `${refund_id}:${operation_id}` }
   const result = await deps.idempotency.run(key, payloadHash({ body }), async (id) => {
-    await store(id('comment'))
+    await accept(id('comment'))
     return Buffer.from(id('comment'))
   })
-  // A repetition finds the comment that the first call has stored.
-  return store(Buffer.from(result).toString())
-}
-
-async function storeComment(
-  { refund_comments }: RefundCommentDeps,
-  { merchant_id, environment, refund_id }: Refund,
-  written: Pick<RefundComment, 'comment_id' | 'author' | 'body'>,
-): Promise<Stored<RefundComment>> {
-  const comment = { merchant_id, environment, refund_id, ...written, created_at: now() }
-  return (await insertOrGet(refund_comments, keyOfRefundComment(comment), comment)).stored
+  // A repetition finds the comment that the first call has added.
+  return accept(Buffer.from(result).toString())
 }
 
 /**
@@ -99,7 +90,9 @@ export async function listRefundComments(
   { limit, cursor }: CursorRequest,
 ): Promise<CursorPage<Stored<RefundComment>>> {
   const size = checkPageSize(limit)
-  const { merchant_id, environment, refund_id } = await findRefund(deps.refunds, query)
+  const refund = await findRefund(deps.refunds, query)
+  await storeAccepted(deps, refund)
+  const { merchant_id, environment, refund_id } = refund
   const owner = { merchant_id, environment, refund_id }
   const scope = { list: 'refund.comments.list', ...owner }
   const position = openCursor(deps.keyring, scope, cursor, { created_at: 'instant', comment_id: 'text' })
@@ -120,7 +113,9 @@ export async function listAllRefundComments(
   id: string,
   page: PageRequest,
 ): Promise<{ readonly items: readonly Stored<RefundComment>[]; readonly next_page_token: string }> {
-  const { merchant_id, environment, refund_id } = await getRefund(deps.refunds, id)
+  const refund = await getRefund(deps.refunds, id)
+  await storeAccepted(deps, refund)
+  const { merchant_id, environment, refund_id } = refund
   const owner = { merchant_id, environment, refund_id }
   return readPage<RefundComment>(
     {

@@ -1,4 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { newCommentTime } from '../../domain/comment-thread.ts'
 import type { Comment } from './comment.ts'
 import { isEditable } from './edit-window.ts'
 import type { Ticket } from './ticket.ts'
@@ -39,11 +40,11 @@ export function addComment(ticket: Ticket, fields: NewCommentFields, at: Date): 
   return answers ? announce(announced, { event: 'ticket.status_changed', at }) : announced
 }
 
-/** The comment with its time, which is later than that of the newest comment of the ticket. */
+/** The comment with its time. */
 function newComment(ticket: Ticket, fields: NewCommentFields, at: Date): Comment {
   const { comment_id, author, body, attachments, is_internal } = fields
-  const { merchant_id, environment, ticket_id, last_comment_at } = ticket
-  const created_at = new Date(Math.max(at.getTime(), (last_comment_at?.getTime() ?? 0) + 1))
+  const { merchant_id, environment, ticket_id } = ticket
+  const created_at = newCommentTime(ticket, at)
   return {
     merchant_id,
     environment,

@@ -23,12 +23,7 @@ export interface Comment extends Owner {
 type WithoutLists = Omit<Comment, 'edits' | 'attachments'>
 
 /** A comment as an effect carries it: the type of the values that a store accepts has no read-only lists. */
-export type CarriedComment = { [Field in keyof WithoutLists]: WithoutLists[Field] } & {
+export type CarriedTicketComment = { [Field in keyof WithoutLists]: WithoutLists[Field] } & {
   edits: string[]
   attachments: AttachedFile[]
-}
-
-/** Whether a value is a stored comment: the check of an effect that carries one. */
-export function isComment(value: unknown): value is CarriedComment {
-  return typeof value === 'object' && value !== null && 'comment_id' in value && 'created_at' in value
 }

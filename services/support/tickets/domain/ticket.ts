@@ -1,10 +1,10 @@
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { AttachedFile } from '../../domain/attached-file.ts'
+import type { CommentThread } from '../../domain/comment-thread.ts'
 import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
-export interface Ticket extends EffectDocument, Owner {
+export interface Ticket extends CommentThread, Owner {
   /**
    * The payment that the ticket is about, or the ticket itself without one. It is part of the key, so a payment has one
    * ticket at most, by one write (S2).
@@ -30,8 +30,6 @@ export interface Ticket extends EffectDocument, Owner {
   readonly event_counts: { readonly [event: string]: number }
   /** The number of its changes of status so far, the creation and the deletion included. */
   readonly transition_number: number
-  /** The time of its newest comment. The comments of a ticket have different times, so that they have one order. */
-  readonly last_comment_at?: Date
   /** The ids of the operations that edited the description or reopened the ticket, so that none of them acts twice. */
   readonly edits: readonly string[]
   readonly reopens: readonly string[]

@@ -1,5 +1,5 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
 import type { Comment } from '../domain/comment.ts'
 
 /** The collection of comments. Those of a ticket are together; their times differ, so they have one order. */
@@ -23,7 +23,10 @@ export function keyOfComment({ merchant_id, environment, ticket_id, comment_id }
   return { merchant_id, environment, ticket_id, comment_id }
 }
 
-/** Stores a comment, unless it is stored already: then it may have been edited since. */
-export async function storeComment(comments: Collection<Comment>, comment: Comment): Promise<void> {
-  await insertOrGet(comments, keyOfComment(comment), comment)
+/** Stores a comment, unless it is stored already: then it may have been edited since. Returns it as it is stored. */
+export async function storeComment(
+  comments: Collection<Comment>,
+  comment: Comment,
+): Promise<Stored<Comment>> {
+  return (await insertOrGet(comments, keyOfComment(comment), comment)).stored
 }

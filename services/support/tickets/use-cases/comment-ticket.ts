@@ -8,7 +8,7 @@ import { editComment } from '../domain/add-comment.ts'
 import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfComment } from '../store/comments.ts'
-import { acceptComment, storePending } from './add-comment.ts'
+import { acceptComment, storeAccepted } from './add-comment.ts'
 import type { TicketDeps } from './deps.ts'
 import type { TicketMutation } from './edit-ticket.ts'
 import { findTicket } from './find-ticket.ts'
@@ -28,8 +28,8 @@ export async function createComment(deps: TicketDeps, request: CommentRequest): 
   const comment_id = await runMutation(deps.idempotency, 'ticket.comment.create', request, async (id) => {
     const { ticket_id } = await find()
     const fields = { comment_id: id('comment'), author: 'merchant', body: request.body } as const
-    const user = { user: `comment:${fields.comment_id}`, ticket_id }
-    const claim = { ...request, ...user, purpose: 'ticket_comment' } as const
+    const claim_owner = `comment:${fields.comment_id}`
+    const claim = { ...request, claim_owner, ticket_id, purpose: 'ticket_comment' } as const
     await withClaimed(deps.attachments, claim, ({ files: attachments, assertHeld }) =>
       acceptComment(deps, find, { ...fields, attachments, is_internal: false }, assertHeld),
     )
@@ -60,7 +60,7 @@ export async function updateComment(
 /** A comment of a ticket that its merchant sees. Throws 10001 for any other. */
 async function shownComment(deps: TicketDeps, ticket: Ticket, comment_id: string): Promise<Stored<Comment>> {
   const { merchant_id, environment, ticket_id } = ticket
-  await storePending(deps, ticket)
+  await storeAccepted(deps, ticket)
   const comment = await deps.comments.get(keyOfComment({ merchant_id, environment, ticket_id, comment_id }))
   if (!comment?.shown_at) throw new PublicError(10001)
   return comment

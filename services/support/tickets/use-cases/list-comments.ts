@@ -5,7 +5,7 @@ import type { Stored } from '#lib/platform/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import type { Comment } from '../domain/comment.ts'
 import type { TicketQuery } from '../store/tickets.ts'
-import { storePending } from './add-comment.ts'
+import { storeAccepted } from './add-comment.ts'
 import type { TicketDeps } from './deps.ts'
 import { findTicket, getTicket } from './find-ticket.ts'
 
@@ -20,7 +20,7 @@ export async function listComments(
 ): Promise<CursorPage<Stored<Comment>>> {
   const size = checkPageSize(limit)
   const ticket = await findTicket(deps.tickets, query)
-  await storePending(deps, ticket)
+  await storeAccepted(deps, ticket)
   const { merchant_id, environment, ticket_id } = ticket
   const scope = { list: 'ticket.comments.list', merchant_id, environment, ticket_id }
   const position = openCursor(deps.keyring, scope, cursor, { shown_at: 'instant', comment_id: 'text' })
@@ -42,7 +42,7 @@ export async function listAllComments(
   page: PageRequest,
 ): Promise<{ readonly items: readonly Stored<Comment>[]; readonly next_page_token: string }> {
   const ticket = await getTicket(deps.tickets, ticket_id)
-  await storePending(deps, ticket)
+  await storeAccepted(deps, ticket)
   const { merchant_id, environment } = ticket
   return readPage<Comment>(
     {

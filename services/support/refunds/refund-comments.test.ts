@@ -1,0 +1,101 @@
+import { expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { createKeyring } from '#lib/platform/crypto/keyring.ts'
+import { Secret } from '#lib/platform/crypto/secret.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { openTestStore } from '../../../test/support/store.ts'
+import { openSupportStore, type SupportStore } from '../store/support-store.ts'
+import { startSupportRole } from '../support-role.fixture.ts'
+import { newRefund, type Refund } from './domain/refund.ts'
+import { storeRefundCommentEffect } from './domain/refund-comment.ts'
+import { keyOfRefund } from './store/refunds.ts'
+import { acceptRefundComment } from './use-cases/add-refund-comment.ts'
+import { listAllRefundComments, listRefundComments } from './use-cases/comment-refund.ts'
+import { getRefund } from './use-cases/find-refund.ts'
+
+const OWNER = { merchant_id: '7001', environment: 'test' } as const
+
+/** Stores a refund whose effects nothing has run. */
+async function storeRefund({ refunds }: SupportStore): Promise<void> {
+  const refund = {
+    ...OWNER,
+    refund_id: 'r-1',
+    c_id: 'order-1',
+    payment: { payment_id: 'p', c_id: 'c', h_id: 'h' },
+    amount: 5n,
+    currency: 'INR',
+  }
+  await refunds.insert(newRefund({ refund, number: 1, status: 'pending', reason: '', at: new Date() }))
+}
+
+/** Accepts a comment in a process that dies before it has stored it. */
+async function acceptAndDie({ refunds, refund_comments }: SupportStore): Promise<void> {
+  const runner = createEffectRunner<Refund>({
+    name: 'refunds',
+    collection: refunds,
+    clock_guard: trustedClock,
+    keyOf: keyOfRefund,
+    effects: [],
+  })
+  const insert = async (): Promise<never> => {
+    throw new Unavailable('the process has died')
+  }
+  const deps = { runner, refund_comments: { ...refund_comments, insert } }
+  const comment = { comment_id: 'one', author: 'merchant', body: 'when?' } as const
+  await expect(acceptRefundComment(deps, () => getRefund(refunds, 'r-1'), comment)).rejects.toThrow('died')
+  await runner.stop()
+}
+
+// S6: otherwise it would appear later, before a cursor that was given out.
+test.each(['merchant', 'operator'])(
+  'the list of the %s has a comment that a crashed process has not stored',
+  async (reader) => {
+    await using opened = await openTestStore()
+    const store = await openSupportStore(opened.store)
+    await storeRefund(store)
+    await acceptAndDie(store)
+    const [stored] = await store.refunds.find('list', { equals: [OWNER.merchant_id, 'test'] }, { limit: 1 })
+    expect(stored?.effects.some((effect) => storeRefundCommentEffect.matches(effect))).toBe(true)
+    const runner = createEffectRunner<Refund>({
+      name: 'refunds',
+      collection: store.refunds,
+      clock_guard: trustedClock,
+      keyOf: keyOfRefund,
+      effects: [],
+    })
+    const deps = {
+      ...store,
+      runner,
+      idempotency: createIdempotency(store.idempotency_records, trustedClock),
+      keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+    }
+    const { items } =
+      reader === 'merchant'
+        ? await listRefundComments(deps, { ...OWNER, by: 'h_id', id: 'r-1' }, { limit: 0, cursor: '' })
+        : await listAllRefundComments(deps, 'r-1', { page_size: 0, page_token: '' })
+    expect(items.map(({ comment_id }) => comment_id)).toEqual(['one'])
+    await runner.stop()
+  },
+)
+
+// S6
+test('a comment that a crashed process has not stored is stored by another one', async () => {
+  await using support = await startSupportRole()
+  await storeRefund(support.store)
+  await acceptAndDie(support.store)
+  const stored = await eventually(
+    async () => {
+      const range = { equals: [OWNER.merchant_id, 'test', 'r-1'] }
+      return support.store.refund_comments.find('by_created', range, { limit: 2 })
+    },
+    (comments) => comments?.length === 1,
+  )
+  expect(stored[0]).toMatchObject({ comment_id: 'one', body: 'when?' })
+  await eventually(
+    () => getRefund(support.store.refunds, 'r-1'),
+    (refund) => refund?.effects.some((effect) => storeRefundCommentEffect.matches(effect)) === false,
+  )
+})
