@@ -6,24 +6,34 @@ import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../../test/support/scripted-clamd.ts'
-import { type AttachmentsFixture, MERCHANT, startAttachments, TEXT } from './attachments.fixture.ts'
+import {
+  type AttachmentsFixture,
+  type FileOptions,
+  MERCHANT,
+  startAttachments,
+  TEXT,
+} from './attachments.fixture.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
 
 let clamd: ScriptedClamd
 let fixture: AttachmentsFixture
 let restoreClock: () => void
 let speedUp: () => void
+let stopTimers: () => void
 beforeEach(async () => {
   const clock = createAdjustableClock()
   restoreClock = useClock(clock)
   // Pauses between tries and time limits of a minute pass in a second, once the calls of the test have been made.
   speedUp = () => clock.setRate(50)
+  stopTimers = () => clock.setRate(0.001)
   clamd = await startScriptedClamd()
   fixture = await startAttachments({ MULTIHUB_SCANNER: clamd.address })
 })
 afterEach(async () => {
-  await fixture[Symbol.asyncDispose]()
+  // Scans that hang end with it; the service waits for them.
   await clamd.close().catch(() => {})
+  speedUp()
+  await fixture[Symbol.asyncDispose]()
   restoreClock()
 })
 
@@ -31,10 +41,15 @@ afterEach(async () => {
 const LARGE = Buffer.alloc(ATTACHMENT_MAX_BYTES, 'text ')
 
 async function scanning(content = TEXT): Promise<string> {
-  const { id, path } = await fixture.prepare({ content })
-  await fixture.put(path, content)
-  await fixture.finalize(id)
+  const id = await finalized({ content })
   speedUp()
+  return id
+}
+
+async function finalized(options: FileOptions): Promise<string> {
+  const { id, path } = await fixture.prepare(options)
+  await fixture.put(path, options.content ?? TEXT)
+  await fixture.finalize(id, options)
   return id
 }
 
@@ -43,12 +58,12 @@ const statusOf = async (id: string) => {
   return fixture.gateway.getAttachment(request)
 }
 
-/** Waits until the scan of a file was tried several times. */
-async function triedOften(id: string): Promise<void> {
+/** Waits until the scan of a file was tried a number of times. */
+async function triedOften(id: string, tries = 3): Promise<void> {
   const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
   await eventually(
     () => attachments.get({ merchant_id: MERCHANT, environment: 'test', attachment_id: id }),
-    (attachment) => (attachment?.effects.find(({ kind }) => kind === 'scan_content')?.tries ?? 0) >= 3,
+    (attachment) => (attachment?.effects.find(({ kind }) => kind === 'scan_content')?.tries ?? -1) >= tries,
   )
 }
 
@@ -108,4 +123,21 @@ describe('a file', () => {
     await triedOften(id)
     expect((await statusOf(id)).attachment?.status).toBe(AttachmentStatus.SCANNING)
   })
+})
+
+test('a file is scanned while the scanner hangs with all files of another merchant', async () => {
+  const hanging = Buffer.from('the scanner hangs with this')
+  clamd.behave((socket) => {
+    if (!clamd.received.at(-1)?.equals(hanging)) socket.end(CLEAN)
+  })
+  // No time limit of a scan ends, and no sweep begins: what begins now needs room at once.
+  stopTimers()
+  for (let number = 0; number < 10; number += 1) await triedOften(await finalized({ content: hanging }), 0)
+  await eventually(
+    async () => clamd.received.length,
+    (count) => count === 2,
+  )
+  const id = await finalized({ merchant_id: '7002' })
+  await fixture.untilStatus(id, AttachmentStatus.READY, '7002')
+  expect(clamd.received).toEqual([hanging, hanging, TEXT])
 })

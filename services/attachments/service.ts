@@ -15,12 +15,14 @@ import { bindDeleteBytes } from './effects/delete-bytes.ts'
 import { bindExpireSession } from './effects/expire-session.ts'
 import { bindExpireUnused } from './effects/expire-unused.ts'
 import { bindInspectContent } from './effects/inspect-content.ts'
+import { bindReleasePlace } from './effects/release-place.ts'
 import { bindScanContent } from './effects/scan-content.ts'
 import { createAttachmentRpc } from './rpc/attachment-service.ts'
 import { keyOfAttachment } from './store/attachments.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
 import { createTransferHandler } from './transfer/handle-transfer.ts'
 import { createDataCheck } from './use-cases/check-data.ts'
+import { checkScanner } from './use-cases/check-scanner.ts'
 import type { AttachmentsDeps } from './use-cases/deps.ts'
 
 /** The settings of the attachments service. */
@@ -40,6 +42,10 @@ export const role: Role = {
   checkData: async (store, readDocuments) =>
     createDataCheck(await openAttachmentsStore(store), readDocuments),
   settings: ATTACHMENTS_CONFIG,
+  environmentChecks({ variables }) {
+    const { scanner } = readConfig(ATTACHMENTS_CONFIG, variables)
+    return [{ subject: 'virus scanner', run: () => checkScanner(scanner) }]
+  },
   async start(context) {
     const { host, port, scanner } = readConfig(ATTACHMENTS_CONFIG, context.variables)
     const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(
@@ -53,7 +59,8 @@ export const role: Role = {
       clock_guard: context.clock_guard,
       keyOf: keyOfAttachment,
       effects: [
-        bindExpireSession(upload_quotas),
+        bindExpireSession(),
+        bindReleasePlace(upload_quotas),
         bindExpireUnused(),
         bindCheckClaim(context.clientOf(AttachmentUseService)),
         bindDeleteBytes(files),
@@ -66,7 +73,7 @@ export const role: Role = {
       upload_quotas,
       files,
       runner,
-      idempotency: createIdempotency(idempotency_records),
+      idempotency: createIdempotency(idempotency_records, context.clock_guard),
       keyring: context.keyring,
     }
     const handleStream = createTransferHandler(deps)

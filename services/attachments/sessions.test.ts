@@ -214,7 +214,11 @@ describe('the limits of a merchant', () => {
     const { id = '', path = '' } = opened[0] ?? {}
     await fixture.put(path, TEXT)
     await fixture.finalize(id, { merchant_id: own })
-    await fixture.prepare({ merchant_id: own })
+    // Its place is free when it is ready.
+    await eventually(
+      () => fixture.prepare({ merchant_id: own }).catch(() => undefined),
+      (session) => session !== undefined,
+    )
     await expect(fixture.prepare({ merchant_id: own })).rejects.toMatchObject({ code: 1000 })
     // Other merchants and the operator have limits of their own.
     await fixture.prepare({ merchant_id: merchant() })

@@ -1,118 +1,50 @@
-import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { eventually } from '../support/eventually.ts'
-import { type MerchantClient, merchantClient } from '../support/merchant.ts'
-import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../support/scripted-clamd.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
-import { announcementOf, type PreparedUpload, transfer } from './attachments.fixture.ts'
+import { afterAll, test } from '@jest/globals'
+import { MongoClient } from 'mongodb'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { ROLES } from '#lib/platform/process/role.ts'
+import { bucketOf } from '#lib/platform/store/mongodb/bucket.ts'
+import { attachmentsCrashSuite } from '../suites/attachments-crash.suite.ts'
+import { mongodbForTests } from '../support/servers.ts'
+import { startOneProcess } from '../support/system.ts'
+import { unfinishedUploads } from '../support/unfinished-uploads.ts'
 
-const CONTENT = Buffer.alloc(1_000_000, 'text ')
-
-let clamd: ScriptedClamd
-let system: TestSystem
-let alpha: MerchantClient
-/** The files whose upload, finalize and scan the killed process left. */
-let uploading: PreparedUpload
-let finalizing: PreparedUpload
-let scanning: PreparedUpload
-const finalize_id = randomUUID()
-let status_after_crash: string
-
-// One crash interrupts all three, so that their leases expire at once.
-beforeAll(async () => {
-  clamd = await startScriptedClamd()
-  system = await startOneProcess({ MULTIHUB_SCANNER: clamd.address })
-  alpha = merchantClient(system.demo)
-  clamd.behave(() => {})
-  scanning = await prepare()
-  await put(scanning)
-  await ask('attachment.finalize', attachment(scanning.h_id), randomUUID())
-  await eventually(
-    async () => clamd.received.length,
-    (count = 0) => count > 0,
-  )
-  uploading = await prepare()
-  const half = await uploadHalf(uploading)
-  finalizing = await prepare()
-  await put(finalizing)
-  const lost = ask('attachment.finalize', attachment(finalizing.h_id), finalize_id).catch(() => undefined)
-  await system.kill()
-  await lost
-  half.destroy()
-  clamd.behave((socket) => void socket.end(CLEAN))
-  await system.start()
-  status_after_crash = await statusOf(scanning)
-})
+const mongodb = await mongodbForTests()
 afterAll(async () => {
-  await system?.end()
-  await clamd?.close()
+  if ('stop' in mongodb) await mongodb.stop()
 })
 
-const attachment = (h_id: string) => ({ attachment: { h_id } })
-const ask = (method: string, params: object, operation_id?: string) =>
-  alpha.call({ method, operation_id, params })
-const put = ({ url, headers }: PreparedUpload) => transfer(url, { method: 'PUT', headers, content: CONTENT })
-const statusOf = async ({ h_id }: PreparedUpload): Promise<string> =>
-  (await ask('attachment.status', attachment(h_id))).body.result?.status
-
-async function prepare(): Promise<PreparedUpload> {
-  const { body } = await ask('attachment.prepare', announcementOf(CONTENT), randomUUID())
-  const { attachment: record, upload } = body.result
-  return { h_id: record.identifiers.h_id, ...upload }
-}
-
-/** Sends half of the content, and waits until the process stores it. */
-async function uploadHalf({ url, headers }: PreparedUpload): Promise<Socket> {
-  const { hostname, port, pathname } = new URL(url)
-  const half = connect(Number(port), hostname)
-  half.on('error', () => {})
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  half.write(`PUT ${pathname} HTTP/1.1\r\nHost: a\r\n${head.join('')}\r\n`)
-  half.write(CONTENT.subarray(0, CONTENT.length / 2))
-  await eventually(
-    async () => (await filesNamed('/files/.unfinished-')).length,
-    (count) => count === 1,
-  )
-  return half
-}
-
-/** The files of the process whose paths have this part. */
-async function filesNamed(part: string): Promise<readonly string[]> {
-  const names = await readdir(system.home, { recursive: true })
-  return names.filter((path) => path.includes(part))
-}
-
-// F2
-test('a process that is killed during an upload leaves nothing, and the upload can be sent again', async () => {
-  const blobs = () => filesNamed(`/files/${uploading.h_id}-`)
-  expect(await statusOf(uploading)).toBe('awaiting_upload')
-  expect(await blobs()).toEqual([])
-  // The place of the upload is free when its lease is over.
-  const again = await eventually(
-    () => put(uploading),
-    (response) => response?.http_status === 200,
-  )
-  expect(JSON.parse(again.content.toString()).result.attachment.status).toBe('uploaded')
-  expect(await blobs()).toHaveLength(1)
+attachmentsCrashSuite('embedded files', async (variables) => {
+  const system = await startOneProcess(variables)
+  const countNamed = async (part: string): Promise<number> => {
+    const names = await readdir(system.home, { recursive: true })
+    return names.filter((path) => path.includes(part)).length
+  }
+  return {
+    system,
+    unfinished: () => countNamed('/files/.unfinished-'),
+    blobsOf: (h_id) => countNamed(`/files/${h_id}-`),
+    end: () => system.end(),
+  }
 })
 
-// F3, S3
-test('a process that is killed during a finalize finishes it when it is repeated', async () => {
-  const { body } = await ask('attachment.finalize', attachment(finalizing.h_id), finalize_id)
-  expect(['scanning', 'ready']).toContain(body.result.attachment.status)
-  await eventually(
-    () => statusOf(finalizing),
-    (status) => status === 'ready',
-  )
-})
-
-// F5
-test('a file whose scan ended with its process is scanned again', async () => {
-  expect(status_after_crash).toBe('scanning')
-  await eventually(
-    () => statusOf(scanning),
-    (status) => status === 'ready',
-  )
-})
+if ('skip' in mongodb) test.skip(`a crash on MongoDB: ${mongodb.skip}`, () => {})
+else
+  attachmentsCrashSuite('MongoDB', async (variables) => {
+    const system_name = `crash_${randomHex(4)}`
+    const databases = { MULTIHUB_SYSTEM_NAME: system_name, MONGODB_URI: mongodb.uri }
+    const system = await startOneProcess({ ...variables, ...databases })
+    const client = new MongoClient(mongodb.uri)
+    const db = client.db(`${system_name}_attachments`)
+    const { files } = bucketOf(db, 'files')
+    return {
+      system,
+      unfinished: () => unfinishedUploads(db),
+      blobsOf: (h_id) => files.countDocuments({ filename: { $regex: `^${h_id}-` } }),
+      async end() {
+        await system.end()
+        for (const role of ROLES) await client.db(`${system_name}_${role}`).dropDatabase()
+        await client.close()
+      },
+    }
+  })

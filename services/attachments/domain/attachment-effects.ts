@@ -10,6 +10,14 @@ export const expireSessionEffect = defineEffect({
   id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:expire`,
 })
 
+/** Gives the place of a file in the quota back when it is ready, rejected or expired (F4). */
+export const releasePlaceEffect = defineEffect({
+  kind: 'release_place',
+  lane: 'independent',
+  data: {},
+  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:release`,
+})
+
 /** Ends a ready file that nothing has used in time. */
 export const expireUnusedEffect = defineEffect({
   kind: 'expire_unused',

@@ -74,6 +74,9 @@ export const SESSION_MS = 15 * 60 * 1_000
 /** How long a ready file waits for the ticket or comment that uses it (F2). */
 export const UNUSED_MS = 24 * 3_600 * 1_000
 
+/** The longest pause between two scans of a file for which the scanner gives no verdict (F5). */
+export const SCAN_PAUSE_MAX_MS = 60_000
+
 /** Whether the session is open: the upload may still be sent or finalized at this time. */
 export function isSessionOpen({ status, session_expires_at }: Attachment, at: Date): boolean {
   return (status === 'awaiting_upload' || status === 'uploaded') && at < session_expires_at

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
+import type { Attachment } from './attachment.ts'
 import { applyInspection, applyScan, finalize } from './finalize.ts'
-import { beginUpload, completeUpload, openSession } from './session.ts'
+import { beginUpload, completeUpload, expire, openSession } from './session.ts'
 
 const AT = new Date('2026-11-22T10:00:00.000Z')
 const opened = openSession(
@@ -18,7 +19,8 @@ const opened = openSession(
 )
 const upload = { blob_id: 'one', sha256: opened.sha256, head: new Uint8Array([97]) }
 const writing = beginUpload(opened, { blob_id: 'one', until: AT }, AT)
-const scanning = finalize(completeUpload(writing, upload, AT), AT)
+const uploaded = completeUpload(writing, upload, AT)
+const scanning = finalize(uploaded, AT)
 
 // F3, F5: two processes can have the same effect after a lease ended, and the slower one writes last.
 test.each([
@@ -30,4 +32,24 @@ test.each([
   expect(applyScan(decided, late, AT)).toBe(decided)
   expect(applyInspection(decided, 'malformed', AT)).toBe(decided)
   expect(applyInspection(decided, undefined, AT)).toBe(decided)
+})
+
+// F4
+test('a file gives its place back by an effect in the write of its outcome, and only once', () => {
+  const releases = ({ effects }: Attachment): number =>
+    effects.filter(({ kind }) => kind === 'release_place').length
+  const ready = applyScan(scanning, 'clean', AT)
+  const outcomes = [
+    ready,
+    applyScan(scanning, 'skipped', AT),
+    applyScan(scanning, 'infected', AT),
+    applyInspection(scanning, 'malformed', AT),
+    finalize({ ...uploaded, upload: { ...upload, sha256: '1'.repeat(64) } }, AT),
+    expire(uploaded, uploaded.session_expires_at),
+    expire(opened, opened.session_expires_at),
+  ]
+  expect(outcomes.map(releases)).toEqual(outcomes.map(() => 1))
+  expect([uploaded, scanning, applyInspection(scanning, undefined, AT)].map(releases)).toEqual([0, 0, 0])
+  const unused = expire({ ...ready, effects: [] }, ready.unused_until ?? AT)
+  expect([unused.status, releases(unused)]).toEqual(['expired', 0])
 })

@@ -6,6 +6,7 @@ import {
   expireSessionEffect,
   expireUnusedEffect,
   inspectContentEffect,
+  releasePlaceEffect,
   scanContentEffect,
 } from './attachment-effects.ts'
 import { hasTypeOf } from './content/magic-bytes.ts'
@@ -55,6 +56,7 @@ export function applyScan(attachment: Attachment, result: ScanResult, at: Date):
   const unused_until = new Date(at.getTime() + UNUSED_MS)
   const effects = [
     ...attachment.effects,
+    releasePlaceEffect.newEffect(attachment, {}, { at }),
     expireUnusedEffect.newEffect(attachment, {}, { at, due_at: unused_until }),
   ]
   return { ...attachment, ...skipped, status: 'ready', unused_until, updated_at: at, effects }
@@ -64,6 +66,7 @@ function reject(attachment: Attachment, reason: RejectionReason, at: Date): Atta
   const { writer, upload, ...rest } = attachment
   const effects = [
     ...withoutExpiry(attachment),
+    releasePlaceEffect.newEffect(attachment, {}, { at }),
     ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
     ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
   ]

@@ -43,8 +43,29 @@ describe('an upload', () => {
     expect(() => completeUpload(second, uploadOf('one'), later(16_000))).toThrow(
       expect.objectContaining({ code: 13003 }),
     )
-    expect(abandonUpload(second, 'one')).toBeUndefined()
+    expect(abandonUpload(second, { blob_id: 'one', is_received: true }, later(16_000))).toBeUndefined()
     expect(completeUpload(second, uploadOf('two'), later(16_000)).upload?.blob_id).toBe('two')
+  })
+
+  test('that failed gives its place back, and has its bytes deleted later if all of them had arrived', () => {
+    const failed = { blob_id: 'one', is_received: false }
+    expect(abandonUpload(first, failed, later(1_000))).toEqual(opened)
+    const received = abandonUpload(first, { ...failed, is_received: true }, later(1_000))
+    expect(received?.writer).toBeUndefined()
+    expect(received && deletions(received)).toEqual([['one', later(75_000)]])
+  })
+
+  test('that fails quickly again and again keeps its place, so that the document does not grow', () => {
+    let attachment = opened
+    for (let tries = 0; tries < 100 && attachment.writer === undefined; tries += 1) {
+      const blob_id = `${tries}`
+      const begun = beginUpload(attachment, writerOf(blob_id, 15_000), START)
+      attachment = abandonUpload(begun, { blob_id, is_received: true }, START) ?? begun
+    }
+    expect(attachment.writer).toBeDefined()
+    expect(deletions(attachment)).toHaveLength(8)
+    const second = beginUpload(attachment, writerOf('next', 30_000), later(15_000))
+    expect(deletions(second)).toHaveLength(9)
   })
 
   test('that completes replaces the one before, and is the same when it is repeated', () => {

@@ -10,7 +10,13 @@ import {
   type Upload,
   type Writer,
 } from './attachment.ts'
-import { deleteBytes, deleteLateBytes, expireSessionEffect } from './attachment-effects.ts'
+import {
+  deleteBytes,
+  deleteBytesEffect,
+  deleteLateBytes,
+  expireSessionEffect,
+  releasePlaceEffect,
+} from './attachment-effects.ts'
 
 /** What the sender announces of a file, after its checks. */
 export interface NewFile {
@@ -89,18 +95,42 @@ export function completeUpload(attachment: Attachment, upload: Upload, at: Date)
   }
 }
 
-/** The attachment after an upload that failed; `undefined` when the upload had lost its place already. */
-export function abandonUpload(attachment: Attachment, blob_id: string): Attachment | undefined {
+/** More deletions than this wait in one attachment only if uploads of it fail again and again. */
+const DELETIONS_MAX = 8
+
+/** How an upload failed. */
+export interface FailedUpload {
+  readonly blob_id: string
+  /** Whether all its bytes had arrived. Otherwise nothing of it is stored. */
+  readonly is_received: boolean
+}
+
+/**
+ * The attachment after an upload that failed; `undefined` when the upload had lost its place already. The bytes that were
+ * received may be stored, or will be by a write whose result is unknown, so they are deleted later. When many deletions
+ * wait, the upload keeps its place until its lease ends, so that no sender can make the document grow by failing quickly.
+ */
+export function abandonUpload(
+  attachment: Attachment,
+  { blob_id, is_received }: FailedUpload,
+  at: Date,
+): Attachment | undefined {
   const { writer, ...rest } = attachment
-  return writer?.blob_id === blob_id ? rest : undefined
+  if (writer?.blob_id !== blob_id) return undefined
+  if (!is_received) return rest
+  if (rest.effects.filter(deleteBytesEffect.matches).length >= DELETIONS_MAX) return undefined
+  return { ...rest, effects: [...rest.effects, deleteLateBytes(attachment, writer, at)] }
 }
 
 /** The attachment after its session has ended, or nothing has used it in time; the same when neither is so. */
 export function expire(attachment: Attachment, at: Date): Attachment {
   const { writer, upload, ...rest } = attachment
   if (statusAt(attachment, at) !== 'expired' || attachment.status === 'expired') return attachment
+  // A file that was ready has given its place back already.
+  const has_place = attachment.status !== 'ready'
   const effects = [
     ...attachment.effects,
+    ...(has_place ? [releasePlaceEffect.newEffect(attachment, {}, { at })] : []),
     ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
     ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
   ]

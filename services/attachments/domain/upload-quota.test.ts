@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { type OpenSession, QUOTA_LIMITS, withSession } from './upload-quota.ts'
+import type { PublicError } from '#lib/contract/errors/public-error.ts'
+import { type OpenSession, QUOTA_LIMITS, withKeptSession, withSession } from './upload-quota.ts'
 
 const START_MS = Date.parse('2026-11-22T10:00:00.000Z')
 const at = (time_ms: number): Date => new Date(START_MS + time_ms)
@@ -22,5 +23,33 @@ test('a session that is opened again after its end is refused when its place is 
   const others = Array.from({ length: QUOTA_LIMITS.sessions }, (_, number) => session(`${number}`, 5_000))
   expect(() => withSession([session('a', 1_000), ...others], session('a', 3_000), at(2_000))).toThrow(
     expect.objectContaining({ code: 1000, http: 429 }),
+  )
+})
+
+test('a place that is kept has no end, and the refusal names the earliest time at which one may be free', () => {
+  const others = Array.from({ length: QUOTA_LIMITS.sessions }, (_, number) => session(`${number}`, 30_000))
+  const refusal = (sessions: readonly OpenSession[], at_ms: number): unknown => {
+    try {
+      return withSession(sessions, session('new', 900_000), at(at_ms))
+    } catch (error) {
+      return (error as PublicError).details
+    }
+  }
+  const kept = others.reduce<readonly OpenSession[]>(
+    (sessions, { attachment_id }) => withKeptSession(sessions, attachment_id) ?? [],
+    others,
+  )
+  expect(refusal(others, 0)).toMatchObject({ retry_after_seconds: 30 })
+  expect(refusal([...kept.slice(1), session('a', 30_000)], 0)).toMatchObject({ retry_after_seconds: 30 })
+  expect(refusal([...kept.slice(1), session('a', 900_000)], 0)).toMatchObject({ retry_after_seconds: 60 })
+  expect(refusal(kept, 30_000)).toMatchObject({ bucket: 'attachment_sessions', retry_after_seconds: 60 })
+  expect(withSession(kept, session('0', 900_000), at(30_000))).toBeUndefined()
+})
+
+test('the bytes of kept places count', () => {
+  const size_bytes = QUOTA_LIMITS.unfinished_bytes
+  const kept = withKeptSession([{ ...session('a', 1_000), size_bytes }], 'a') ?? []
+  expect(() => withSession(kept, session('b', 900_000), at(2_000))).toThrow(
+    expect.objectContaining({ details: expect.objectContaining({ bucket: 'attachment_bytes' }) }),
   )
 })

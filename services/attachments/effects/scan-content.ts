@@ -1,12 +1,12 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { createBudget } from '#lib/patterns/effects/budget.ts'
+import { createSharedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { scanStream } from '#lib/platform/clamd/scan-stream.ts'
 import { NO_SCANNER, type Scanner } from '#lib/platform/clamd/scanner-setting.ts'
 import type { Blobs } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import { now } from '#lib/platform/time.ts'
-import type { Attachment } from '../domain/attachment.ts'
+import { type Attachment, SCAN_PAUSE_MAX_MS } from '../domain/attachment.ts'
 import { scanContentEffect } from '../domain/attachment-effects.ts'
 import { applyScan, type ScanResult } from '../domain/finalize.ts'
 import { toScanVerdict } from '../domain/scan-verdict.ts'
@@ -14,10 +14,12 @@ import { readBytes } from '../use-cases/read-bytes.ts'
 
 /** clamd works with as many threads by default, and each scan holds a connection. */
 const SCANS_MAX = 8
+/** Scans of one merchant at once: clamd may hang with each of its files, and files of others must go on meanwhile. */
+const SCANS_PER_MERCHANT_MAX = 2
 const SCAN_TIMEOUT_MS = 20_000
 const LEASE_MS = 30_000
 /** A scanner that is down for a day delays each file by at most this much after it is back. */
-const BACKOFF = { first_ms: 1_000, max_ms: 60_000 }
+const BACKOFF = { first_ms: 1_000, max_ms: SCAN_PAUSE_MAX_MS }
 
 /**
  * Scans a file for viruses, again and again until there is a verdict (F5). Without a configured scanner it never runs, so
@@ -29,7 +31,11 @@ export function bindScanContent(files: Blobs, scanner: Scanner | undefined): Bou
     // A file without a verdict is never given up, and never accepted.
     tries_max: Number.POSITIVE_INFINITY,
     backoff: BACKOFF,
-    budget: createBudget(scanner === undefined ? 0 : SCANS_MAX),
+    budget: createSharedBudget(
+      scanner === undefined ? 0 : SCANS_MAX,
+      SCANS_PER_MERCHANT_MAX,
+      ({ merchant_id }) => merchant_id,
+    ),
     async run({ data }, { attachment_id }) {
       const result = await scan(files, data.blob_id, scanner, attachment_id)
       return (current) => applyScan(current, result, now())

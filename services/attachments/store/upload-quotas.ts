@@ -1,6 +1,6 @@
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 
-/** The open upload sessions of one sender. */
+/** The files of one sender that are uploaded or scanned. */
 export const UPLOAD_QUOTAS: CollectionSpec = {
   name: 'upload_quotas',
   partition: ['merchant_id', 'environment', 'sender'],

@@ -7,7 +7,7 @@ import { finalize } from '../domain/finalize.ts'
 import { keyOfAttachment } from '../store/attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'
 import { getAttachment } from './get-attachment.ts'
-import { releaseSession } from './upload-sessions.ts'
+import { keepPlace } from './upload-places.ts'
 
 /** A request to finalize an upload. */
 export interface FinalizeRequest extends AttachmentIdentity {
@@ -41,21 +41,21 @@ export async function finalizeAttachment(
   return repeated
 }
 
-async function finalizeNow(
-  { runner, upload_quotas }: AttachmentsDeps,
-  request: FinalizeRequest,
-): Promise<Attachment> {
-  const { permitted_purposes } = request
-  const finalized = await runner.update(keyOfAttachment(request), (current) => {
-    if (!permitted_purposes.includes(current.purpose)) throw new PublicError(3008)
-    const next = finalize(current, now())
-    return next === current ? undefined : next
-  })
+async function finalizeNow(deps: AttachmentsDeps, request: FinalizeRequest): Promise<Attachment> {
+  const { runner, upload_quotas } = deps
+  const found = await getAttachment(deps, request)
+  if (!request.permitted_purposes.includes(found.purpose)) throw new PublicError(3008)
+  // Without a place the session is over by the clock of another process, or another call has finalized the file.
+  const has_place = statusAt(found, now()) === 'uploaded' && (await keepPlace(upload_quotas, found))
+  const finalized = has_place
+    ? await runner.update(keyOfAttachment(request), (current) => {
+        const next = finalize(current, now())
+        return next === current ? undefined : next
+      })
+    : await getAttachment(deps, request)
   if (finalized === undefined) throw new PublicError(13001)
-  const status = statusAt(finalized, now())
-  if (status === 'scanning' || status === 'ready' || status === 'rejected')
-    await releaseSession(upload_quotas, finalized)
   runner.runEffectsInBackground(finalized)
+  const status = statusAt(finalized, now())
   if (status === 'scanning' || status === 'ready') return finalized
   throw refusalUnlessReady(status, finalized.reason)
 }

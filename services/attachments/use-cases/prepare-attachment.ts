@@ -7,7 +7,7 @@ import { type NewAttachment, openSession } from '../domain/session.ts'
 import type { AttachmentsDeps } from './deps.ts'
 import { getAttachment } from './get-attachment.ts'
 import { linkTo } from './link.ts'
-import { reserveSession } from './upload-sessions.ts'
+import { reservePlace } from './upload-places.ts'
 
 /** A request for an upload session. */
 export interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
@@ -20,7 +20,7 @@ export interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
 /**
  * Opens an upload session, once per `operation_id`; a repetition shows the attachment as it is by then, with a link until
  * the end of its session (S3). Throws 1013 for a key that was used with another payload, and 1000 with HTTP 429 beyond the
- * limits of open sessions (F4).
+ * limits of files that are uploaded or scanned (F4).
  */
 export async function prepareAttachment(
   deps: AttachmentsDeps,
@@ -32,6 +32,7 @@ export async function prepareAttachment(
   const result = await deps.idempotency.run(key, payload_hash, async (id) => {
     opened = await open(deps, { ...fields, attachment_id: id('attachment') })
     const { attachment_id: attachmentId } = opened
+    // Not the plain id, as in other records: these are kept permanently, and the release before reads them as a response.
     return toBinary(
       PrepareAttachmentResponseSchema,
       create(PrepareAttachmentResponseSchema, { attachment: { attachmentId } }),
@@ -44,10 +45,10 @@ export async function prepareAttachment(
   return { attachment: attachmentToProto(attachment, now()), upload }
 }
 
-async function open({ upload_quotas, runner }: AttachmentsDeps, fields: NewAttachment): Promise<Attachment> {
+async function open(deps: AttachmentsDeps, fields: NewAttachment): Promise<Attachment> {
   const { attachment_id, size_bytes } = fields
   const at = now()
   const expires_at = new Date(at.getTime() + SESSION_MS)
-  await reserveSession(upload_quotas, fields, { attachment_id, size_bytes, expires_at })
-  return (await runner.insertOrGet(openSession(fields, at))).stored
+  await reservePlace(deps, fields, { attachment_id, size_bytes, expires_at })
+  return (await deps.runner.insertOrGet(openSession(fields, at))).stored
 }

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Blobs } from '#lib/platform/store/store.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { type AttachmentsFixture, MERCHANT, startAttachments, TEXT } from '../attachments.fixture.ts'
 import type { Attachment } from '../domain/attachment.ts'
+import { deleteBytesEffect } from '../domain/attachment-effects.ts'
 import { keyOfAttachment } from '../store/attachments.ts'
 import { openAttachmentsStore } from '../store/attachments-store.ts'
 import { receiveUpload } from './receive-upload.ts'
@@ -26,10 +29,11 @@ afterAll(async () => {
 
 /** How long a place is kept without a renewal. */
 const LEASE_MS = 15_000
+/** Bytes that may arrive late are deleted a minute after the lease of their upload. */
+const LATE_BYTES_DELETED_MS = 76_000
 
-// F2
-test('an upload keeps its place after a renewal that failed, because the next one follows', async () => {
-  const { id, path } = await fixture.prepare()
+/** What the test uses of the service: its collections, and a runner that runs no effects itself. */
+async function openDeps() {
   const { attachments, files } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
   const runner = createEffectRunner<Attachment>({
     name: 'attachments',
@@ -38,6 +42,28 @@ test('an upload keeps its place after a renewal that failed, because the next on
     keyOf: keyOfAttachment,
     effects: [],
   })
+  return { attachments, files, runner }
+}
+
+async function* text(): AsyncGenerator<Uint8Array> {
+  yield TEXT
+}
+
+function linkOf(attachment_id: string): AttachmentLink {
+  return {
+    merchant_id: MERCHANT,
+    environment: 'test',
+    attachment_id,
+    mime_type: 'text/plain',
+    size_bytes: TEXT.length,
+    expires_at: new Date(clock.now_ms() + 60_000),
+  }
+}
+
+// F2
+test('an upload keeps its place after a renewal that failed, because the next one follows', async () => {
+  const { id, path } = await fixture.prepare()
+  const { attachments, files, runner } = await openDeps()
   // The first write takes the place, and the second one is the renewal that fails.
   let writes = 0
   const failing: EffectRunner<Attachment> = {
@@ -60,14 +86,7 @@ test('an upload keeps its place after a renewal that failed, because the next on
   }
   clock.stopWall()
   clock.setRate(50)
-  const link: AttachmentLink = {
-    merchant_id: MERCHANT,
-    environment: 'test',
-    attachment_id: id,
-    mime_type: 'text/plain',
-    size_bytes: TEXT.length,
-    expires_at: new Date(clock.now_ms() + 60_000),
-  }
+  const link = linkOf(id)
   const upload = receiveUpload({ files, runner: failing }, link, bytes())
   await eventually(
     async () => writes,
@@ -83,5 +102,104 @@ test('an upload keeps its place after a renewal that failed, because the next on
   expect(JSON.parse((await fixture.put(path, TEXT)).body.toString())).toMatchObject({ code: 13003 })
   rest.resolve()
   expect(await upload).toMatchObject({ status: 'uploaded' })
+  await runner.stop()
+})
+
+// F2
+test('the bytes of an upload that cannot be completed are deleted, also when its process dies before it has', async () => {
+  const { id, path } = await fixture.prepare()
+  const { files, runner } = await openDeps()
+  // The first write takes the place, and the second one would complete the upload.
+  let writes = 0
+  const failing: EffectRunner<Attachment> = {
+    ...runner,
+    async update(...call) {
+      writes += 1
+      if (writes === 2) throw new Unavailable('the test made the store unavailable')
+      return runner.update(...call)
+    },
+  }
+  let blob_id = ''
+  const dying: Blobs = {
+    ...files,
+    async put(name, bytes) {
+      blob_id = name
+      return files.put(name, bytes)
+    },
+    async delete() {
+      throw new Unavailable('the process ended')
+    },
+  }
+  clock.stopWall()
+  clock.setRate(50)
+  const upload = receiveUpload({ files: dying, runner: failing }, linkOf(id), text())
+  await expect(upload).rejects.toThrow('the test made the store unavailable')
+  expect(await files.get(blob_id)).toBeDefined()
+  expect((await fixture.put(path, TEXT)).status).toBe(200)
+  clock.stepWall(LATE_BYTES_DELETED_MS)
+  await eventually(
+    () => files.get(blob_id),
+    (kept) => kept === undefined,
+  )
+  await runner.stop()
+})
+
+// F2
+test('an upload whose completion has no known result keeps its bytes when the attachment has them', async () => {
+  const { id } = await fixture.prepare()
+  const { attachments, files, runner } = await openDeps()
+  let writes = 0
+  const failing: EffectRunner<Attachment> = {
+    ...runner,
+    async update(...call) {
+      const stored = await runner.update(...call)
+      writes += 1
+      if (writes === 2) throw new Unavailable('the response was lost')
+      return stored
+    },
+  }
+  const link = linkOf(id)
+  await expect(receiveUpload({ files, runner: failing }, link, text())).rejects.toThrow('was lost')
+  const { upload } = (await attachments.get(keyOfAttachment(link))) ?? {}
+  expect(await files.get(upload?.blob_id ?? '')).toBeDefined()
+  expect(await fixture.finalize(id)).toBe(AttachmentStatus.SCANNING)
+  await runner.stop()
+})
+
+// F2
+test('an upload that goes on long after another one has taken its place leaves nothing', async () => {
+  const { id, path } = await fixture.prepare()
+  const { attachments, files, runner } = await openDeps()
+  clock.stopWall()
+  const link = linkOf(id)
+  let blob_id = ''
+  let is_paused = false
+  const paused: EffectRunner<Attachment> = {
+    ...runner,
+    async update(...call) {
+      if (is_paused) throw new Unavailable('the process is paused')
+      return runner.update(...call)
+    },
+  }
+  const late: Blobs = {
+    ...files,
+    async put(name, bytes) {
+      blob_id = name
+      is_paused = true
+      clock.stepWall(LEASE_MS)
+      expect((await fixture.put(path, TEXT)).status).toBe(200)
+      clock.stepWall(LATE_BYTES_DELETED_MS)
+      // The bytes were deleted before they are there.
+      await eventually(
+        () => attachments.get(keyOfAttachment(link)),
+        (attachment) => attachment?.effects.some(deleteBytesEffect.matches) === false,
+      )
+      is_paused = false
+      return files.put(name, bytes)
+    },
+  }
+  const upload = receiveUpload({ files: late, runner: paused }, link, text())
+  await expect(upload).rejects.toMatchObject({ code: 13003 })
+  expect(await files.get(blob_id)).toBeUndefined()
   await runner.stop()
 })

@@ -7,7 +7,13 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { every, now } from '#lib/platform/time.ts'
 import type { Attachment, Upload } from '../domain/attachment.ts'
 import { HEAD_BYTES } from '../domain/content/magic-bytes.ts'
-import { abandonUpload, beginUpload, completeUpload, renewUpload } from '../domain/session.ts'
+import {
+  abandonUpload,
+  beginUpload,
+  completeUpload,
+  type FailedUpload,
+  renewUpload,
+} from '../domain/session.ts'
 import { keyOfAttachment } from '../store/attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
@@ -50,8 +56,8 @@ export async function receiveUpload(
     (error) =>
       log.warn({ attachment_id: link.attachment_id, error }, 'the place of an upload was not renewed'),
   )
+  const received = receiver(bytes, link.size_bytes, () => has_place)
   try {
-    const received = receiver(bytes, link.size_bytes, () => has_place)
     await files.put(blob_id, received.bytes)
     const upload: Upload = { blob_id, ...received.digest() }
     const completed = await runner.update(key, (current) => completeUpload(current, upload, now()))
@@ -59,10 +65,10 @@ export async function receiveUpload(
     runner.runEffectsInBackground(completed)
     return completed
   } catch (error) {
-    await giveUp(deps, link, blob_id).catch((failure: unknown) =>
+    await giveUp(deps, link, { blob_id, is_received: received.isComplete() }).catch((failure: unknown) =>
       log.warn(
         { attachment_id: link.attachment_id, error: failure },
-        'an upload that failed keeps its place until its lease ends',
+        'the place of an upload that failed was not given back; its lease ends by itself',
       ),
     )
     throw error
@@ -71,18 +77,31 @@ export async function receiveUpload(
   }
 }
 
-/** Frees the place of an upload that failed, and deletes its bytes unless the attachment has them after all. */
-async function giveUp({ runner, files }: UploadDeps, link: AttachmentLink, blob_id: string): Promise<void> {
-  const attachment = await runner.update(keyOfAttachment(link), (current) => abandonUpload(current, blob_id))
-  if (attachment?.upload?.blob_id !== blob_id) await files.delete(blob_id)
+/**
+ * Frees the place of an upload that failed, and deletes its bytes unless the attachment has them after all. If the process
+ * dies in between, an effect of the attachment deletes them.
+ */
+async function giveUp(
+  { runner, files }: UploadDeps,
+  link: AttachmentLink,
+  failed: FailedUpload,
+): Promise<void> {
+  const key = keyOfAttachment(link)
+  const attachment = await runner.update(key, (current) => abandonUpload(current, failed, now()))
+  if (attachment?.upload?.blob_id !== failed.blob_id) await files.delete(failed.blob_id)
+}
+
+/** The bytes of an upload, read once. */
+interface Receiver {
+  readonly bytes: AsyncIterable<Uint8Array>
+  /** Whether all bytes have arrived, and no more than these. */
+  isComplete(): boolean
+  digest(): Pick<Upload, 'sha256' | 'head'>
 }
 
 /** The bytes on their way, with their digest. Ends with an error at the first byte too many, and after too few. */
-function receiver(
-  bytes: AsyncIterable<Uint8Array>,
-  size_bytes: number,
-  hasPlace: () => boolean,
-): { bytes: AsyncIterable<Uint8Array>; digest: () => Pick<Upload, 'sha256' | 'head'> } {
+function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasPlace: () => boolean): Receiver {
+  let is_complete = false
   const hash: Hash = createHash('sha256')
   let head = Buffer.alloc(0)
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -102,6 +121,11 @@ function receiver(
       throw cause instanceof PublicError ? cause : new BrokenUpload('the upload broke off', { cause })
     }
     if (length < size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)
+    is_complete = true
   }
-  return { bytes: counted(), digest: () => ({ sha256: hash.digest('hex'), head }) }
+  return {
+    bytes: counted(),
+    isComplete: () => is_complete,
+    digest: () => ({ sha256: hash.digest('hex'), head }),
+  }
 }
