@@ -29,6 +29,7 @@ import { createNonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { V2_WINDOW_MS } from './auth/v2-scheme.ts'
+import { gatewayChecks } from './environment-checks.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMerchantRequests } from './limits/merchant-requests.ts'
@@ -88,6 +89,7 @@ export const role: Role = {
   name: 'gateway',
   openCollections: openGatewayStore,
   settings: GATEWAY_CONFIG,
+  environmentChecks: (context) => gatewayChecks(readConfig(GATEWAY_CONFIG, context.variables), context),
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)
     const { clientOf, keyring, draining, stopping, bus } = context

@@ -64,8 +64,10 @@ async function startServer(trusted: readonly string[] = []) {
       async request() {
         if (socket.destroyed) return false
         const answered = once(socket, 'data').then(() => true)
+        const closed = once(socket, 'close').then(() => false)
         socket.write('\r\n')
-        return Promise.race([answered, once(socket, 'close').then(() => false)])
+        // When the server has just closed the connection, the write fails, and `once` throws that.
+        return await Promise.race([answered, closed]).catch(() => false)
       },
       isOpen: () => !socket.destroyed && !socket.readableEnded,
     }

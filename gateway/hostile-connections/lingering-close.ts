@@ -16,8 +16,8 @@ export function closeLingering(socket: Socket, last_text = ''): void {
 }
 
 /**
- * Stops reading from the connection of a response, and closes it lingering once the response is sent. For peers whose
- * bytes cost too much even to discard.
+ * Stops reading from the connection of a response, and closes it with `closeLingering` once the response is sent. For
+ * peers whose bytes cost too much even to discard.
  */
 export function closeAfterResponse(response: ServerResponse): void {
   const { socket } = response.req

@@ -106,3 +106,17 @@ test.each([
     (text = '') => text.includes('pong'),
   )
 })
+
+test('closes the connection of an answered request whose body is not complete after 30 seconds', async () => {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+  const closed = once(socket, 'close')
+  socket.on('error', () => socket.destroy())
+  socket.write(requestText(PING, { content_type: 'text/plain', body_on_wire: '{' }))
+  const [answer] = await once(socket.setEncoding('latin1'), 'data')
+  expect(answer).toContain('"code":1006')
+  await manual.advance(HTTP_LIMITS.request_timeout_ms - 1)
+  socket.write('"')
+  expect(socket.closed).toBe(false)
+  await manual.advance(1)
+  await closed
+})

@@ -87,7 +87,10 @@ function findIdleLeases(leases: Iterable<TokenLease | undefined>): TokenLease[] 
   return idle
 }
 
-/** Gives back the tokens of all leases and empties the list. It stops at the first failure; the rest stays on the list. */
+/**
+ * Gives back the tokens of all leases in groups, and empties the list. It stops after a group with a failure, which stays on
+ * the list with the rest; its leases that gave back their tokens have none to give back again.
+ */
 async function giveBackAll(leases: TokenLease[]): Promise<void> {
   while (leases.length > 0) {
     const group = leases.splice(0, GIVE_BACK_CONCURRENCY)

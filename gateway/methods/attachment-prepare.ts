@@ -31,8 +31,8 @@ export const attachmentPrepare = defineMethod({
   description:
     'The purpose `ticket` needs the scope `tickets.create`, `ticket_comment` needs `tickets.comment`. Send the bytes with ' +
     'a PUT to `upload.url`, with the given headers, until `upload.expires_at`, then call `attachment.finalize`. The link ' +
-    'needs no signature of yours; keep it as secret as the file. Beyond 20 open sessions or 100 MiB in them the response ' +
-    'is 429.',
+    'needs no signature of yours; keep it as secret as the file. Beyond 20 files or 100 MiB that are not uploaded or ' +
+    'not scanned yet the response is 429.',
   example: {
     method: 'attachment.prepare',
     operation_id: 'prepare-receipt-1',

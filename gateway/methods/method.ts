@@ -26,7 +26,7 @@ export interface MethodDeps {
   readonly acceptsCallbackHost: CallbackHostCheck
   /** The URL of the public interface, which begins every link in a response. */
   readonly publicUrl: () => string
-  /** How long payments may take to create a payment: longer than the provider may take (P5). */
+  /** How long the payments service may take to create a payment: longer than the provider may take (P5). */
   readonly create_timeout_ms: number
 }
 

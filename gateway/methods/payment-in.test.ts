@@ -20,7 +20,7 @@ const { request, withPayments, expectRefusal } = testedMethod(
 )
 
 // A8
-test('sends the request to payments, with the restrictions of the credential', async () => {
+test('sends the request to the payments service, with the restrictions of the credential', async () => {
   const { app, requests } = await withPayments({
     credential: { serviceIds: ['501'], currencies: ['INR', 'TRY'] },
   })
@@ -76,7 +76,7 @@ test('returns the payment with its bank, and its primary operation', async () =>
   })
 })
 
-test('leaves absent optional fields out of the request to payments', async () => {
+test('leaves absent optional fields out of the request to the payments service', async () => {
   const { app, requests } = await withPayments()
   await send(app, { body: request({ ...PAYMENT, payer: {}, client: {}, redirect: {} }) })
   expect(requests[0]?.payer).toBeDefined()
@@ -246,7 +246,7 @@ test('checks the callback URL by the environment of the credential', async () =>
   expect(checked).toEqual([['https://a.example/', 'production']])
 })
 
-test('passes on a refusal of payments unchanged', async () => {
+test('passes on a refusal of the payments service unchanged', async () => {
   const context = { h_id: '100000000000000001', status: 'processing' }
   const app = await createTestGateway({
     payments: {
@@ -261,7 +261,7 @@ test('passes on a refusal of payments unchanged', async () => {
   expect(headers['x-data-hash']).toBeDefined()
 })
 
-test('allows payments more than 35 s', async () => {
+test('gives the payments service more than 35 s', async () => {
   let timeout_ms = 0
   const app = await createTestGateway({
     payments: {
@@ -275,7 +275,7 @@ test('allows payments more than 35 s', async () => {
   expect(timeout_ms).toBeGreaterThan(35_000)
 })
 
-test('answers 2001 if payments returns no payment', async () => {
+test('answers 2001 if the payments service returns no payment', async () => {
   const app = await createTestGateway({ payments: { createPayment: () => ({}) } })
   expect((await send(app, { body: request(PAYMENT) })).body.error?.code).toBe(2001)
 })

@@ -60,7 +60,10 @@ const REQUEST = object({
   }),
 })
 
-/** `payment.in`: creates a deposit. The gateway checks the request itself; payments checks it against the route (E9). */
+/**
+ * `payment.in`: creates a deposit. The gateway checks the request itself; the payments service checks it against the route
+ * (E9).
+ */
 export const paymentIn = defineMethod({
   name: 'payment.in',
   default_quota: 300_000,

@@ -6,7 +6,7 @@ import { OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/publi
 import type { Caller } from '../auth/caller.ts'
 import { componentRef, type JsonSchema, record } from '../openapi/json-schema.ts'
 
-/** The restrictions of the caller's credential, which payments applies to the route of the payment (E9). */
+/** The restrictions of the caller's credential, which the payments service applies to the route of the payment (E9). */
 export function credentialPolicy({
   application_id,
   service_ids,

@@ -1,28 +1,32 @@
+import { connect } from 'node:net'
 import { expect, test } from '@jest/globals'
-import { DOWNLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { sealLink } from '#lib/patterns/attachment-link.ts'
+import { type LinkKind, sealLink } from '#lib/patterns/attachment-link.ts'
 import type { StreamRequest } from '#lib/platform/http/stream-exchange.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { holdTimers } from '../../test/support/held-timers.ts'
 import { createTestGateway, keyring } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { portOf } from '../http/socket.fixture.ts'
 
 const MINUTE_MS = 60_000
 const CONTENT = Buffer.from('a receipt\n')
 
-/** The path of a download; each number is another attachment. */
+/** The path of a transfer; each number is another attachment. */
 function linkOf(
   merchant_id: string,
   number: number,
   valid_ms = MINUTE_MS,
   environment: Environment = 'test',
+  kind: LinkKind = 'download',
 ): string {
   const link = { merchant_id, environment, attachment_id: `attachment-${number}` }
   const expires_at = new Date(now().getTime() + valid_ms)
   const file = { mime_type: 'text/plain', size_bytes: CONTENT.length } as const
-  return DOWNLOAD_PATH + sealLink(keyring, 'download', { ...link, ...file, expires_at })
+  const path = kind === 'download' ? DOWNLOAD_PATH : UPLOAD_PATH
+  return path + sealLink(keyring, kind, { ...link, ...file, expires_at })
 }
 
 /** A gateway whose attachments service keeps each download waiting until `finish` is called. */
@@ -142,6 +146,50 @@ test('a download whose bytes stop is cut off after 300 s, whatever its service d
   timers.elapse()
   await expect(cut).rejects.toThrow()
   expect(timers.count()).toBe(0)
+})
+
+// F2
+test('an upload whose bytes stop is cut off after 300 s, also in the attachments service', async () => {
+  const timers = holdTimers(HTTP_LIMITS.upload_timeout_ms)
+  using _clock = { [Symbol.dispose]: useClock(timers.clock) }
+  const signals: AbortSignal[] = []
+  const app = await createTestGateway({
+    sendToAttachments: ({ signal = AbortSignal.abort() }) =>
+      new Promise((_, reject) => {
+        signals.push(signal)
+        signal.addEventListener('abort', () => reject(new Error('the transfer was ended')))
+      }),
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const socket = connect(portOf(app), '127.0.0.1')
+  let received = ''
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+  })
+  const head = `Host: a\r\nContent-Type: text/plain\r\nContent-Length: ${CONTENT.length}`
+  socket.write(`PUT ${linkOf('a', 0, MINUTE_MS, 'test', 'upload')} HTTP/1.1\r\n${head}\r\n\r\na`)
+  await eventually(
+    async () => signals.length,
+    (length) => length === 1,
+  )
+  timers.elapse()
+  await eventually(
+    async () => received,
+    (text = '') => text.includes('"code":1003'),
+  )
+  socket.destroy()
+  await app.close()
+  expect(timers.count()).toBe(0)
+})
+
+// F2
+test('false links count as failed authentications of their network', async () => {
+  const { get } = await startTransfers()
+  const false_link = DOWNLOAD_PATH + 'x'.repeat(64)
+  let response = await get(false_link)
+  expect(response).toMatchObject({ status: 404, refusal: { code: 13001 } })
+  for (let tries = 0; tries < 10_000 && response.status === 404; tries += 1) response = await get(false_link)
+  expect(response).toMatchObject({ status: 429, refusal: { code: 1000 } })
 })
 
 async function* stopAfterFirst(until: Promise<void>): AsyncGenerator<Uint8Array> {

@@ -1,0 +1,105 @@
+import { text as readText } from 'node:stream/consumers'
+import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
+import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
+import { createHttpClient } from '#lib/platform/http/client.ts'
+import { inspectCertificate } from '#lib/platform/http/inspect-certificate.ts'
+import { createStreamClient } from '#lib/platform/http/internal-link.ts'
+import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
+import {
+  type CheckContext,
+  type EnvironmentCheck,
+  type Finding,
+  ok,
+  warning,
+  withExpiry,
+} from '#lib/platform/process/environment-check.ts'
+import { reach, serverOf } from '#lib/platform/process/reach.ts'
+import { StartError } from '#lib/platform/process/start-error.ts'
+import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
+import { V1_PATH } from './paths.ts'
+
+const LIMIT_MS = 5_000
+
+/** The URLs of the gateway that other parts of the system stand for. */
+interface GatewayUrls {
+  readonly attachments_url: string
+  readonly public_url: string | undefined
+}
+
+/** The checks of the port for the bytes of attachments, where another process has it, and of the public URL. */
+export function gatewayChecks(
+  { attachments_url, public_url }: GatewayUrls,
+  { variables, tls, runs }: CheckContext,
+): readonly EnvironmentCheck[] {
+  const is_remote = variables['MULTIHUB_ATTACHMENTS_URL'] !== undefined || !runs('attachments')
+  const files = {
+    subject: `files at ${attachments_url}`,
+    run: () => checkAttachmentsUrl(attachments_url, tls),
+  }
+  const checks = is_remote ? [files] : []
+  if (public_url === undefined) return checks
+  const base_url = public_url.replace(/\/+$/, '')
+  return [...checks, { subject: `public URL ${base_url}`, run: () => checkPublicUrl(base_url) }]
+}
+
+/** A path without a link is refused in the words of the attachments role, so the answer shows who answers. */
+async function checkAttachmentsUrl(url: string, tls: Tls | undefined): Promise<Finding> {
+  const advice = 'start the attachments role, or correct MULTIHUB_ATTACHMENTS_URL'
+  const server = serverOf(url)
+  const is_https = url.startsWith('https:')
+  const options = { material: tls?.current(), limit_ms: LIMIT_MS, advice, authority: 'MULTIHUB_TLS_CA' }
+  const expires_at = is_https ? await inspectCertificate(server, options) : undefined
+  if (!is_https) await reach(server, LIMIT_MS, advice)
+  const client = createStreamClient(url, tls)
+  try {
+    const signal = AbortSignal.timeout(LIMIT_MS)
+    const { status, body } = await client.send({ method: 'GET', path: '/', signal })
+    const refusal = await readText(body)
+    if (status !== REFUSAL_STATUS || decodeRefusal(refusal).code !== 1001)
+      throw new StartError(`something else answers (HTTP ${status}): correct MULTIHUB_ATTACHMENTS_URL`)
+  } finally {
+    await client.close()
+  }
+  const text = 'the attachments role answers'
+  return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
+}
+
+/**
+ * A GET of the path of the methods is refused in the envelope of the gateway. The public URL is often closed to this process
+ * and open to merchants, so that it cannot be reached is a warning; a wrong certificate or answer is a problem.
+ */
+async function checkPublicUrl(base_url: string): Promise<Finding> {
+  const server = serverOf(base_url)
+  const advice = 'correct MULTIHUB_PUBLIC_URL, or check it from where merchants are'
+  try {
+    await reach(server, LIMIT_MS, advice)
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return warning(`cannot be reached from here (${error.message})`)
+  }
+  const options = { limit_ms: LIMIT_MS, advice, authority: 'the trust of merchants: use a public one' }
+  const expires_at = base_url.startsWith('https:') ? await inspectCertificate(server, options) : undefined
+  const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
+  try {
+    const url = base_url + V1_PATH
+    const { status, body } = await http.request({ method: 'GET', url, timeout_ms: LIMIT_MS })
+    if (!isRefusalOfGateway(Buffer.from(body).toString()))
+      throw new StartError(
+        `something else answers (HTTP ${status}): route this name to the gateway, or correct MULTIHUB_PUBLIC_URL`,
+      )
+  } finally {
+    await http.close()
+  }
+  return expires_at === undefined
+    ? ok('a gateway answers')
+    : withExpiry('a gateway answers', 'its', expires_at)
+}
+
+/** Whether a text is the envelope of the refusal of a method other than POST (E2). */
+function isRefusalOfGateway(text: string): boolean {
+  try {
+    return JSON.parse(text)?.error?.code === 1007
+  } catch {
+    return false
+  }
+}
