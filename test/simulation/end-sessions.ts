@@ -34,12 +34,13 @@ export async function* endSessions(
   }: { readonly merchants: readonly SimulatedMerchant[]; readonly is_faultless: boolean },
 ): AsyncIterable<string> {
   if (!world.databases.has('attachments')) return
+  yield* unfinishedFilesHavePlaces(world)
   if (is_faultless) yield* placesAreFree(world)
   world.machine.advanceWall(SESSION_OVER_MS)
   await sleep(CLOCKS_MEASURED_MS)
   const end_ms = world.scheduler.now_ms() + END_MAX_MS
-  while (openProblems(world).length > 0 && world.scheduler.now_ms() < end_ms) await sleep(1_000)
-  yield* openProblems(world)
+  while (openProblems(world, WAITS).length > 0 && world.scheduler.now_ms() < end_ms) await sleep(1_000)
+  yield* openProblems(world, WAITS)
   for (const { merchant_id, credentials } of merchants) {
     const [credential] = credentials
     if (credential === undefined) continue
@@ -56,41 +57,49 @@ export async function* endSessions(
     })
     if (outcome.kind !== 'success')
       yield `${merchant_id} cannot upload after the end of all sessions: ${JSON.stringify(outcome)}`
-    // A crash can leave a session in the quota until its time is over, and then the next one drops it.
+    // A crash can leave a session in the quota until its time is over, and then the next one drops it. No kept place is left.
     const quota = quotasOf(world).find((one) => one.merchant_id === merchant_id && one.sender === 'merchant')
     if (quota?.sessions.length !== 1)
       yield `${merchant_id} has ${quota?.sessions.length} sessions in its quota, of which one is open`
   }
 }
 
-/** When nothing fails, each finalized file has given its place back at once (F4). */
+/** Each file that is uploaded or scanned has a place in the quota of its sender (F4). */
+function* unfinishedFilesHavePlaces(world: World): Iterable<string> {
+  const places = new Set(quotasOf(world).flatMap(({ sessions }) => sessions.map((one) => one.attachment_id)))
+  for (const { attachment_id, status } of filesOf(world))
+    if (NEEDS_PLACE.includes(status) && !places.has(attachment_id))
+      yield `the file ${attachment_id} is ${status} without a place in a quota`
+}
+
+/** When nothing fails, each file that was ready or rejected has given its place back at once (F4). */
 function* placesAreFree(world: World): Iterable<string> {
   const open = new Set(
     filesOf(world).flatMap(({ status, attachment_id }) =>
-      UNFINISHED.includes(status) ? [attachment_id] : [],
+      NEEDS_PLACE.includes(status) ? [attachment_id] : [],
     ),
   )
   for (const { merchant_id, sessions } of quotasOf(world))
     for (const { attachment_id } of sessions)
       if (!open.has(attachment_id))
-        yield `the finalized file ${attachment_id} still has a place in the quota of ${merchant_id}`
+        yield `the file ${attachment_id} has ended and still has a place in the quota of ${merchant_id}`
 }
 
-const UNFINISHED = ['awaiting_upload', 'uploaded']
+const NEEDS_PLACE = ['awaiting_upload', 'uploaded', 'scanning']
 
 function quotasOf({ databases }: Pick<World, 'databases'>): readonly StoredQuota[] {
   return documentsOf<StoredQuota>(databases, 'attachments', 'upload_quotas')
 }
 
-/** What is unfinished or too much; nothing when all sessions have ended. */
-function openProblems({ databases }: World): readonly string[] {
+/** What is unfinished or too much; nothing when all sessions have ended. Effects of the kinds `waits` may be left. */
+export function openProblems({ databases }: World, waits: readonly string[]): readonly string[] {
   const problems: string[] = []
   const files = filesOf({ databases })
   for (const { attachment_id, status, effects, writer } of files) {
     if (status !== 'ready' && status !== 'rejected' && status !== 'expired')
       problems.push(`the file ${attachment_id} is still ${status} after its session`)
     if (writer !== undefined) problems.push(`the file ${attachment_id} still has an upload`)
-    const left = effects.filter(({ kind }) => !WAITS.includes(kind))
+    const left = effects.filter(({ kind }) => !waits.includes(kind))
     if (left.length > 0)
       problems.push(`the file ${attachment_id} has effects left: ${left.map(({ kind }) => kind)}`)
   }

@@ -13,5 +13,10 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
   { seed: 108, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
   { seed: 114, found: 'an accepted payment was not found by its h_id during a fail-over (2026-11-22)' },
   { seed: 353152053, found: 'a callback stored after a pause beyond the lease stayed pending (2026-11-22)' },
+  {
+    seed: 388673251,
+    found: 'a process with a wrong clock took a place for an upload, with a wrong end (2026-11-22)',
+  },
   { seed: 358, found: 'a process that was paused counted a refund again for the summary (2026-11-22)' },
+  { seed: 7006, found: 'the bytes of an upload that could not be completed stayed (2026-11-22)' },
 ]

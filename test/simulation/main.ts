@@ -9,11 +9,11 @@ const { faultKind } = await import('./faults/plan.ts')
 
 /**
  * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--profile]
- * [--with KIND]`: simulates the whole system under faults. Without `--from` the first seed is new; `--failed` simulates every
+ * [--with KIND] [--files]`: simulates the whole system under faults. Without `--from` the first seed is new; `--failed` simulates every
  * seed that ever failed. `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each
  * seed twice and compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event.
  * `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without that kind of faults; several
- * may be given.
+ * may be given. `--files` leaves out the seeds without files.
  */
 const { values } = parseArgs({
   options: {
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     failed: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
+    files: { type: 'boolean', default: false },
     with: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -35,7 +36,7 @@ if (!values.failed) console.log(`simulating ${values.seeds} seeds from ${first}`
 const failed = await runSeeds({
   seeds: values.failed
     ? FAILED_SEEDS.map(({ seed }) => seed)
-    : seedsFrom(first, Number(values.seeds), values.with.map(faultKind)),
+    : seedsFrom(first, Number(values.seeds), { kinds: values.with.map(faultKind), has_files: values.files }),
   end_ms:
     values.minutes === undefined
       ? Number.POSITIVE_INFINITY

@@ -98,10 +98,16 @@ function report(
   console.log(`  replay: npm run simulate -- --from ${seed} --seeds 1${is_small ? ' --small' : ''} --trace\n`)
 }
 
-/** Consecutive seeds, without those that lack one of the kinds of faults. */
-export function* seedsFrom(first: number, count: number, kinds: readonly FaultKind[] = []): Iterable<number> {
+/** What a seed must have. Without `has_files` it may have files or not. */
+export interface NeededOfSeeds {
+  readonly kinds: readonly FaultKind[]
+  readonly has_files: boolean
+}
+
+/** Consecutive seeds, without those that lack something that is needed. */
+export function* seedsFrom(first: number, count: number, needed: NeededOfSeeds): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const { faults } = planOf(seed, false)
-    if (kinds.every((kind) => faults.has(kind))) yield seed
+    const { faults, has_files } = planOf(seed, false)
+    if (needed.kinds.every((kind) => faults.has(kind)) && (has_files || !needed.has_files)) yield seed
   }
 }

@@ -1,5 +1,6 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
+import { endDay } from './end-day.ts'
 import { endSessions } from './end-sessions.ts'
 import { injectFaults } from './faults/inject.ts'
 import { type Plan, planOf } from './faults/plan.ts'
@@ -103,6 +104,9 @@ const CUSTOMERS_PER_RECIPIENT = 3
 /** The share of seeds with faults in which deposits are made when circuit breakers must have closed. */
 const CALM = 0.2
 
+/** The share of seeds in which a day passes after the last request. */
+const DAY_LATER = 0.4
+
 /** How a seed is simulated. */
 export interface SeedOptions {
   /** Whether one merchant makes requests for a short time only. */
@@ -136,6 +140,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
   })
   try {
     let is_over = false
+    let is_day_over = false
     let merchants: readonly SimulatedMerchant[] = []
     const story = async (): Promise<void> => {
       merchants = await prepare(world, plan)
@@ -143,6 +148,8 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       await settle(world)
       const is_faultless = plan.faults.size === 0
       for await (const problem of endSessions(world, api, { merchants, is_faultless })) problems.push(problem)
+      is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
+      if (is_day_over) for await (const problem of endDay(world)) problems.push(problem)
       // The last of these replaces secrets.
       for await (const problem of finalReads(world, api, history, merchants)) problems.push(problem)
     }
@@ -160,6 +167,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       history,
       merchants,
       is_faultless: plan.faults.size === 0,
+      is_day_over,
     }
     for (const [name, invariant] of Object.entries(INVARIANTS)) {
       for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)

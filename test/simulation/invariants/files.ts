@@ -15,11 +15,15 @@ export interface StoredFile {
   readonly effects: readonly { readonly kind: string; readonly due_at: Date }[]
 }
 
-/** The open sessions of one sender. */
+/** The files of one sender that are uploaded or scanned. */
 export interface StoredQuota {
   readonly merchant_id: string
   readonly sender: 'merchant' | 'operator'
-  readonly sessions: readonly { readonly attachment_id: string }[]
+  readonly sessions: readonly {
+    readonly attachment_id: string
+    readonly size_bytes: number
+    readonly is_kept?: true
+  }[]
 }
 
 interface StoredUser {
@@ -86,9 +90,15 @@ export const shownFilesExist: Invariant = function* (evidence) {
     shown.add(key)
     const file = files.get(key)
     if (file === undefined) yield `the file ${number} of ${merchant_id} is not stored`
-    else if (file.purpose !== purpose || file.status !== (final_status ?? file.status))
+    else if (file.purpose !== purpose || !mayFollow(file, final_status, evidence.is_day_over))
       yield `the file ${number} of ${merchant_id} was ${purpose}, ${final_status}, and is ${file.purpose}, ${file.status}`
   }
+}
+
+/** Whether a file may have its status after one that was shown as final. */
+function mayFollow({ status, claim }: StoredFile, shown: string | undefined, is_day_over = false): boolean {
+  const is_unused = shown === 'ready' && claim === undefined && is_day_over
+  return shown === undefined || status === shown || (status === 'expired' && is_unused)
 }
 
 function usesOf({ databases }: Pick<Evidence, 'databases'>): readonly FileUse[] {

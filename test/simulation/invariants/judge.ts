@@ -18,6 +18,8 @@ export interface Evidence {
   readonly merchants: readonly SimulatedMerchant[]
   /** Whether it is certain that nothing failed. */
   readonly is_faultless?: boolean
+  /** Whether a day has passed since the last request. */
+  readonly is_day_over?: boolean
 }
 
 /** Finds violations in the evidence at the end of a simulation. */
@@ -67,6 +69,11 @@ const LATE_LOOKUPS = ['look_up_late', 'look_up_refund_late']
 /** The effects of a payment that must end before the simulation does. */
 export function unfinishedEffects({ effects }: StoredPayment): StoredPayment['effects'] {
   return effects.filter(({ kind, stuck = false }) => stuck || !LATE_LOOKUPS.includes(kind))
+}
+
+/** The late lookups that a payment waits for. */
+export function lateLookups({ effects }: StoredPayment): StoredPayment['effects'] {
+  return effects.filter(({ kind }) => LATE_LOOKUPS.includes(kind))
 }
 
 /** The documents of a collection, by the type that the caller expects. */

@@ -2,6 +2,9 @@ import { isPaidStatus } from '../workload/observe.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
 import { documentsOf, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
 
+/** The account of the provider that sends no callbacks, so that late lookups must find what it has got (P7). */
+const WITHOUT_CALLBACKS = 'forms'
+
 /** The provider's books agree with ours for every final payment, and no payment is paid twice. */
 export const booksAgree: Invariant = function* (evidence) {
   const operations = new Map<string, ProviderOperation[]>()
@@ -15,7 +18,7 @@ export const booksAgree: Invariant = function* (evidence) {
     const of_payment = operations.get(payment.payment_id) ?? []
     operations.delete(payment.payment_id)
     const has_anomaly = anomalies.some(({ payment_id }) => payment_id === payment.payment_id)
-    yield* compare(payment, of_payment, has_anomaly)
+    yield* compare(payment, of_payment, { has_anomaly, is_day_over: evidence.is_day_over ?? false })
   }
   for (const payment_id of operations.keys())
     yield `the provider has operations of ${payment_id}, which does not exist`
@@ -24,7 +27,7 @@ export const booksAgree: Invariant = function* (evidence) {
 function* compare(
   { payment_id, direction, amount, currency, status }: StoredPayment,
   operations: readonly ProviderOperation[],
-  has_anomaly: boolean,
+  { has_anomaly, is_day_over }: { readonly has_anomaly: boolean; readonly is_day_over: boolean },
 ): Iterable<string> {
   const paid = operations.filter((operation) => operation.status === 'success')
   if (paid.length > 1) yield `${payment_id} was paid ${paid.length} times`
@@ -40,7 +43,10 @@ function* compare(
   } else if (direction === 'out' && operation !== undefined) {
     // Its funds were given back, or will be.
     yield `the withdrawal ${payment_id} is ${status}, and the provider paid it`
-  } else if (operation?.is_success_acknowledged === true && !has_anomaly) {
-    yield `${payment_id} is ${status}, the provider's success was acknowledged, and there is no anomaly`
+  } else if (operation !== undefined && !has_anomaly) {
+    if (operation.is_success_acknowledged)
+      yield `${payment_id} is ${status}, the provider's success was acknowledged, and there is no anomaly`
+    if (is_day_over && operation.account_id === WITHOUT_CALLBACKS)
+      yield `${payment_id} is ${status}, its provider was paid, and a day later there is no anomaly`
   }
 }

@@ -5,10 +5,13 @@ import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
 import { keyOfCreate, keysOfLookup } from '../world/provider/requests.ts'
 import { createDeliveryWatch } from './deliveries.ts'
+import { createExpiryWatch } from './expiry-watch.ts'
 import { fileProblems } from './file-watch.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
+import { createPlaceWatch } from './place-watch.ts'
+import { quotaProblems } from './quota-watch.ts'
 import { refundProblems } from './refund-watch.ts'
 import { supportCallbackProblems } from './support-callbacks.ts'
 
@@ -55,6 +58,8 @@ export function createWatch(history: History): Watch {
   const refusals = new Set<string>()
   const leases = createLeaseWatch()
   const deliveries = createDeliveryWatch()
+  const places = createPlaceWatch()
+  const expiries = createExpiryWatch()
   return {
     problems,
     onChange(database, collection, change, writer) {
@@ -64,6 +69,7 @@ export function createWatch(history: History): Watch {
       if (writer !== undefined) problems.push(...leases.onChange(change, writer))
       if (name === 'payments.payments') {
         problems.push(...paymentProblems(change, refusals), ...refundProblems(change))
+        problems.push(...expiries.onChange(change))
         const payment = after as unknown as StoredPayment | undefined
         if (payment !== undefined) {
           payment_ids.set(`${payment.merchant_id} ${payment.h_id}`, payment.payment_id)
@@ -78,7 +84,10 @@ export function createWatch(history: History): Watch {
           entries_of.set(owner, [...(entries_of.get(owner) ?? []), entry])
         }
       }
-      if (name === 'attachments.attachments') problems.push(...fileProblems(change, history.clean_files))
+      if (name === 'attachments.attachments')
+        problems.push(...fileProblems(change, history.clean_files), ...places.onFile(change))
+      if (name === 'attachments.upload_quotas')
+        problems.push(...places.onQuota(change), ...quotaProblems(change))
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
       if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))
       if (name === 'payments.withdrawal_refusals' && after !== undefined) {
@@ -88,7 +97,10 @@ export function createWatch(history: History): Watch {
     },
     onRequest(request, sender) {
       problems.push(...deliveries.onCallback(request, sender))
-      for (const key of keysOfLookup(request)) leases.onLookup(key)
+      for (const key of keysOfLookup(request)) {
+        leases.onLookup(key)
+        expiries.onLookup(key, sender)
+      }
       const idempotency_key = keyOfCreate(request)
       if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
     },

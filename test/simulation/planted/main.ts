@@ -8,14 +8,16 @@ import type { Mutation } from './mutation.ts'
 import { MUTATIONS } from './mutations.ts'
 
 /**
- * `npm run simulate:planted -- [--only TEXT] [--part N/M] [--minutes M]`: plants each fault of the table in a copy of the
- * project and simulates seeds until it is found: at most 2,000, and at most 10 minutes per fault unless `--minutes` says
- * otherwise. `--only` chooses the faults whose name contains the text, `--part` every M-th of them, so that several runs
- * share the table. Prints a row of the table in docs/reliability.md for each fault.
+ * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M]`: plants each fault of the table in a
+ * copy of the project and simulates seeds until it is found: at most 2,000, and at most 10 minutes per fault unless
+ * `--minutes` says otherwise. `--only` chooses the faults whose name contains the text, `--part` every M-th of them, so that
+ * several runs share the table. Prints a row of the table in docs/reliability.md for each fault. A run that is stopped
+ * (SIGINT, SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant.
  */
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
+    from: { type: 'string', default: '' },
     part: { type: 'string', default: '1/1' },
     minutes: { type: 'string', default: '10' },
   },
@@ -39,10 +41,13 @@ async function copyProject(): Promise<string> {
   return folder
 }
 
-/** Simulates with a planted fault. `undefined` when it was not found. */
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
+
+/** Simulates with a planted fault. `undefined` when it was not found. Throws when the run is stopped. */
 async function find(
   folder: string,
-  { name, file, search, replace, needs = [] }: Mutation,
+  { name, file, search, replace, needs = [], has_files = false }: Mutation,
 ): Promise<Finding | undefined> {
   const path = join(folder, file)
   const original = await readFile(path, 'utf8')
@@ -54,18 +59,21 @@ async function find(
   try {
     const parameters = ['--from', '1', '--seeds', '2000', '--stop', '--minutes', values.minutes]
     for (const kind of needs) parameters.push('--with', kind)
+    if (has_files) parameters.push('--files')
     const child = spawn(
       process.execPath,
       [...process.execArgv, join(folder, 'test/simulation/main.ts'), ...parameters],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'] },
     )
+    const stop = (): void => void child.kill()
+    stopping.signal.addEventListener('abort', stop)
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
     })
     const [code] = await once(child, 'close')
+    stopping.signal.removeEventListener('abort', stop)
+    stopping.signal.throwIfAborted()
     const [, seed] = /^SEED (\d+) FAILED/m.exec(output) ?? []
     if (code === 0) return undefined
     if (seed === undefined) throw new Error(`"${name}" does not run: ${output.slice(-1_000)}`)
@@ -79,7 +87,9 @@ async function find(
 const folder = await copyProject()
 let missed = 0
 try {
-  const chosen = MUTATIONS.filter(({ name }) => name.includes(values.only))
+  const first = MUTATIONS.findIndex(({ name }) => name.includes(values.from))
+  if (first === -1) throw new Error(`no planted fault has a name with "${values.from}"`)
+  const chosen = MUTATIONS.slice(first).filter(({ name }) => name.includes(values.only))
   for (const mutation of chosen.filter((_, index) => index % parts === part - 1)) {
     const began_ms = performance.now()
     const finding = await find(folder, mutation)
@@ -88,6 +98,9 @@ try {
     const shown = finding === undefined ? 'not found' : `${finding.seeds}`
     console.log(`| ${mutation.name} | ${shown} | ${seconds} s | ${(finding?.violated ?? '').slice(0, 120)} |`)
   }
+} catch (error) {
+  if (!stopping.signal.aborted) throw error
+  missed += 1
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

@@ -9,4 +9,6 @@ export interface Mutation {
   readonly replace: string
   /** Kinds of faults that it needs to be seen. Seeds without them are left out. */
   readonly needs?: readonly FaultKind[]
+  /** Whether it needs files to be seen. Seeds without them are left out. */
+  readonly has_files?: boolean
 }

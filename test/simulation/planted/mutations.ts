@@ -1,6 +1,7 @@
 import { CIRCUIT_BREAKER_MUTATIONS } from './circuit-breaker-mutations.ts'
 import { FILE_MUTATIONS } from './file-mutations.ts'
 import type { Mutation } from './mutation.ts'
+import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
@@ -10,8 +11,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a success over another amount is accepted',
     file: 'services/payments/domain/apply-provider-update.ts',
-    search: 'if (!isRequestedAmount(payment, result))\n',
-    replace: 'if (payment.amount < 0n)\n',
+    search: 'if (namesOtherAmount(result, requestedAmount(payment)))\n    return',
+    replace: 'if (payment.amount < 0n)\n    return',
+    needs: ['provider contradicts itself'],
   },
   {
     name: 'a final status is not protected',
@@ -146,68 +148,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'await Promise.all([bus.publish(subject, data, headers), receipt.promise])',
     replace: 'await bus.publish(subject, data, headers)',
   },
-  {
-    name: 'a receipt is sent before the event is stored',
-    file: 'services/notifier/use-cases/receive-event.ts',
-    search: '    await storeEvent(deps, event, targets)',
-    replace: '    void storeEvent(deps, event, targets).catch(() => {})',
-  },
-  {
-    name: 'a notifier leases destinations that others have',
-    file: 'services/notifier/pipeline/lease.ts',
-    search: 'lease.until.getTime() > at_ms',
-    replace: 'lease.until.getTime() > at_ms + 60_000',
-  },
-  {
-    name: 'the result of an attempt ignores its fence',
-    file: 'services/notifier/pipeline/make-counted-attempt.ts',
-    search: 'current !== undefined && current.fence === begun?.fence && current.reclaims === begun.reclaims',
-    replace: 'begun !== undefined || current === undefined',
-    needs: ['process is paused'],
-  },
-  {
-    name: 'the first attempt is not stored before its request',
-    file: 'services/notifier/pipeline/deliver.ts',
-    search: 'await insert(deps, reserved?.delivery ?? delivery, options)',
-    replace: 'await insert(deps, delivery, options)',
-  },
-  {
-    name: 'a delivery for a destination of another notifier wakes no owner',
-    file: 'services/notifier/pipeline/deliver.ts',
-    search: "if (stored.status === 'pending') await takeover.wakeOwner",
-    replace: "if (stored.status === 'delivered') await takeover.wakeOwner",
-  },
-  {
-    name: 'what a breaker cost its tries stays dead',
-    file: 'services/notifier/pipeline/queue-held.ts',
-    search: "return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))",
-    replace: 'return false',
-    needs: ['receiver fails'],
-  },
-  {
-    name: 'only the first destination gets a delivery',
-    file: 'services/notifier/use-cases/receive-event.ts',
-    search: 'stored.destinations.map((target) => newDelivery',
-    replace: 'stored.destinations.slice(0, 1).map((target) => newDelivery',
-  },
-  {
-    name: 'a delivery gives up one attempt too early',
-    file: 'services/notifier/domain/attempt.ts',
-    search: 'tries > delivery.max_retries',
-    replace: 'tries >= delivery.max_retries',
-  },
-  {
-    name: 'a redirect counts as delivered',
-    file: 'services/notifier/delivery/make-attempt.ts',
-    search: 'http_status <= 299',
-    replace: 'http_status <= 399',
-  },
-  {
-    name: 'each attempt has another delivery id',
-    file: 'services/notifier/delivery/sign-delivery.ts',
-    search: "'X-Webhook-Id': delivery_id,",
-    replace: "'X-Webhook-Id': delivery_id + nonce,",
-  },
+  ...NOTIFIER_MUTATIONS,
   {
     name: 'a lost race counts as a commit',
     file: 'services/balances/shards/commit-batch.ts',
@@ -286,6 +227,19 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'return next ? collection.replace(next, current.version) : current',
     replace:
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
+  },
+  {
+    name: 'an expired deposit is declined without a last lookup',
+    file: 'services/payments/effects/expire-payment.ts',
+    search: 'const result = await askOnceMore(deps, payment)',
+    replace: "const result: LookupResult = deps ? { kind: 'not_found' } : await askOnceMore(deps, payment)",
+  },
+  {
+    name: 'an event is dropped while the bus is down',
+    file: 'lib/patterns/effects/put-back.ts',
+    search: 'effects: [...document.effects, again] })',
+    replace: 'effects: again.tries < 0 ? [again] : document.effects })',
+    needs: ['bus stops'],
   },
   ...CIRCUIT_BREAKER_MUTATIONS,
   ...FILE_MUTATIONS,

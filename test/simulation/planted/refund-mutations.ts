@@ -125,4 +125,10 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     replace:
       "  return state === 'failed' ? changed : addEffect(changed, reportRefundEffect.newEffect(changed, report, { at, after }))",
   },
+  {
+    name: 'a failed refund still takes from its payment',
+    file: 'services/payments/domain/refund.ts',
+    search: "sum(refunds.filter(({ state }) => state === 'completed'))",
+    replace: "sum(refunds.filter(({ state }) => state === 'completed' || state === 'failed'))",
+  },
 ]

@@ -23,9 +23,8 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a comment is accepted again while it is being stored',
-    file: 'services/support/tickets/use-cases/add-comment.ts',
-    search: 'const pending = ticket.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])',
-    replace:
-      'const pending = ticket.effects.slice(9).flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])',
+    file: 'services/support/domain/comment-thread.ts',
+    search: 'return effects.flatMap(',
+    replace: 'return effects.slice(9).flatMap(',
   },
 ]

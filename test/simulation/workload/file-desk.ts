@@ -5,14 +5,17 @@ import { INFECTION } from '../world/scanner.ts'
 import { download, upload } from './file-transfers.ts'
 import { useFile } from './file-uses.ts'
 import { type FileRecord, recordKey } from './history.ts'
+import { announceLargeFiles } from './large-files.ts'
 import type { SimulatedMerchant } from './merchants.ts'
 import type { SupportDeps } from './mutations.ts'
 import type { PublicOutcome } from './public-api.ts'
 
 /** How many files are in work at once: far more than a merchant may have open sessions would only be refused. */
 const FILES_IN_WORK = 4
+/** How many acts there are at once, because many wait for something that fails. */
+const ACTS_AT_ONCE = 3
 /** How many acts there are for each new file, on average. */
-const ACTS_PER_FILE = 8
+const ACTS_PER_FILE = 12
 const INFECTED = 0.15
 
 const PURPOSES = ['ticket', 'ticket', 'ticket_comment', 'chargeback_evidence'] as const
@@ -24,16 +27,23 @@ const PURPOSES = ['ticket', 'ticket', 'ticket_comment', 'chargeback_evidence'] a
  */
 export async function runFileDesk(deps: SupportDeps, merchant: SimulatedMerchant): Promise<void> {
   const { choices, isOpen } = deps
-  for (let acts = 0; isOpen(); acts += 1) {
-    const newest = Math.floor(acts / ACTS_PER_FILE)
-    const file = fileOf(deps, merchant, Math.max(0, newest - choices.integer(0, FILES_IN_WORK - 1)))
-    const act = choices.weighted(ACTS)
-    const times = choices.chance(TWICE) ? 2 : 1
-    await Promise.all(Array.from({ length: times }, () => act(deps, merchant, file)))
-    await sleep(choices.between(0, choices.pick([5, 50, 400])))
+  let acts = 0
+  const work = async (): Promise<void> => {
+    while (isOpen()) {
+      const newest = Math.floor(acts / ACTS_PER_FILE)
+      acts += 1
+      const file = fileOf(deps, merchant, Math.max(0, newest - choices.integer(0, FILES_IN_WORK - 1)))
+      const act = choices.chance(IN_ORDER) ? nextAct(file) : choices.weighted(ACTS)
+      const times = choices.chance(TWICE) ? 2 : 1
+      await Promise.all(Array.from({ length: times }, () => act(deps, merchant, file)))
+      await sleep(choices.between(0, choices.pick([5, 50, 400])))
+    }
   }
+  await Promise.all(Array.from({ length: ACTS_AT_ONCE }, work))
 }
 
+/** How often the act is the one that brings the file to its use. Otherwise few files would get there. */
+const IN_ORDER = 0.7
 /** How often the same is done twice at the same time. */
 const TWICE = 0.2
 
@@ -46,7 +56,16 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [2, readStatus],
   [1, download],
   [5, useFile],
+  [0.3, announceLargeFiles],
 ]
+
+/** The next act on the way of a file, as far as responses have shown it. */
+function nextAct({ h_id, is_uploaded = false, is_finalized = false, final_status }: FileRecord): Act {
+  if (h_id === undefined) return prepare
+  if (!is_uploaded) return upload
+  if (!is_finalized) return finalize
+  return final_status === undefined ? readStatus : useFile
+}
 
 function fileOf(
   { history, choices }: SupportDeps,
@@ -119,11 +138,17 @@ async function finalize(deps: SupportDeps, merchant: SimulatedMerchant, file: Fi
     await deps
       .operator(AttachmentService)
       .finalizeEvidence({ merchantId, environment, operationId: operation_id, attachmentId: h_id })
-      .catch(() => {})
+      .then(
+        () => {
+          file.is_finalized = true
+        },
+        () => {},
+      )
     return
   }
   const params = { attachment: { h_id } }
-  await call(deps, merchant, { method: 'attachment.finalize', operation_id, params })
+  const outcome = await call(deps, merchant, { method: 'attachment.finalize', operation_id, params })
+  if (outcome.kind === 'success') file.is_finalized = true
 }
 
 /** Statuses that no other one follows while the file is used or a day has not passed. */

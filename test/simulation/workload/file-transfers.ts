@@ -20,13 +20,14 @@ export async function upload(
   const kind = choices.weighted(UPLOADS)
   if (kind === 'other') file.may_differ = true
   const bytes = kind === 'other' ? Buffer.alloc(content.length, 'x') : content
-  await api.transfer({
+  const response = await api.transfer({
     method: 'PUT',
     path: upload_path,
     headers: { 'content-type': 'text/plain', 'content-length': String(content.length) },
     body: kind === 'cut' ? bytes.subarray(0, choices.integer(0, bytes.length - 1)) : bytes,
     is_cut: kind === 'cut',
   })
+  if (kind === 'whole' && response?.status === 200) file.is_uploaded = true
 }
 
 /** Downloads a file that is ready. Its bytes must be those that were announced. */

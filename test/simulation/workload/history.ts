@@ -50,6 +50,9 @@ export interface FileRecord {
   h_id?: string
   /** The path to which the bytes go, once a response contained it. */
   upload_path?: string
+  /** Whether a response has said that the announced bytes have arrived, and that they were finalized. */
+  is_uploaded?: boolean
+  is_finalized?: boolean
   /** Whether other bytes than those that were announced may have been sent. */
   may_differ?: boolean
   /** The last final status that a response has shown. */
@@ -74,6 +77,8 @@ export interface History {
   readonly refunds: Map<string, RefundRecord>
   /** The files, by merchant and number. */
   readonly files: Map<string, FileRecord>
+  /** The large files that merchants have announced, by merchant and number. They are never sent. */
+  readonly large_files: Set<string>
   /** The digests of all bytes that the virus scanner has found clean. */
   readonly clean_files: Set<string>
   /** The deposits that responses or callbacks showed as paid, in that order. */
@@ -108,6 +113,7 @@ export function createHistory(): History {
     outcomes: new Map(),
     refunds: new Map(),
     files: new Map(),
+    large_files: new Set(),
     clean_files: new Set(),
     paid: new Set(),
     support: new Map(),

@@ -24,7 +24,7 @@ export interface OperatorDeps {
 }
 
 /** Old secrets stay valid for longer than a simulation, so that a request which is on its way is not refused. */
-const OVERLAP_SECONDS = 86_400
+const OVERLAP_SECONDS = 30 * 86_400
 
 /** Between two acts. */
 const PAUSE_MAX_MS = 1_500

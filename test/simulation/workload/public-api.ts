@@ -10,7 +10,13 @@ import type { SimulatedCredential } from './merchants.ts'
 /** The response to a request of the public API, or that none arrived. */
 export type PublicOutcome =
   | { readonly kind: 'success'; readonly result: Record<string, unknown> }
-  | { readonly kind: 'error'; readonly code: number; readonly http_status: number; readonly context: unknown }
+  | {
+      readonly kind: 'error'
+      readonly code: number
+      readonly http_status: number
+      readonly context: unknown
+      readonly details: unknown
+    }
   | { readonly kind: 'none'; readonly was_sent: boolean }
 
 /** Sends requests to the public API as a merchant does, and checks the form and the signature of every response. */
@@ -142,12 +148,12 @@ function readOutcome(
   const { success, result, error } = body as {
     success: boolean
     result: Record<string, unknown>
-    error?: { code: number; context: unknown }
+    error?: { code: number; context: unknown; details?: unknown }
   }
   if (success && response.status === 200) return { kind: 'success', result }
-  const { code = 0, context = null } = error ?? {}
+  const { code = 0, context = null, details } = error ?? {}
   if (code === 0) problems.push(`a response has no code: ${response.status} ${response.body}`)
-  return { kind: 'error', code, http_status: response.status, context }
+  return { kind: 'error', code, http_status: response.status, context, details: details ?? {} }
 }
 
 function isProcessed(outcome: PublicOutcome): boolean {
