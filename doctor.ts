@@ -2,95 +2,148 @@ import { constants } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '#lib/platform/config/config.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
 import { readBuildInfo } from '#lib/platform/process/build-info.ts'
+import { certificateFileChecks } from '#lib/platform/process/check-certificate-files.ts'
+import { type EnvironmentCheck, type Finding, ok, warning } from '#lib/platform/process/environment-check.ts'
 import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
-import { reach } from '#lib/platform/process/reach.ts'
 import { ROLES, type Role } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { explainStartError, problemsText, StartError } from '#lib/platform/process/start-error.ts'
-import { addressesOf } from '#lib/platform/rpc/settings.ts'
+import { peerChecks } from '#lib/platform/rpc/check-peers.ts'
+import { openTls, TLS_RELOAD_MS, type Tls } from '#lib/platform/rpc/credentials/tls.ts'
 import { readDeclarations } from '#lib/platform/store/declarations.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { findRetiredIndexes } from '#lib/platform/store/retired-indexes.ts'
 import type { Store } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
+import { collectorChecks } from '#lib/platform/telemetry/check-collector.ts'
+import { log } from '#lib/platform/telemetry/log.ts'
+import { clock, withTimeout } from '#lib/platform/time.ts'
 import { retiredText } from './migrate.ts'
 import { databaseOf, loadRoles, openProcessBus, parseRoleNames } from './roles.ts'
 
-/** One part of the environment. `run` returns what it found, or throws an error that says what to do. */
-interface Check {
+/** One line of the report. */
+interface ReportLine {
+  readonly status: 'ok' | 'warning' | 'problem'
   readonly subject: string
-  run(): Promise<string>
+  readonly text: string
 }
 
+const LABELS = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const
+const JSON_WORD = '--json'
 const NODE_MAJOR_MIN = 24
-const REACH_LIMIT_MS = 5_000
+/** How long a message over NATS may take to come back. */
+const BUS_LIMIT_MS = 5_000
 /** Less than the 5 seconds at which a process stops working, so that there is time to act. */
 const CLOCK_OFFSET_MAX_MS = 1_000
 const FREE_BYTES_MIN = 1e9
 
+/** No check takes longer. The scan of the largest file may take 20 seconds. */
+const CHECK_LIMIT_MS = 30_000
+
 /**
- * `node main.ts doctor [ROLE...]`: looks at everything that these roles (by default all) need in this environment, and
- * prints one line for each: settings, versions, databases with their indexes, clocks and keys, the bus, other processes,
- * and the collector of traces. It changes nothing. Throws `StartError` when something is wrong.
+ * `node main.ts doctor [--json] [ROLE...]`: looks at everything that these roles (by default all) need in this environment,
+ * at the same time, and prints one line for each part, or with `--json` one document. It changes nothing, shows no secret
+ * and starts no payment. Throws `StartError` when something is wrong; a warning is not an error.
  */
 export async function diagnose(
   words: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
   { printLine }: CommandOutput,
 ): Promise<void> {
-  const roles = await loadRoles(parseRoleNames(words.length === 0 ? ['all'] : words))
-  const config = await readSettings(roles, variables, printLine)
-  let problems = 0
-  for (const { subject, run } of [VERSIONS, ...storeChecks(roles, config), ...otherChecks(config)]) {
-    try {
-      printLine(`ok       ${subject}: ${await run()}`)
-    } catch (error) {
-      problems += 1
-      printLine(`PROBLEM  ${subject}: ${explainStartError(error).replace(/^cannot start: /, '')}`)
-    }
-  }
-  if (problems > 0) throw new StartError(problemsText(problems))
+  const names = words.filter((word) => word !== JSON_WORD)
+  const roles = await loadRoles(parseRoleNames(names.length === 0 ? ['all'] : names))
+  const settings = await readSettings(roles, variables)
+  const lines = 'problems' in settings ? settings.problems : await examine(roles, variables, settings)
+  if (words.includes(JSON_WORD)) printLine(JSON.stringify({ findings: lines }))
+  else for (const { status, subject, text } of lines) printLine(`${LABELS[status]} ${subject}: ${text}`)
+  const problems = lines.filter(({ status }) => status === 'problem').length
+  if (problems === 0) return
+  const rest = 'problems' in settings ? '; correct the settings, then the rest can be checked' : ''
+  throw new StartError(problemsText(problems) + rest)
 }
+
+/** The settings of the process with the files that they name, or what is wrong with them. */
+type SettingsReading =
+  | { readonly config: ProcessConfig; readonly tls: Tls | undefined }
+  | { readonly problems: readonly ReportLine[] }
 
 async function readSettings(
   roles: readonly Role[],
   variables: Readonly<Record<string, string | undefined>>,
-  printLine: CommandOutput['printLine'],
-): Promise<ProcessConfig> {
+): Promise<SettingsReading> {
   try {
     const config = await readProcessSettings(roles, variables, {
       is_local_run: false,
       readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
     })
-    printLine(`ok       settings: of ${roles.map(({ name }) => name).join(', ')}`)
-    return config
+    const files = { key: config.tls_key, certificate: config.tls_certificate, ca: config.tls_ca }
+    return { config, tls: await openTls(files, log, TLS_RELOAD_MS) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    for (const problem of error.problems) printLine(`PROBLEM  settings: ${problem}`)
-    throw new StartError(
-      `${problemsText(error.problems.length)}; correct the settings, then the rest can be checked`,
-    )
+    return {
+      problems: error.problems.map((text) => ({ status: 'problem', subject: 'settings', text })),
+    }
   }
 }
 
-const VERSIONS: Check = {
+async function examine(
+  roles: readonly Role[],
+  variables: Readonly<Record<string, string | undefined>>,
+  { config, tls }: Extract<SettingsReading, { readonly config: unknown }>,
+): Promise<readonly ReportLine[]> {
+  const names: readonly string[] = roles.map(({ name }) => name)
+  const context = { variables, tls, runs: (role: string) => names.includes(role) }
+  const checks = [
+    { subject: 'settings', run: async () => ok(`of ${names.join(', ')}`) },
+    VERSIONS,
+    ...storeChecks(roles, config),
+    ...busChecks(config),
+    ...certificateFileChecks({
+      MULTIHUB_TLS_CERTIFICATE: config.tls_certificate,
+      MULTIHUB_TLS_CA: config.tls_ca,
+      NATS_TLS_CERTIFICATE: config.nats_tls_certificate,
+      NATS_TLS_CA: config.nats_tls_authority,
+    }),
+    // The sandbox calls no process and has no token.
+    ...(names.some((name) => name !== 'sandbox') ? peerChecks(config, tls) : []),
+    ...roles.flatMap((role) => role.environmentChecks?.(context) ?? []),
+    ...collectorChecks(config),
+  ]
+  const lines = await Promise.all(checks.map(report))
+  tls?.close()
+  return lines
+}
+
+async function report({ subject, run }: EnvironmentCheck): Promise<ReportLine> {
+  try {
+    const finding = await withTimeout(run(), CHECK_LIMIT_MS)
+    if (finding === undefined) throw new StartError(`no answer within ${CHECK_LIMIT_MS / 1_000} s`)
+    return { ...finding, subject }
+  } catch (error) {
+    const text = error instanceof ConfigError ? error.problems.join('; ') : explainStartError(error)
+    const line = text.replace(/^cannot start: /, '').replace(/\s*\n\s*/g, ' ')
+    return { status: 'problem', subject, text: line }
+  }
+}
+
+const VERSIONS: EnvironmentCheck = {
   subject: 'versions',
   async run() {
     const { version } = readBuildInfo()
     if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN)
       throw new StartError(`Node.js ${process.versions.node} is too old: use ${NODE_MAJOR_MIN} or newer`)
-    return `Multihub ${version}, Node.js ${process.versions.node}`
+    return ok(`Multihub ${version}, Node.js ${process.versions.node}`)
   },
 }
 
-function storeChecks(roles: readonly Role[], config: ProcessConfig): readonly Check[] {
+function storeChecks(roles: readonly Role[], config: ProcessConfig): readonly EnvironmentCheck[] {
   if (config.mongodb_uri !== undefined) return roles.map((role) => databaseCheck(role, config))
   return [filesCheck(config.home), ...roles.map((role) => databaseCheck(role, config))]
 }
 
 /** The database of a role: whether it answers, is complete, has the right time, and was encrypted with these keys. */
-function databaseCheck(role: Role, config: ProcessConfig): Check {
+function databaseCheck(role: Role, config: ProcessConfig): EnvironmentCheck {
   const { system_name, mongodb_uri, home, keyring, mongodb_connections: connections_max } = config
   const database = databaseOf(system_name, role.name)
   const directory = join(home, 'data')
@@ -98,13 +151,13 @@ function databaseCheck(role: Role, config: ProcessConfig): Check {
     subject: `database ${database}`,
     async run() {
       if (mongodb_uri === undefined && !(await exists(join(directory, database))))
-        return 'made at the first start'
+        return ok('made at the first start')
       const store = await openStore({ database, mongodb_uri, connections_max, directory, schema: 'verify' })
       try {
         await role.openCollections(store)
         await role.checkKeys?.(store, keyring)
         const keys = role.checkKeys === undefined ? '' : 'the keys fit, '
-        return `complete, ${keys}${await compareClocks(store)}${await findRetired(role, config)}`
+        return ok(`complete, ${keys}${await compareClocks(store)}${await findRetired(role, config)}`)
       } finally {
         await store.close()
       }
@@ -135,7 +188,7 @@ async function compareClocks(store: Store): Promise<string> {
 }
 
 /** The directory of the embedded files: whether this user may write there, and whether there is room. */
-function filesCheck(home: string): Check {
+function filesCheck(home: string): EnvironmentCheck {
   return {
     subject: `directory ${home}`,
     async run() {
@@ -145,63 +198,31 @@ function filesCheck(home: string): Check {
       const { bavail, bsize } = await statfs(existing)
       if (bavail * bsize < FREE_BYTES_MIN)
         throw new StartError('less than 1 GB is free: make room, because writes fail when the disk is full')
-      return `${Math.floor((bavail * bsize) / 1e9)} GB are free`
+      return ok(`${Math.floor((bavail * bsize) / 1e9)} GB are free`)
     },
   }
 }
 
-function otherChecks(config: ProcessConfig): readonly Check[] {
-  const addresses = [...addressesOf(config)].map(([role, address]): Check => {
-    const at = address.lastIndexOf(':')
-    const host = address.slice(0, at).replace(/^\[|\]$/g, '')
-    return {
-      subject: `${role} at ${address}`,
-      async run() {
-        const advice = `start that role, or correct MULTIHUB_${role.toUpperCase()}_ADDRESS`
-        return await findListener(host, Number(address.slice(at + 1)), advice)
-      },
-    }
-  })
-  return [
-    ...(config.nats_url === undefined ? [] : [busCheck(config)]),
-    ...addresses,
-    ...(config.otlp_endpoint === undefined ? [] : [collectorCheck(config.otlp_endpoint)]),
-  ]
+function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
+  return config.nats_url === undefined ? [] : [{ subject: 'NATS', run: () => checkBus(config) }]
 }
 
-/** Throws `StartError` with the advice when nothing listens. */
-async function findListener(host: string, port: number, advice: string): Promise<string> {
+/** Connects with the credentials and TLS of the process, and sends a message to itself. */
+async function checkBus(config: ProcessConfig): Promise<Finding> {
+  const bus = await openProcessBus(config, 'doctor', { limit_ms: 0 })
   try {
-    await reach(host, port, REACH_LIMIT_MS)
-  } catch (error) {
-    throw new StartError(`${error instanceof Error ? error.message : error}: ${advice}`)
-  }
-  return 'something listens'
-}
-
-/** A process also works while the collector is down, so only doctor says that traces go nowhere. */
-function collectorCheck(endpoint: string): Check {
-  const { hostname, port, protocol } = new URL(endpoint)
-  const default_port = protocol === 'https:' ? 443 : 80
-  return {
-    subject: `collector ${endpoint}`,
-    run: () =>
-      findListener(
-        hostname.replace(/^\[|\]$/g, ''),
-        port === '' ? default_port : Number(port),
-        'start the collector of traces, or correct OTEL_EXPORTER_OTLP_ENDPOINT',
-      ),
-  }
-}
-
-function busCheck(config: ProcessConfig): Check {
-  return {
-    subject: 'NATS',
-    async run() {
-      const bus = await openProcessBus(config, 'doctor', { limit_ms: 0 })
-      await bus.close()
-      return 'connected'
-    },
+    const { promise: received, resolve } = Promise.withResolvers<true>()
+    const subject = `doctor.${randomHex(8)}`
+    const subscription = await bus.subscribe(subject, () => resolve(true))
+    await bus.publish(subject, new Uint8Array())
+    const came_back = await withTimeout(received, BUS_LIMIT_MS)
+    await subscription.close()
+    if (came_back) return ok('carries messages')
+    return warning(
+      `connected, but a message did not come back: permit this user to publish and subscribe to ${config.system_name}.>`,
+    )
+  } finally {
+    await bus.close()
   }
 }
 

@@ -24,8 +24,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: migrate,
   },
   doctor: {
-    words: '[ROLE...]',
-    purpose: 'looks for what would keep the roles from starting (all of them by default)',
+    words: '[--json] [ROLE...]',
+    purpose: 'looks for what would keep the roles from working (all of them by default)',
     run: diagnose,
   },
   backup: { words: 'DIRECTORY', purpose: 'writes all databases to files', run: backUp },

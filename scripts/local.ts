@@ -27,7 +27,7 @@ type Keys = z.infer<typeof keysSchema>
  */
 export async function localVariables(given: Readonly<Record<string, string | undefined>>): Promise<LocalRun> {
   const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)
-  const keys = await keysOf(home)
+  const keys = await readOrCreateKeys(home)
   const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
   const own_secrets = {
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
@@ -43,7 +43,7 @@ export async function localVariables(given: Readonly<Record<string, string | und
   return { variables, home, operator_token: keys.operator_token }
 }
 
-async function keysOf(home: string): Promise<Keys> {
+async function readOrCreateKeys(home: string): Promise<Keys> {
   const path = join(home, 'keys.json')
   const text = await explainHomeError(home, () => readIfExists(path))
   if (text === undefined) {
@@ -54,7 +54,7 @@ async function keysOf(home: string): Promise<Keys> {
     }
     const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
     await explainHomeError(home, () => writePrivately(path, keys, link))
-    return keysOf(home)
+    return readOrCreateKeys(home)
   }
   const parsed = keysSchema.safeParse(parseJsonOrUndefined(text))
   if (parsed.success) return parsed.data

@@ -2,13 +2,17 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { ATTACHMENT_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
 import { ANY_PORTS, freePort } from '../support/free-port.ts'
+import { startOtlpReceiver } from '../support/otlp-receiver.ts'
+import { startScriptedClamd } from '../support/scripted-clamd.ts'
 import { mongodbForTests } from '../support/servers.ts'
 
 const KEYS = { MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`, MULTIHUB_SANDBOX_KEY: randomHex(32) }
+const NO_SCANNER = 'WARNING  virus scanner: none: uploaded files wait until MULTIHUB_SCANNER is set'
 const server = await mongodbForTests()
 
 async function diagnose(words: readonly string[], variables: Readonly<Record<string, string>>) {
@@ -31,9 +35,12 @@ describe('doctor, next to a running system on embedded files', () => {
   let home: string
   let system: SystemProcess
   let keys: { readonly master_key: string; readonly sandbox_key: string }
+  let urls: Readonly<Record<string, string>>
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'multihub-doctor-'))
-    system = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
+    const started = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
+    system = started
+    urls = started.urls
     keys = JSON.parse(await readFile(join(home, 'keys.json'), 'utf8'))
   })
   afterAll(async () => {
@@ -48,11 +55,46 @@ describe('doctor, next to a running system on embedded files', () => {
 
   test('finds every database complete', async () => {
     const { code, lines } = await diagnose([], variables(`local:${keys.master_key}`))
-    expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([])
+    expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([NO_SCANNER])
     for (const role of ROLES)
       expect(lines).toContainEqual(expect.stringMatching(`^ok       database multihub_${role}: complete, `))
     expect(lines).toContainEqual(expect.stringContaining('multihub_merchants: complete, the keys fit'))
     expect(code).toBe(0)
+  })
+
+  test('finds the scanner, the public URL, the files, the sandbox and the collector in order', async () => {
+    const [clamd, collector] = await Promise.all([startScriptedClamd(), startOtlpReceiver()])
+    try {
+      const { code, output, log } = await runUntilEnd('main.ts', ['doctor', '--json'], {
+        ...variables(`local:${keys.master_key}`),
+        MULTIHUB_SCANNER: clamd.address,
+        MULTIHUB_PUBLIC_URL: `${urls['base_url']}/`,
+        MULTIHUB_ATTACHMENTS_URL: `${urls['attachments_url']}`,
+        MULTIHUB_SANDBOX_URL: `${urls['sandbox_url']}`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20otlp-key',
+      })
+      const { findings } = JSON.parse(output)
+      expect({ code, log }).toEqual({ code: 0, log: '' })
+      for (const [subject, text] of [
+        [
+          'virus scanner',
+          expect.stringMatching(/^ClamAV 1\.4\.3 with the signatures 27700 of .+ files of 10 MiB$/),
+        ],
+        [`public URL ${urls['base_url']}`, 'a gateway answers'],
+        [`files at ${urls['attachments_url']}`, 'the attachments role answers'],
+        [`provider ${urls['sandbox_url']}`, 'can be reached, for sandbox'],
+        [`collector ${collector.url}`, 'takes traces'],
+      ])
+        expect(findings).toContainEqual({ status: 'ok', subject, text })
+      expect(clamd.received.map(({ length }) => length)).toEqual([ATTACHMENT_MAX_BYTES])
+      expect(collector.requests).toContainEqual(
+        expect.objectContaining({ path: '/v1/traces', authorization: 'Bearer otlp-key' }),
+      )
+      expect(output).not.toContain('otlp-key')
+    } finally {
+      await Promise.all([clamd.close(), collector.stop()])
+    }
   })
 
   test('finds that no collector of traces listens', async () => {
@@ -71,6 +113,7 @@ describe('doctor, next to a running system on embedded files', () => {
     const { code, lines, log } = await diagnose([], variables(KEYS.MULTIHUB_MASTER_KEYS))
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
       'PROBLEM  database multihub_merchants: none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
+      NO_SCANNER,
     ])
     expect({ code, log }).toEqual({ code: 1, log: '1 problem was found\n' })
   })
@@ -89,7 +132,7 @@ else
     })
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
       expect.stringMatching(
-        /^PROBLEM {2}database doctor_\w+_notifier: the collection .+ run the command "migrate"$/,
+        /^PROBLEM {2}database doctor_\w+_notifier: the collection .+ run "main\.ts migrate" of this release.+$/,
       ),
       expect.stringMatching(/^PROBLEM {2}NATS: NATS does not answer/),
       expect.stringMatching(

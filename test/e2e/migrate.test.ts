@@ -36,7 +36,7 @@ else
         expect({ code, log: log() }).toEqual({
           code: 1,
           log: expect.stringMatching(
-            /^cannot start: the collection \S+ lacks the indexes .+: run the command "migrate"\n$/,
+            /^cannot start: the collection \S+ lacks the indexes .+: run "main\.ts migrate" of this release, then start it again; in Kubernetes apply the job "migrate" .+\n$/,
           ),
         })
         for (let time = 0; time < 2; time += 1) {

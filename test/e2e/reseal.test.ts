@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-/** Starts the system again, with these master keys. Returns the first merchant. */
+/** Starts the system again, with these master keys. Returns the clients of a merchant and of the operator. */
 async function start(keys: string) {
   await running?.stop()
   const variables = { MULTIHUB_HOME: home, ...ports, MULTIHUB_MASTER_KEYS: keys }
@@ -91,7 +91,8 @@ test(
     const before = receiver.callbacks.length
     is_receiver_up = true
     const restarted = await start(NEW)
-    // The breaker of the destination may have queued one of them again, which is delivered then.
+    // A replay is refused for the delivery with which the open breaker of the destination has made its probe, because
+    // it is delivered already.
     for (const { deliveryId } of dead)
       await restarted.operator(`${deliveries}/ReplayDelivery`, { deliveryId }).catch(() => {})
     const { c_id: second } = await restarted.alpha.deposit(200_000, { webhook_url: receiver.url })

@@ -1,0 +1,198 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
+import { listen } from '#lib/platform/process/listen.ts'
+import { type Certificates, makeAuthority } from '../support/certificates.ts'
+import { runUntilEnd } from '../support/child.ts'
+import { freePort } from '../support/free-port.ts'
+import { startOtlpReceiver } from '../support/otlp-receiver.ts'
+import { merchantService, rpcConfig, serveProcess, tokenOf } from '../support/rpc.ts'
+import { startScriptedClamd } from '../support/scripted-clamd.ts'
+import { startPrivateNats } from '../support/servers.ts'
+
+const LONG_DAYS = 365
+let home: string
+let trusted: Certificates
+let foreign: Certificates
+const open: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multihub-doctor-'))
+  trusted = await makeAuthority()
+  foreign = await makeAuthority()
+})
+afterAll(async () => {
+  for (const close of open) await close()
+  await Promise.all([trusted.remove(), foreign.remove(), rm(home, { recursive: true, force: true })])
+})
+
+/** Serves the merchant service, ready unless `is_ready` is false, and returns its address. */
+async function startPeer(variables: Readonly<Record<string, string>> = {}, is_ready = true): Promise<string> {
+  const { serving, close } = await serveProcess([merchantService()], { config: rpcConfig(variables) })
+  serving.setServing(is_ready)
+  open.push(() => close(0))
+  return `127.0.0.1:${serving.grpc_port}`
+}
+
+type Files = Awaited<ReturnType<Certificates['issue']>>
+
+const tlsVariables = ({ key, certificate }: Files, ca: string) => ({
+  MULTIHUB_TLS_KEY: key,
+  MULTIHUB_TLS_CERTIFICATE: certificate,
+  MULTIHUB_TLS_CA: ca,
+})
+
+/** Runs the command for all roles, which need no NATS, and returns the lines that are not about databases. */
+async function diagnose(variables: Readonly<Record<string, string>>) {
+  const { code, output, log } = await runUntilEnd('main.ts', ['doctor'], {
+    MULTIHUB_HOME: home,
+    MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,
+    MULTIHUB_SANDBOX_KEY: randomHex(32),
+    MULTIHUB_RPC_TOKEN: tokenOf('gateway'),
+    ...variables,
+  })
+  const lines = output.trimEnd().split('\n')
+  expect(output + log).not.toContain(tokenOf('gateway'))
+  return { code, lineOf: (subject: string) => lines.find((line) => line.slice(9).startsWith(subject)) }
+}
+
+// R3
+test('tells why a process over TLS cannot be called', async () => {
+  const own = await trusted.issue('caller', { days: LONG_DAYS })
+  const peer = async (authority: Certificates, name: string, options: object, ca = trusted.ca) =>
+    startPeer(tlsVariables(await authority.issue(name, options), ca))
+  const plain = await startPeer()
+  const { code, lineOf } = await diagnose({
+    ...tlsVariables(own, trusted.ca),
+    MULTIHUB_MERCHANTS_ADDRESS: await peer(trusted, 'soon', { days: 10 }),
+    MULTIHUB_BALANCES_ADDRESS: await peer(trusted, 'expired', { days: -1 }),
+    MULTIHUB_PAYMENTS_ADDRESS: await peer(trusted, 'other.internal', { only_name: true }),
+    MULTIHUB_SUPPORT_ADDRESS: await peer(foreign, 'foreign', {}),
+    MULTIHUB_NOTIFIER_ADDRESS: await peer(trusted, 'strict', {}, foreign.ca),
+    MULTIHUB_ATTACHMENTS_ADDRESS: plain,
+  })
+  expect(code).toBe(1)
+  expect(lineOf('MULTIHUB_TLS_CERTIFICATE')).toMatch(/^ok .+ valid until \d{4}-\d\d-\d\d$/)
+  expect(lineOf('MULTIHUB_TLS_CA')).toMatch(/^WARNING .+ ends on \d{4}-\d\d-\d\d: renew it$/)
+  expect(lineOf('merchants at')).toMatch(/^WARNING .+: ready, .+, but its certificate ends on .+: renew it$/)
+  expect(lineOf('balances at')).toMatch(/^PROBLEM .+: its certificate expired on .+: renew it$/)
+  expect(lineOf('payments at')).toMatch(/^PROBLEM .+ is not for 127\.0\.0\.1 but for DNS:other\.internal: /)
+  expect(lineOf('support at')).toMatch(/^PROBLEM .+ is not trusted .+ must be in MULTIHUB_TLS_CA$/)
+  expect(lineOf('notifier at')).toMatch(/^PROBLEM .+ gives no gRPC response .+ use one authority for both$/)
+  expect(lineOf('attachments at')).toMatch(/^PROBLEM .+ does not speak TLS .+MULTIHUB_ATTACHMENTS_ADDRESS$/)
+})
+
+// R3
+test('tells why a process without TLS cannot be called', async () => {
+  const tls = tlsVariables(await trusted.issue('server'), trusted.ca)
+  const other_token = { MULTIHUB_RPC_CALLERS: `gateway:${sha256Hex('another token')}` }
+  const { code, lineOf } = await diagnose({
+    MULTIHUB_MERCHANTS_ADDRESS: await startPeer({}, false),
+    MULTIHUB_BALANCES_ADDRESS: await startPeer(other_token),
+    MULTIHUB_PAYMENTS_ADDRESS: await startPeer(),
+    MULTIHUB_SUPPORT_ADDRESS: 'no-such-host.invalid:9090',
+    MULTIHUB_NOTIFIER_ADDRESS: await startPeer(tls),
+    MULTIHUB_ATTACHMENTS_ADDRESS: `127.0.0.1:${await freePort()}`,
+  })
+  expect(code).toBe(1)
+  expect(lineOf('merchants at')).toMatch(/^PROBLEM .+ not ready: its \/readyz says why$/)
+  expect(lineOf('balances at')).toMatch(/^PROBLEM .+ does not know the token .+ its MULTIHUB_RPC_CALLERS$/)
+  expect(lineOf('payments at')).toMatch(
+    /^PROBLEM .+ does not run payments: correct MULTIHUB_PAYMENTS_ADDRESS$/,
+  )
+  expect(lineOf('support at')).toMatch(/^PROBLEM .+ the name no-such-host\.invalid has no address /)
+  expect(lineOf('notifier at')).toMatch(/^PROBLEM .+ if it has MULTIHUB_TLS_KEY, this process needs it too$/)
+  expect(lineOf('attachments at')).toMatch(/^PROBLEM .+ECONNREFUSED.+: start that role/)
+})
+
+test('tells what is wrong with the scanner, the URLs, the providers and the collector', async () => {
+  const answer = createServer((_request, response) => response.writeHead(404).end('not here'))
+  const web = await listen(answer, { host: '127.0.0.1', port: 0, variable: 'test' })
+  const files = await foreign.issue('provider')
+  const [key, cert] = await Promise.all([readFile(files.key), readFile(files.certificate)])
+  let requests = 0
+  const provider_server = createTlsServer({ key, cert }, (_request, response) => {
+    requests += 1
+    response.end()
+  })
+  const provider = await listen(provider_server, { host: '127.0.0.1', port: 0, variable: 'test' })
+  const [clamd, collector] = await Promise.all([startScriptedClamd(), startOtlpReceiver()])
+  open.push(
+    () => web.close(),
+    () => provider.close(),
+    clamd.close,
+    collector.stop,
+  )
+  clamd.setVersion('ClamAV 1.4.3/27000/Mon Jan  5 09:24:31 2026')
+  collector.respondWith(401)
+  const providers_file = join(home, 'providers.json')
+  const account = { connector: 'http', account_id: 'live', environment: 'production' }
+  const live = { ...account, base_url: `https://${provider.host_and_port}/live`, key: randomHex(32) }
+  const tried = { ...live, account_id: 'tried', environment: 'test', key: randomHex(32) }
+  const accounts = [live, { ...tried, base_url: `https://${provider.host_and_port}/test` }]
+  await writeFile(providers_file, JSON.stringify({ accounts }))
+  const variables = {
+    MULTIHUB_SCANNER: clamd.address,
+    MULTIHUB_ATTACHMENTS_URL: `http://${web.host_and_port}`,
+    MULTIHUB_PUBLIC_URL: `http://${web.host_and_port}`,
+    MULTIHUB_PROVIDERS_FILE: providers_file,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=otlp-key',
+  }
+  const trusting = await diagnose({ ...variables, NODE_EXTRA_CA_CERTS: foreign.ca })
+  expect(trusting.code).toBe(1)
+  expect(trusting.lineOf('virus scanner')).toMatch(/^WARNING .+ they are \d+ days old: check freshclam/)
+  expect(trusting.lineOf('files at')).toMatch(/^PROBLEM .+ something else answers \(HTTP 404\)/)
+  expect(trusting.lineOf('public URL')).toMatch(/^PROBLEM .+ something else answers \(HTTP 404\)/)
+  expect(trusting.lineOf('provider https')).toMatch(/^WARNING .+ share this host \(live, tried\)/)
+  expect(trusting.lineOf('collector')).toMatch(/^PROBLEM .+ refuses the headers \(HTTP 401\)/)
+
+  clamd.setVersion('ClamAV 1.4.3')
+  await writeFile(providers_file, JSON.stringify({ accounts: [live, { ...tried, key: live.key }] }))
+  const strict = await diagnose({
+    ...variables,
+    MULTIHUB_PUBLIC_URL: `http://127.0.0.1:${await freePort()}`,
+    MULTIHUB_ATTACHMENTS_URL: `http://127.0.0.1:${await freePort()}`,
+  })
+  expect(strict.lineOf('virus scanner')).toMatch(/^PROBLEM .+ has no signatures: run freshclam$/)
+  expect(strict.lineOf('files at')).toMatch(/^PROBLEM .+ECONNREFUSED.+MULTIHUB_ATTACHMENTS_URL$/)
+  expect(strict.lineOf('public URL')).toMatch(/^WARNING .+ cannot be reached from here .+ECONNREFUSED/)
+  expect(strict.lineOf('provider accounts')).toMatch(
+    /^PROBLEM .+\.key: is that of an account of the other env/,
+  )
+
+  clamd.setVersion('ClamAV 1.4.3/27000/Mon Jan  5 09:24:31 2026')
+  clamd.behave((socket) => socket.end('INSTREAM size limit exceeded. ERROR\0'))
+  await writeFile(providers_file, JSON.stringify({ accounts: [live] }))
+  const limited = await diagnose(variables)
+  expect(limited.lineOf('virus scanner')).toMatch(
+    /^PROBLEM .+ does not scan .+ size limit exceeded.+StreamMax/,
+  )
+  expect(limited.lineOf('provider https')).toMatch(/^PROBLEM .+ is not trusted .+ NODE_EXTRA_CA_CERTS$/)
+  expect(requests).toBe(0)
+})
+
+const nats = await startPrivateNats(
+  `authorization { users = [
+    { user: free, password: right },
+    { user: bound, password: right, permissions: { publish: "multihub.other", subscribe: ">" } }
+  ] }`,
+)
+
+if ('skip' in nats) test.skip(`doctor and NATS: ${nats.skip}`, () => {})
+else
+  test('tells whether NATS accepts the credentials and carries messages', async () => {
+    open.push(nats.stop)
+    const lineFor = async (user: string) => {
+      const natsUrl = nats.url.replace('://', `://${user}@`)
+      return (await diagnose({ NATS_URL: natsUrl })).lineOf('NATS')
+    }
+    expect(await lineFor('free:right')).toBe('ok       NATS: carries messages')
+    expect(await lineFor('free:wrong')).toMatch(/^PROBLEM .+ refuses the credentials: correct NATS_URL/)
+    expect(await lineFor('bound:right')).toMatch(/^WARNING .+ permit this user .+ subscribe to multihub\.>$/)
+  })
