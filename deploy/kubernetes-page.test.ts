@@ -50,6 +50,20 @@ describePage('the page "In Kubernetes"', () => {
     expect([migrate?.kind, others]).toEqual(['Job', []])
   })
 
+  test('applies the job that migrates, and waits for its end, before anything else starts', () => {
+    const orders = ['## Install', '## Update and go back'].map((title) => {
+      const [, block = ''] = /```sh\n(.*?)^```/ms.exec(page.slice(page.indexOf(title))) ?? []
+      return block.split('\n').filter((line) => /kubectl (apply|wait|delete job)/.test(line))
+    })
+    const apply = 'kubectl apply -k $OVERLAY'
+    const steps = [
+      `${apply} -l app.kubernetes.io/name=migrate`,
+      expect.stringMatching(/^kubectl wait .*--for=condition=complete job\/migrate/),
+      apply,
+    ]
+    expect(orders).toEqual([steps, ['kubectl delete job -n multihub migrate --ignore-not-found', ...steps]])
+  })
+
   test('names keys of the secrets', () => {
     const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
     const made = makeSecretManifests(env) as readonly Manifest[]

@@ -149,8 +149,9 @@ describeProduction('production', () => {
     })
     expect(settings).toMatchObject({ data: { 'clamd.conf': CLAMD_CONF } })
     const page = readFileSync('docs/operators/running.md', 'utf8')
-    const named = page.match(/`(StreamMaxLength|MaxFileSize|MaxScanSize|AlertExceedsMax) \w+`/g) ?? []
-    expect(named).toHaveLength(4)
+    const named =
+      page.match(/`(StreamMaxLength|MaxFileSize|MaxScanSize|MaxScanTime|AlertExceedsMax) \w+`/g) ?? []
+    expect(named).toHaveLength(5)
     expect(CLAMD_CONF.split('\n')).toEqual(
       expect.arrayContaining(named.map((words) => words.replaceAll('`', ''))),
     )
