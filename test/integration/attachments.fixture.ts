@@ -15,7 +15,7 @@ import { role as attachments } from '../../services/attachments/service.ts'
 import { role as merchants } from '../../services/merchants/service.ts'
 import { eventually } from '../support/eventually.ts'
 import { PATHS, type PublicResponse, send, signV1 } from '../support/public-client.ts'
-import { startRoles, type TestRoles } from '../support/roles.ts'
+import { type RolesPlace, startRoles, type TestRoles } from '../support/roles.ts'
 
 type CredentialSettings = Omit<MessageInitShape<typeof CreateCredentialRequestSchema>, '$typeName'>
 
@@ -46,6 +46,8 @@ export interface TransferResponse {
 export interface FilesClient {
   readonly merchant_id: string
   call(method: string, params: object, operation_id?: string): Promise<PublicResponse>
+  /** Sends an envelope as it is. */
+  sendBody(envelope: object): Promise<PublicResponse>
   /** Prepares the upload of these bytes. Throws when it is refused. */
   prepare(content: Buffer, announced?: Announcement): Promise<PreparedUpload>
   finalize(h_id: string, operation_id?: string): Promise<PublicResponse>
@@ -79,12 +81,10 @@ const environment = Environment.TEST
 /** Starts the roles; by default files are ready without a scan. */
 export async function startFiles(
   variables: Readonly<Record<string, string>> = { MULTIHUB_SCANNER: 'none' },
+  place?: RolesPlace,
 ): Promise<FilesSystem> {
-  const roles = await startRoles([merchants, attachments, gateway], {
-    MULTIHUB_HTTP_PORT: '0',
-    MULTIHUB_ATTACHMENTS_PORT: '0',
-    ...variables,
-  })
+  const ports = { MULTIHUB_HTTP_PORT: '0', MULTIHUB_ATTACHMENTS_PORT: '0' }
+  const roles = await startRoles([merchants, attachments, gateway], { ...ports, ...variables }, place)
   const base_url = roles.urls['base_url'] ?? ''
   const newCredential: FilesSystem['newCredential'] = async (merchantId, settings = {}) => {
     const { credential, secret } = await roles.client(CredentialService, 'operator').createCredential({
@@ -119,10 +119,12 @@ function clientOf(
   merchant_id: string,
   sign: (body: string) => Record<string, string>,
 ): FilesClient {
-  const call: FilesClient['call'] = (method, params, operation_id) => {
-    const body = JSON.stringify({ method, operation_id, params })
+  const sendBody: FilesClient['sendBody'] = (envelope) => {
+    const body = JSON.stringify(envelope)
     return send(base_url, { path: PATHS.v1, headers: sign(body), body })
   }
+  const call: FilesClient['call'] = (method, params, operation_id) =>
+    sendBody({ method, operation_id, params })
   const attachment = (h_id: string) => ({ attachment: { h_id } })
   const prepare: FilesClient['prepare'] = async (content, announced = {}) => {
     const { body } = await call('attachment.prepare', announcementOf(content, announced), randomUUID())
@@ -136,6 +138,7 @@ function clientOf(
   return {
     merchant_id,
     call,
+    sendBody,
     prepare,
     finalize,
     status,

@@ -242,13 +242,13 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<ErrorResult>>>>
   ),
 }
 
-/** A test of the gateway that produces each refusal of a withdrawal. */
+/** The test of the gateway that produces all refusals of a withdrawal. */
 const WITHDRAWALS = [
   'gateway/methods/payment-out.test.ts',
   'test.each([6004, 6005, 6006, 6035, 8600, 8601] as const)(',
 ] as const
 
-/** Codes that need more than one request or a broken part: the test that produces the code, by its file and words of it. */
+/** The test that produces a code which needs several requests or a broken part: its file, and some of its text. */
 const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, words: string]>>> = {
   2001: ['gateway/app.test.ts', "test('answers an unexpected fault with 2001"],
   2002: ['test/e2e/resend.suite.ts', "test('a resend without a notifier gives 2002"],
@@ -293,8 +293,8 @@ const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
 
 // E12
 test.each(CODES)('%d is produced by a test, or has a reason why it is never returned', (code) => {
-  const answers = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((response) => response !== undefined)
-  expect(answers).toHaveLength(1)
+  const entries = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((entry) => entry !== undefined)
+  expect(entries).toHaveLength(1)
   const [file, words] = ELSEWHERE[code] ?? []
   if (file !== undefined) expect(readFileSync(join(ROOT, file), 'utf8')).toContain(words)
 })
@@ -302,7 +302,7 @@ test.each(CODES)('%d is produced by a test, or has a reason why it is never retu
 /** The code 1000 is produced by an exhausted bucket here, which is HTTP 429 (E10). */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = { 1000: 429 }
 
-test.each(CODES.filter((code) => PRODUCED[code] !== undefined))('%d', async (code) => {
+test.each(CODES.filter((code) => PRODUCED[code] !== undefined))('the public API returns %d', async (code) => {
   const seen = await PRODUCED[code]?.()
   expect(seen?.code).toBe(code)
   if (seen?.http_status !== undefined) expect(seen.http_status).toBe(STATUS[code] ?? ERROR_TABLE[code].http)

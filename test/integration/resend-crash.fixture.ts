@@ -49,7 +49,7 @@ export async function openResend(
       effects: [],
       clock_guard: trustedClock,
     }),
-    idempotency: createIdempotency(payments.idempotency_records),
+    idempotency: createIdempotency(payments.idempotency_records, trustedClock),
     notifier: {
       async queueEvent(...call: Parameters<typeof client.queueEvent>) {
         onPoint('before queueing')

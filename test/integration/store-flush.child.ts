@@ -11,9 +11,10 @@ const documents = await store.collection<{ id: string; count: number }>({
   partition: ['id'],
   key: ['id'],
 })
-const blobs = await store.blobs('blobs')
 const acknowledge = (what: string): void => appendFileSync(trace, `acknowledged ${what}\n`)
 acknowledge('start')
+const blobs = await store.blobs('blobs')
+acknowledge('start of blobs')
 
 for (let number = 0; number < WRITES; number += 1) {
   const id = `document ${number}`
@@ -35,6 +36,8 @@ await documents.insert({ id: 'unflushed', count: 1 }).then(
   () => acknowledge('unflushed'),
   (error: Error) => appendFileSync(trace, `refused ${error.name}\n`),
 )
+const seen = await documents.get({ id: 'unflushed' })
+appendFileSync(trace, `refused: ${seen === undefined ? 'not visible' : 'visible'}\n`)
 await blobs.put('unflushed', bytes()).then(
   () => acknowledge('unflushed-blob'),
   (error: Error) => appendFileSync(trace, `refused-blob ${error.name}\n`),

@@ -65,14 +65,16 @@ export function outcomeSuite(
 
     test('that succeeds later is pending first', async () => {
       const later = await order(kind, 0)
-      expect(await create(later)).toMatchObject({ kind: 'pending', provider_id: expect.any(String) })
+      const pending = { kind: 'pending', provider_id: expect.any(String), amount: later.amount }
+      expect(await create(later)).toMatchObject(pending)
       expect(await decided(later)).toEqual(successOf(later))
     })
 
     test.each([901, 902])('that the provider declines is declined (%d)', async (digits) => {
       const declined = await order(kind, digits)
       expect(['declined', 'pending']).toContain((await create(declined)).kind)
-      expect(await decided(declined)).toMatchObject({ kind: 'declined', code: 6044 })
+      const { amount } = declined
+      expect(await decided(declined)).toMatchObject({ kind: 'declined', code: 6044, amount })
     })
 
     test('that the provider does not accept is declined under any HTTP status', async () => {
@@ -85,6 +87,7 @@ export function outcomeSuite(
       expect(await decided(canceled)).toMatchObject({
         kind: 'canceled',
         code: kind === 'deposit' ? 6012 : 6034,
+        amount: canceled.amount,
       })
     })
 

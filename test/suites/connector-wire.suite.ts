@@ -16,6 +16,8 @@ const TIMEOUT_MS = 29_717_000
 const CONNECTION_WAIT_MAX_MS = 1_000_000
 
 const HTML = '<html>proxy</html>'
+/** What proxies and frameworks respond with by themselves, for a provider that may have the operation. */
+const PROXY_ERRORS = ['{"error":"Bad Gateway"}', '{"error":"internal_error"}', '{"error":"Timeout: retry"}']
 const withBody = (status: string, body: string, headers = ''): string =>
   `HTTP/1.1 ${status}\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
@@ -37,6 +39,14 @@ const MISBEHAVIOURS: readonly (readonly [string, (socket: Socket) => void])[] = 
   ['answers with 204', (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')],
   ['answers with a web page', (socket) => void socket.end(withBody('200 OK', HTML))],
   ['answers with other JSON', (socket) => void socket.end(withBody('200 OK', '{"status":"success"}'))],
+  ...PROXY_ERRORS.flatMap((body) =>
+    ['429 Too Many Requests', '500 Status', '502 Status'].map(
+      (status): [string, (socket: Socket) => void] => [
+        `answers with the error of a proxy under ${status}: ${body}`,
+        (socket) => void socket.end(withBody(status, body)),
+      ],
+    ),
+  ),
   ['answers with a list', (socket) => void socket.end(withBody('200 OK', '[]'))],
   ['answers with null', (socket) => void socket.end(withBody('200 OK', 'null'))],
   [

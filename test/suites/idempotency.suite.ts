@@ -64,6 +64,15 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       expect(await stepsDone()).toBe(STEPS.length)
     })
 
+    // R8
+    test('stores nothing while the clock of the process is wrong', async () => {
+      system.clock_guard.setTrusted(false)
+      await expect(run(never)).rejects.toThrow('the clock of this process is wrong')
+      expect(await recorded()).toBeUndefined()
+      system.clock_guard.setTrusted(true)
+      await mutate()
+    })
+
     test('refuses another payload with 1013 during the work and afterwards', async () => {
       await run(async (id) => {
         await expect(mutate('another')).rejects.toEqual(CODE_1013)

@@ -8,6 +8,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { Duplicate } from '#lib/platform/store/errors.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import type { Collection, Store } from '#lib/platform/store/store.ts'
+import { createSwitchedClockGuard, type SwitchedClockGuard } from '../support/clock-guard.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
@@ -23,6 +24,7 @@ export interface IdempotencySystem {
   readonly records: Collection<IdempotencyRecord>
   readonly steps: Collection<Step>
   readonly idempotency: Idempotency
+  readonly clock_guard: SwitchedClockGuard
 }
 
 /** The steps of the tested mutation. Each stores one document. */
@@ -43,7 +45,8 @@ export async function openIdempotencySystem(store_location: StoreLocation): Prom
     key: ['step_id'],
     indexes: { by_label: { fields: ['label'], across_partitions: true } },
   })
-  return { store, records, steps, idempotency: createIdempotency(records) }
+  const clock_guard = createSwitchedClockGuard()
+  return { store, records, steps, idempotency: createIdempotency(records, clock_guard), clock_guard }
 }
 
 /** A key with this name; its other fields are fixed. */

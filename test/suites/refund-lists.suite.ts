@@ -5,7 +5,9 @@ import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { useClock } from '#lib/platform/time.ts'
 import type { SupportClient, SupportSystem } from '../integration/support.fixture.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { untilAvailable } from '../support/until-available.ts'
 
@@ -267,6 +269,29 @@ export function refundListsSuite(name: string, start: () => Promise<SupportSyste
         expect(refused.body.error).toMatchObject({ code: 9000, details: { description: 'params.cursor' } })
         const shown = await system.operator(RefundService).listRefundComments({ refundId: h_id })
         expect(shown.comments.map(({ body }) => body)).toEqual(['when?', 'tomorrow', 'thanks'])
+      })
+
+      // S6
+      test('come after the position of every cursor, also of a process whose clock is behind', async () => {
+        const clock = createAdjustableClock()
+        const restoreClock = useClock(clock)
+        try {
+          clock.stopWall()
+          const h_id = all.refund[4]?.identifiers.h_id ?? ''
+          for (const body of ['one', 'two']) await comment({ h_id }, body, randomUUID())
+          const list = async (more: object) =>
+            (await shop.call('refund.comments.list', { refund: { h_id }, ...more })).body.result
+          const begin = await list({ limit: 1 })
+          clock.stepWall(-3_000)
+          await comment({ h_id }, 'three', randomUUID())
+          await system.operator(RefundService).answerRefund({ refundId: h_id, body: 'four' })
+          const end = await list({ cursor: begin.next_cursor })
+          const items: { body: string; created_at: string }[] = [...begin.items, ...end.items]
+          expect(items.map(({ body }) => body)).toEqual(['one', 'two', 'three', 'four'])
+          expect(new Set(items.map(({ created_at }) => created_at)).size).toBe(4)
+        } finally {
+          restoreClock()
+        }
       })
 
       // S3

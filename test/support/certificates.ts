@@ -6,12 +6,21 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
+/** What a certificate says. */
+export interface IssueOptions {
+  readonly days?: number
+  readonly only_name?: boolean
+}
+
 /** The files of a certificate authority for one test. */
 export interface Certificates {
   /** The certificate of the authority. */
   readonly ca: string
-  /** A key and a certificate for 127.0.0.1 and, as a client, for the DNS name `name`. */
-  issue(name: string): Promise<{ readonly key: string; readonly certificate: string }>
+  /**
+   * A key and a certificate for the DNS name `name`, and for 127.0.0.1 unless `only_name` is set. It is valid for `days` from
+   * now on, by default 2; with a negative number it has expired.
+   */
+  issue(name: string, options?: IssueOptions): Promise<{ readonly key: string; readonly certificate: string }>
   remove(): Promise<void>
 }
 
@@ -33,15 +42,23 @@ export async function makeAuthority(): Promise<Certificates> {
   await run('openssl', ['req', '-x509', ...new_key, ...authority])
   return {
     ca: path('ca.crt'),
-    async issue(name) {
+    async issue(name, { days = 2, only_name = false } = {}) {
       const [key, certificate, signing_request, extensions] = ['key', 'crt', 'csr', 'ext'].map((end) =>
         path(`${name}.${end}`),
       )
       if (!key || !certificate || !signing_request || !extensions)
         throw new TypeError('four files are needed')
-      await writeFile(extensions, `subjectAltName=IP:127.0.0.1,DNS:${name}`)
+      await writeFile(extensions, `subjectAltName=${only_name ? '' : 'IP:127.0.0.1,'}DNS:${name}`)
       await run('openssl', ['req', ...new_key, '-keyout', key, '-out', signing_request, '-subj', '/CN=x'])
-      const signing = ['-CA', path('ca.crt'), '-CAkey', path('ca.key'), '-CAcreateserial', '-days', '2']
+      const signing = [
+        '-CA',
+        path('ca.crt'),
+        '-CAkey',
+        path('ca.key'),
+        '-CAcreateserial',
+        '-days',
+        String(days),
+      ]
       await run('openssl', [
         'x509',
         '-req',

@@ -14,14 +14,14 @@ const CLAMD_CONF = join(import.meta.dirname, '../../deploy/components/scanner/cl
 /** Longer streams are refused with an error, as with any larger setting. */
 export const CLAMD_STREAM_MAX_BYTES = 2 * 1024 * 1024
 
-/** Starts clamd. */
-export async function spawnClamd(program: string): Promise<PrivateClamd> {
+/** Starts clamd, with the time limit of its scans from the manifests unless `max_scan_ms` is given. */
+export async function spawnClamd(program: string, max_scan_ms?: number): Promise<PrivateClamd> {
   const server = await spawnServer(program, {
     name: 'clamd',
     async prepare(folder, port) {
       const config = join(folder, 'clamd.conf')
       await writeFile(join(folder, 'eicar.ndb'), `Eicar-Test-Signature:0:0:${EICAR.toString('hex')}\n`)
-      await writeFile(config, await settings(port, folder))
+      await writeFile(config, await settings(port, folder, max_scan_ms))
       return ['--config-file', config]
     },
     question: 'zPING\0',
@@ -31,10 +31,14 @@ export async function spawnClamd(program: string): Promise<PrivateClamd> {
 }
 
 /** The settings of the manifests, with the places and the smaller stream of a test. */
-async function settings(port: number, folder: string): Promise<string> {
-  const lines = (await readFile(CLAMD_CONF, 'utf8')).split('\n')
+async function settings(port: number, folder: string, max_scan_ms: number | undefined): Promise<string> {
+  const lines = (await readFile(CLAMD_CONF, 'utf8'))
+    .split('\n')
+    .filter((line) => !/^(LocalSocket|TCPSocket|User|StreamMaxLength) /.test(line))
   return [
-    ...lines.filter((line) => !/^(LocalSocket|TCPSocket|User|StreamMaxLength) /.test(line)),
+    ...(max_scan_ms === undefined
+      ? lines
+      : lines.map((line) => line.replace(/^MaxScanTime .*/, `MaxScanTime ${max_scan_ms}`))),
     'Foreground yes',
     `TCPSocket ${port}`,
     'TCPAddr 127.0.0.1',

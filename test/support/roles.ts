@@ -28,6 +28,10 @@ export interface TestRoles extends AsyncDisposable {
   client<S extends DescService>(service: S, caller: CallerName): Client<S>
   /** The store that a role has opened. */
   storeOf(role: string): Store
+  /** The directory of the embedded stores, with one for each role. */
+  readonly directory: string
+  /** The database of a role that is on a server. */
+  databaseOf(role: string): string
   /** Makes the store of a role unavailable or available again. */
   setStoreUnavailable(role: string, unavailable: boolean): void
   /** The calls that the public requests have made to the stores of all roles, by their request ids. */
@@ -51,7 +55,7 @@ export async function startRoles(
   { directory: kept_directory, mongodb }: RolesPlace = {},
 ): Promise<TestRoles> {
   const directory = kept_directory ?? (await mkdtemp(join(tmpdir(), 'multihub-roles-')))
-  const databases: string[] = []
+  const databases = new Map<string, string>()
   const bus = createMemoryBus()
   const rpc = await createRpc(rpcConfig())
   const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
@@ -68,7 +72,7 @@ export async function startRoles(
     await bus.close()
     rpc.close()
     for (const store of stores.values()) await store.close()
-    if (mongodb) await dropDatabases(mongodb.uri, databases)
+    if (mongodb) await dropDatabases(mongodb.uri, [...databases.values()])
     if (kept_directory === undefined) await rm(directory, { recursive: true, force: true })
   }
 
@@ -85,7 +89,7 @@ export async function startRoles(
         const place = { database: role.name, directory, timeout_ms: HANG_LIMIT_MS }
         const is_on_server = mongodb?.roles.includes(role.name) === true
         const database = `test_${randomHex(6)}_${role.name}`
-        if (is_on_server) databases.push(database)
+        if (is_on_server) databases.set(role.name, database)
         const store = await openStore(
           is_on_server ? { ...place, database, mongodb_uri: new Secret(mongodb.uri) } : place,
         )
@@ -109,6 +113,12 @@ export async function startRoles(
       const store = stores.get(role)
       if (!store) throw new Error(`the role ${role} has no store`)
       return store
+    },
+    directory,
+    databaseOf(role) {
+      const database = databases.get(role)
+      if (database === undefined) throw new Error(`the role ${role} is not on a server`)
+      return database
     },
     setStoreUnavailable: (role, is_unavailable) =>
       void (is_unavailable ? unavailable.add(role) : unavailable.delete(role)),

@@ -10,18 +10,21 @@ export interface ScriptedClamd {
   readonly received: readonly Buffer[]
   /** What happens with a connection: after the whole stream, or at once (`early`). */
   behave(act: (socket: Socket) => void, when?: 'early'): void
+  /** Sets the response to the command VERSION. */
+  setVersion(text: string): void
   close(): Promise<void>
 }
 
 /** The answer that makes a file ready. */
 export const CLEAN = 'stream: OK\0'
 
-/** Starts a server that finds every stream clean. */
+/** Starts a server that finds every stream clean, and whose signatures are of today. */
 export async function startScriptedClamd(): Promise<ScriptedClamd> {
   const received: Buffer[] = []
   const sockets = new Set<Socket>()
   let act: (socket: Socket) => void = (socket) => socket.end(CLEAN)
   let is_early = false
+  let version = `ClamAV 1.4.3/27700/${new Date().toUTCString().replace(/^(\w+), (\d+) (\w+) (\d+) (\S+) GMT$/, '$1 $3 $2 $5 $4')}`
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -30,6 +33,9 @@ export async function startScriptedClamd(): Promise<ScriptedClamd> {
     let bytes = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk])
+      const command = bytes.toString('latin1', 0, COMMAND.length)
+      if (command === 'zPING\0') return void socket.end('PONG\0')
+      if (command === 'zVERSION\0') return void socket.end(`${version}\0`)
       const stream = streamIn(bytes)
       if (stream === undefined) return
       received.push(stream)
@@ -47,6 +53,9 @@ export async function startScriptedClamd(): Promise<ScriptedClamd> {
     behave(next, when) {
       act = next
       is_early = when === 'early'
+    },
+    setVersion(text) {
+      version = text
     },
     async close() {
       for (const socket of sockets) socket.destroy()

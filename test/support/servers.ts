@@ -102,10 +102,13 @@ export async function startPrivateNats(
   )
 }
 
-/** Starts a virus scanner for the calling test. With MULTIHUB_REQUIRE_SERVERS=1 it throws when clamd is not installed. */
-export async function startPrivateClamd(): Promise<PrivateClamd | Skip> {
+/**
+ * Starts a virus scanner for the calling test, which may give its scans another time limit. With MULTIHUB_REQUIRE_SERVERS=1
+ * it throws when clamd is not installed.
+ */
+export async function startPrivateClamd(max_scan_ms?: number): Promise<PrivateClamd | Skip> {
   const program = findProgram('clamd', [join(SERVERS_FOLDER, 'bin')])
-  if (program) return spawnClamd(program)
+  if (program) return spawnClamd(program, max_scan_ms)
   return missing('the virus scanner', 'clamd is neither on PATH nor installed by scripts/servers/install')
 }
 
