@@ -136,6 +136,23 @@ describe.each(receivers)('%s', (_name, script) => {
   })
 })
 
+describe('the receiver in TypeScript', () => {
+  const [, [, script]] = receivers
+
+  test('accepts events of other resources, and the test event, so that its endpoint is not paused', async () => {
+    const url = await startProgram(script)
+    for (const [event, result] of [
+      ['ticket.created', { ticket: { status: 'open' } }],
+      ['refund.requested', { refund: { status: 'pending' } }],
+      ['chargeback.created', { chargeback: { status: 'open' } }],
+      ['webhook.test', {}],
+    ])
+      expect(await deliver(url, API_SECRET, JSON.stringify({ id: `one:${event}`, data: { result } }))).toBe(
+        204,
+      )
+  })
+})
+
 describe('scripts/receiver.mjs with a file name', () => {
   const [, script] = receivers[0]
 

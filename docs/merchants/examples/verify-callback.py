@@ -15,8 +15,8 @@ def callback_secret() -> bytes:
     """The secret of an endpoint, or the one of a payment's webhook_url, which is derived from the API secret."""
     if secret := os.environ.get("WEBHOOK_SECRET"):
         return secret.encode()
-    api_secret = os.environ["SECRET"].encode()
-    return hmac.new(api_secret, b"service:merchant-webhook-signing:v1", hashlib.sha256).hexdigest().encode()
+    api_secret = os.environ.get("SECRET") or sys.exit("neither SECRET nor WEBHOOK_SECRET is set")
+    return hmac.new(api_secret.encode(), b"service:merchant-webhook-signing:v1", hashlib.sha256).hexdigest().encode()
 
 
 def is_authentic(timestamp: str, nonce: str, delivery_id: str, signature: str, body: bytes) -> bool:
