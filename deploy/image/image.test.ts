@@ -18,6 +18,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
+import { ANY_PORTS } from '../../test/support/free-port.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { testWith } from '../../test/support/needs.ts'
 
@@ -169,12 +170,11 @@ function addBase(): void {
 }
 
 function settings(): Readonly<Record<string, string>> {
-  const ports = ['HTTP', 'GRPC', 'CONNECT', 'PROVIDER', 'SANDBOX', 'HEALTH']
   return {
     MULTIHUB_HOME: '/data',
     MULTIHUB_MASTER_KEYS: `a:${randomHex(32)}`,
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     NODE_COMPILE_CACHE: '/app/.cache',
-    ...Object.fromEntries(ports.map((port) => [`MULTIHUB_${port}_PORT`, '0'])),
+    ...ANY_PORTS,
   }
 }
