@@ -65,9 +65,10 @@ async function sendAll(
     const now_ms = performance.now()
     if (now_ms - reported_ms < PROGRESS_MS) return
     reported_ms = now_ms
-    await system.used_nonce
-      .renew()
-      .catch((error: unknown) => failures.push(`renewing the used nonce: ${error}`))
+    await system.used_nonce.renew().catch((error: unknown) => {
+      // While the disk takes no writes, the nonce before this one stays the used one.
+      if (!String(error).includes('"code":2002')) failures.push(`renewing the used nonce: ${error}`)
+    })
     progress(`${sent} of ${runs} runs, ${Math.round(sent / ((now_ms - began_ms) / 1000))} per second`)
   }
   // fast-check runs one property after the other, so each connection has a check and a seed of its own.
