@@ -89,6 +89,20 @@ describePage('the page "In Kubernetes"', () => {
       expect(JSON.stringify(specOf('NetworkPolicy', 'attachments-to-clamav'))).toContain('scanners')
       expect(JSON.stringify(specOf('Deployment', 'payments'))).toContain('"secretName":"multihub-providers"')
       expect(JSON.stringify(specOf('Deployment', 'gateway'))).toContain('MULTIHUB_TRUSTED_PROXIES')
+      const resolvers = [
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } },
+        { ipBlock: { cidr: '169.254.20.10/32' } },
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'openshift-dns' } } },
+      ]
+      for (const name of ['names', 'clamav'])
+        expect(specOf('NetworkPolicy', name)).toMatchObject({
+          egress: expect.arrayContaining([
+            {
+              to: resolvers,
+              ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ protocol, port }))),
+            },
+          ]),
+        })
     } finally {
       rmSync(folder, { recursive: true })
     }

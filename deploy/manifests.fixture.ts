@@ -21,6 +21,7 @@ export interface Manifest {
     readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
     readonly minReplicas?: number
     readonly maxUnavailable?: unknown
+    readonly unhealthyPodEvictionPolicy?: string
   }
 }
 
@@ -32,8 +33,10 @@ export interface PodSpec {
   readonly terminationGracePeriodSeconds?: number
   readonly topologySpreadConstraints?: readonly {
     readonly topologyKey: string
+    readonly maxSkew: number
+    readonly whenUnsatisfiable: string
     readonly labelSelector: { readonly matchLabels: Labels }
-    readonly matchLabelKeys: readonly string[]
+    readonly matchLabelKeys?: readonly string[]
   }[]
   readonly containers: readonly Container[]
   readonly volumes: readonly Volume[]

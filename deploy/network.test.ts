@@ -43,22 +43,27 @@ const PRIVATE = [
   '10.1.2.3',
   '100.64.1.1',
   '127.0.0.1',
+  '168.63.129.16',
   '169.254.169.254',
   '172.31.0.1',
+  '192.0.0.192',
   '192.168.1.1',
+  '198.18.0.1',
+  '224.0.0.1',
+  '240.0.0.1',
   '::1',
   'fd00::1',
   'fe80::1',
 ]
 const PUBLIC = ['203.0.113.1', '2606:4700::1']
-/** What every pod calls outside: names, the database, the bus, and collectors of traces. */
-const SERVER_PORTS = [
-  ['UDP', 53],
-  ['TCP', 53],
-  ['TCP', 27_017],
-  ['TCP', 4222],
-  ['TCP', 4318],
-] as const
+/** What every pod calls in other namespaces: names, the database, the bus, and collectors of traces. */
+const SERVER_PORTS: readonly [namespace: Labels, protocol: string, port: number][] = [
+  [{ 'kubernetes.io/metadata.name': 'kube-system' }, 'UDP', 53],
+  [{ 'kubernetes.io/metadata.name': 'kube-system' }, 'TCP', 53],
+  [{ 'multihub.dev/stores': 'true' }, 'TCP', 27_017],
+  [{ 'multihub.dev/stores': 'true' }, 'TCP', 4222],
+  [{ 'multihub.dev/collects': 'true' }, 'TCP', 4318],
+]
 
 const describeNetwork = canBuild ? describe : describe.skip
 
@@ -149,13 +154,29 @@ describeNetwork('the network of production', () => {
         .map(({ metadata }) => metadata.name)
     for (const address of PUBLIC) expect(open(address, 8443)).toEqual(['notifier', 'payments'])
     for (const address of PRIVATE) expect([address, open(address, 8443)]).toEqual([address, []])
+    // The scanner fetches its signatures.
+    for (const address of PUBLIC) expect(open(address, 443)).toEqual(['notifier', 'payments', 'clamav'])
+    for (const address of PRIVATE) expect([address, open(address, 443)]).toEqual([address, []])
+  })
+
+  test('the database and the bus are at the addresses of the overlay, and at no other', () => {
+    const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
+    for (const port of [27_017, 4222]) {
+      const open = (address: string) =>
+        pods.filter((pod) => admits(labelsOf(pod), 'egress', { address }, port))
+      expect(open('192.0.2.10')).toEqual(expect.arrayContaining(own))
+      for (const address of PRIVATE) expect([address, open(address)]).toEqual([address, []])
+    }
   })
 
   test('every pod of Multihub reaches names, the database, the bus and collectors of traces', () => {
     const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
-    const namespace = { 'kubernetes.io/metadata.name': 'kube-system', 'multihub.dev/collects': 'true' }
-    for (const [protocol, port] of SERVER_PORTS)
+    for (const [namespace, protocol, port] of SERVER_PORTS) {
       expect(own.filter((pod) => !admits(labelsOf(pod), 'egress', { namespace }, port, protocol))).toEqual([])
+      const other = { 'kubernetes.io/metadata.name': 'other' }
+      const open = pods.filter((pod) => admits(labelsOf(pod), 'egress', { namespace: other }, port, protocol))
+      expect(open).toEqual([])
+    }
   })
 })
 

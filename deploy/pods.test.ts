@@ -72,27 +72,36 @@ describeProduction('production', () => {
   const leastOf = ({ kind, metadata, spec }: Manifest): number =>
     autoscalers.get(`${kind} ${metadata.name}`) ?? spec.replicas ?? 1
 
-  test.each(namedOf(serversOf(manifests)))('%s is spread over nodes and zones', (_, { spec }) => {
+  const scanner = startersOf(manifests).filter(({ metadata }) => metadata.name === 'clamav')
+  const lasting = [...serversOf(manifests), ...scanner]
+
+  test.each(namedOf(lasting))('%s is spread over nodes and zones', (_, { spec }) => {
     const { labels } = spec.template.metadata
     const constraints = spec.template.spec.topologySpreadConstraints ?? []
     expect(constraints.map(({ topologyKey }) => topologyKey)).toEqual([
       'kubernetes.io/hostname',
       'topology.kubernetes.io/zone',
     ])
-    for (const { labelSelector, matchLabelKeys } of constraints) {
+    for (const { labelSelector, matchLabelKeys = [], maxSkew, whenUnsatisfiable } of constraints) {
+      expect({ maxSkew, whenUnsatisfiable }).toEqual({ maxSkew: 1, whenUnsatisfiable: 'ScheduleAnyway' })
       expect(labels).toMatchObject(labelSelector.matchLabels)
-      expect(matchLabelKeys).toContain(NAME_LABEL)
+      // Pods of other roles and of other versions do not count.
+      const compared = [...Object.keys(labelSelector.matchLabels), ...matchLabelKeys]
+      expect(compared).toContain(NAME_LABEL)
+      if (labels[NAME_LABEL] !== 'clamav') expect(compared).toContain('pod-template-hash')
     }
   })
 
-  test.each(namedOf(serversOf(manifests).filter(({ metadata }) => metadata.name !== 'sandbox')))(
+  test.each(namedOf(lasting.filter(({ metadata }) => metadata.name !== 'sandbox')))(
     '%s has several pods, and an eviction leaves some',
     (_, workload) => {
       const budgets = manifests.filter(
         ({ kind, spec }) => kind === 'PodDisruptionBudget' && isSelected(spec.selector, workload),
       )
       expect(leastOf(workload)).toBeGreaterThan(1)
-      expect(budgets.map(({ spec }) => spec.maxUnavailable)).toEqual([1])
+      expect(budgets.map(({ spec }) => [spec.maxUnavailable, spec.unhealthyPodEvictionPolicy])).toEqual([
+        [1, 'AlwaysAllow'],
+      ])
     },
   )
 
