@@ -47,6 +47,7 @@ export interface Volume {
   readonly name: string
   readonly secret?: {
     readonly secretName: string
+    readonly defaultMode?: number
     readonly items?: readonly { readonly key: string; readonly path: string }[]
   }
 }
@@ -57,7 +58,28 @@ export interface Container {
   readonly env: readonly Variable[]
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
   readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
+  readonly volumeMounts: readonly Mount[]
+  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities }
+  readonly startupProbe?: Probe
+  readonly livenessProbe?: Probe
+  readonly readinessProbe?: Probe
+}
+
+/** Where a container has a volume. */
+export interface Mount {
+  readonly name: string
+  readonly mountPath: string
+  readonly readOnly?: boolean
+}
+
+/** Processor and memory, as Kubernetes writes them. */
+export type Quantities = Readonly<Partial<Record<'cpu' | 'memory', string | number>>>
+
+/** How often Kubernetes asks a container something, and after how many failures it acts. */
+export interface Probe {
+  readonly periodSeconds?: number
+  readonly timeoutSeconds?: number
+  readonly failureThreshold?: number
 }
 
 /** A variable of a container, with its value or the place where the cluster finds it. */
