@@ -36,6 +36,22 @@ test('without anything that waits, all ages are 0', async () => {
   expect(await readMetric('multihub_stuck_effect_documents{documents="items"}')).toBe(0)
 })
 
+test('nothing is shown of a store that cannot be read, until it can', async () => {
+  const fixture = open()
+  await fixture.store(1, defineKind('pay', 'money'), 90_000)
+  await measureEffects('items', fixture.items)
+  const seriesOf = async () =>
+    (await metricsText()).split('\n').filter((line) => /^multihub_.*documents="items"/.test(line))
+  const shown = await seriesOf()
+  expect(shown.length).toBeGreaterThan(1)
+  const away = new Error('the store is away')
+  const items = { ...fixture.items, find: () => Promise.reject(away) }
+  await expect(measureEffects('items', items)).rejects.toBe(away)
+  expect(await seriesOf()).toEqual([])
+  await measureEffects('items', fixture.items)
+  expect(await seriesOf()).toHaveLength(shown.length)
+})
+
 const MINUTES_20 = 1_200_000
 const payEffect = defineKind('pay', 'money')
 const askEffect = defineKind('ask', 'external')

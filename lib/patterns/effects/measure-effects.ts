@@ -1,6 +1,6 @@
 import { Conflict } from '#lib/platform/store/errors.ts'
 import type { Collection } from '#lib/platform/store/store.ts'
-import { gauge } from '#lib/platform/telemetry/metrics.ts'
+import { gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
 import { dueAt, type EffectDocument, LANES, type Lane, withDueTimes } from './effect.ts'
 
@@ -21,9 +21,22 @@ const DELAYED_MAX = 100
 /**
  * Measures what waits in a collection: nine small reads. An effect has been due since the first time that it could run: a
  * failed try, a crash or a postponement ends nothing. A repeated one, such as a poll, begins anew with each run. All processes of a role measure the same store, because each of
- * them may be the only one that runs.
+ * them may be the only one that runs. When a read fails, the metrics of the collection have no value.
  */
-export async function measureEffects<D extends EffectDocument>(
+export function measureEffects<D extends EffectDocument>(
+  documents: string,
+  collection: Collection<D>,
+): Promise<void> {
+  return measureOrForget(
+    () => readAndSet(documents, collection),
+    () => {
+      for (const lane of LANES) oldest_due.remove({ documents, lane })
+      stuck_documents.remove({ documents })
+    },
+  )
+}
+
+async function readAndSet<D extends EffectDocument>(
   documents: string,
   collection: Collection<D>,
 ): Promise<void> {

@@ -12,6 +12,8 @@ export interface CounterMetric<Name extends string> {
 /** A number that goes up and down. */
 export interface GaugeMetric<Name extends string> {
   set(labels: Labels<Name>, value: number): void
+  /** Shows no value with these labels until the next `set`. */
+  remove(labels: Labels<Name>): void
 }
 
 /** A number of things that exist now, such as requests in progress. Its owners change `value`, which costs an addition. */
@@ -71,7 +73,23 @@ export function gauge<const Name extends string = never>(
   const metric =
     existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, registers: [registry] })
   const bounded = boundedLabels(labelNames)
-  return { set: (labels, value) => metric.set(bounded(labels), value) }
+  return {
+    set: (labels, value) => metric.set(bounded(labels), value),
+    remove: (labels) => metric.remove(bounded(labels)),
+  }
+}
+
+/**
+ * Reads and sets gauges, such as those of the whole store. When it fails, `forget` removes their values: an old one would pass
+ * for a present one, and keep an alert that the other processes no longer have.
+ */
+export async function measureOrForget(measure: () => Promise<void>, forget: () => void): Promise<void> {
+  try {
+    await measure()
+  } catch (error) {
+    forget()
+    throw error
+  }
 }
 
 /** The levels of this process under a name that no other metric has. Define them once, in a constant of a module. */

@@ -19,6 +19,16 @@ async function knownProblems(store: LedgerStore): Promise<string | undefined> {
   return /^multihub_ledger_problems (\d+)$/m.exec(await metricsText())?.[1]
 }
 
+test('a ledger that cannot be read shows no number of problems', async () => {
+  await using fixture = await openFixture()
+  const { verifications } = fixture.store
+  expect(await knownProblems(fixture.store)).toBe('0')
+  const countOpenProblems = (): Promise<number> => Promise.reject(new Error('the store is away'))
+  const away = { ...verifications, countOpenProblems }
+  await expect(measureProblems({ verifications: away })).rejects.toThrow('away')
+  expect(await metricsText()).not.toMatch(/^multihub_ledger_problems \d/m)
+})
+
 test('problems stay known until a later verification of the shard has ended without them', async () => {
   await using fixture = await openFixture()
   const { store } = fixture

@@ -1,4 +1,4 @@
-import { gauge } from '#lib/platform/telemetry/metrics.ts'
+import { gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 
 const open_problems = gauge(
@@ -8,8 +8,11 @@ const open_problems = gauge(
 
 /**
  * Measures the known problems of the ledger, in the whole store (B4). A problem counts until a later verification of its
- * shard has ended without finding it, also after a restart of all processes.
+ * shard has ended without finding it, also after a restart of all processes. Without its result the metric has no value.
  */
-export async function measureProblems({ verifications }: Pick<LedgerStore, 'verifications'>): Promise<void> {
-  open_problems.set({}, await verifications.countOpenProblems())
+export function measureProblems({ verifications }: Pick<LedgerStore, 'verifications'>): Promise<void> {
+  return measureOrForget(
+    async () => open_problems.set({}, await verifications.countOpenProblems()),
+    () => open_problems.remove({}),
+  )
 }

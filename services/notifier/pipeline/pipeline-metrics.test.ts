@@ -8,6 +8,7 @@ import {
   openPipelines,
   type PipelineFixture,
 } from './pipeline.fixture.ts'
+import { measureHeld } from './pipeline-metrics.ts'
 
 let fixture: PipelineFixture
 beforeEach(async () => {
@@ -84,4 +85,18 @@ test('what no process has is in the age of what is due', async () => {
   expect(fixture.attempts).toHaveLength(2)
   await fixture.clock.advance(10_000)
   expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(9)
+})
+
+test('held deliveries are not shown while one of their reads fails', async () => {
+  const none = { find: async () => [] }
+  await measureHeld(none)
+  expect(await metricsText()).toMatch(/^multihub_held_deliveries\{/m)
+  let reads = 0
+  const find = async () => {
+    reads += 1
+    if (reads > 2) throw new Error('the store is away')
+    return []
+  }
+  await expect(measureHeld({ find })).rejects.toThrow('away')
+  expect(await metricsText()).not.toMatch(/^multihub_held_deliveries\{/m)
 })

@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
+import { counter, gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { type Deliveries, findHeldIn } from '../store/deliveries.ts'
@@ -76,13 +76,21 @@ export async function findLongestWaiting(
   return waiting?.wake_at
 }
 
-/** Measures what is held in the whole store, by four reads of an index. */
-export async function measureHeld(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
-  for (const environment of ENVIRONMENTS.names)
-    for (const { status, waits_for } of HELD) {
-      const held = await findHeldIn(deliveries, environment, status, HELD_MAX)
-      held_deliveries.set({ environment, waits_for }, held.length)
-    }
+/** Measures what is held in the whole store, by four reads of an index. When one fails, the metric has no value. */
+export function measureHeld(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
+  const series = ENVIRONMENTS.names.flatMap((environment) => HELD.map((held) => ({ environment, held })))
+  return measureOrForget(
+    async () => {
+      for (const { environment, held } of series) {
+        const found = await findHeldIn(deliveries, environment, held.status, HELD_MAX)
+        held_deliveries.set({ environment, waits_for: held.waits_for }, found.length)
+      }
+    },
+    () => {
+      for (const { environment, held } of series)
+        held_deliveries.remove({ environment, waits_for: held.waits_for })
+    },
+  )
 }
 
 /** Sets the gauges of a process. `at` is by the clock of the store, `waiting_since` see `findLongestWaiting`. */

@@ -1,6 +1,6 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
-import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
+import { counter, gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
@@ -38,9 +38,12 @@ const open_anomalies = gauge(
 )
 const OPEN_MAX = 100
 
-/** Measures how many anomalies are open, with one read. */
-export async function measureOpenAnomalies(anomalies: Collection<Anomaly>): Promise<void> {
-  open_anomalies.set({}, (await anomalies.find('by_open', {}, { limit: OPEN_MAX })).length)
+/** Measures how many anomalies are open, with one read. Without its result the metric has no value. */
+export function measureOpenAnomalies(anomalies: Pick<Collection<Anomaly>, 'find'>): Promise<void> {
+  return measureOrForget(
+    async () => open_anomalies.set({}, (await anomalies.find('by_open', {}, { limit: OPEN_MAX })).length),
+    () => open_anomalies.remove({}),
+  )
 }
 
 const recorded_anomalies = counter('multihub_anomalies_total', 'Anomalies that were recorded.', ['kind'])

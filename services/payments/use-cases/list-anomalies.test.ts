@@ -40,6 +40,9 @@ test('the number of open anomalies is a metric', async () => {
   await storeAnomalies(fixture)
   await measureOpenAnomalies(fixture.store.anomalies)
   expect(await metricsText()).toContain('multihub_open_anomalies 6\n')
+  const away = { find: () => Promise.reject(new Error('the store is away')) }
+  await expect(measureOpenAnomalies(away)).rejects.toThrow('away')
+  expect(await metricsText()).not.toMatch(/^multihub_open_anomalies \d/m)
 })
 
 test.each<[string, AnomalyFilter, (number: number) => boolean]>([
