@@ -45,6 +45,12 @@ const build_info = gauge(
   ['role', 'version', 'commit', 'node'],
 )
 
+const ready_roles = gauge(
+  'multihub_ready',
+  'Whether this process can do the work of the role: 1, or 0 while it starts, stops or lacks what the role needs.',
+  ['role'],
+)
+
 /** A process whose roles accept calls. */
 export interface RunningProcess {
   readonly urls: ReadyUrls
@@ -102,7 +108,10 @@ export async function startRoles(
   })
   const { keyring, host } = config
   const { readiness, draining, stopping } = lifecycle
-  for (const name of names) readiness.set(name, false)
+  for (const role of names) {
+    readiness.set(role, false)
+    ready_roles.set({ role }, 0)
+  }
   // First, so that probes are answered while the start waits for servers.
   const health = await serveHealth(readiness, { host, port: config.health_port, draining })
   lifecycle.onStop('health', () => health.close())
@@ -236,6 +245,8 @@ async function watchReadiness(
         store_error && !needed_error ? [...limitations, NO_DATABASE] : limitations,
       )
       serving.setRoleServing(name, error === undefined && clock_error === undefined)
+      const can_work = error === undefined && (clock_error === undefined || !needs_clock)
+      ready_roles.set({ role: name }, can_work && !lifecycle.draining.aborted ? 1 : 0)
     })
     await Promise.all(checks)
     serving.setServing(lifecycle.readiness.state().ready)

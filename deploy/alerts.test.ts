@@ -86,7 +86,21 @@ test('every alert has a runbook that quotes it, and every runbook an alert', () 
   expect(pages.sort()).toEqual(alerts.map(({ annotations }) => annotations.runbook).sort())
 })
 
+test('every alert has a case in which it fires, and one in which it does not', () => {
+  const cases: readonly { readonly alertname: string; readonly exp_alerts: readonly object[] }[] = parse(
+    readFileSync(join(import.meta.dirname, 'alerts.cases.yaml'), 'utf8'),
+  ).tests.flatMap((group: { readonly alert_rule_test: unknown }) => group.alert_rule_test)
+  const names = alerts.map(({ alert }) => alert)
+  for (const fires of [true, false]) {
+    const tested = new Set(
+      cases.filter(({ exp_alerts }) => exp_alerts.length > 0 === fires).map(({ alertname }) => alertname),
+    )
+    expect(names.filter((name) => !tested.has(name))).toEqual([])
+  }
+})
+
 test.each([
+  ['multihub_ready', ['role', 'pod', 'instance']],
   ['multihub_gateway_request_seconds_count', ['method', 'code']],
   ['multihub_store_seconds_bucket', ['role', 'collection', 'operation']],
   ['multihub_effects_in_flight', ['lane']],

@@ -84,6 +84,8 @@ test(`no request of ${CLIENTS} keep-alive clients fails while a process drains`,
   const told_ms = performance.now()
   const ended = started.stop('all')
   const draining_ms = await untilOutOfRotation(health_url)
+  const metrics = await (await fetch(`${health_url}/metrics`)).text()
+  expect(metrics.match(/^multihub_ready\{role="gateway"\} .$/m)?.[0]).toBe('multihub_ready{role="gateway"} 0')
   in_rotation = false
   const outcomes = (await clients).flat()
   expect(await ended).toBe(0)

@@ -23,6 +23,12 @@ async function readiness(port: number): Promise<readonly [number, string] | unde
   }
 }
 
+/** The value of `multihub_ready` of balances; `undefined` while the process does not show it. */
+async function readyMetric(port: number): Promise<string | undefined> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return /^multihub_ready\{role="balances"\} (\d)$/m.exec(text)?.[1]
+}
+
 /** Calls Adjust of a balances process as the operator, and returns the HTTP status. */
 async function adjust(connect_port: number, token: string, operation_id: string): Promise<number> {
   const response = await fetch(
@@ -95,6 +101,8 @@ if ('skip' in nats || 'skip' in mongodb) {
       expect(await isServing(wrong_ports, 'a')).toBe(503)
       expect(await isServing(correct_ports, 'b')).toBe(200)
       expect(await readiness(correct_ports.health)).toEqual([200, 'ready\n'])
+      expect(await readyMetric(correct_ports.health)).toBe('1')
+      expect(await readyMetric(wrong_ports.health)).toBe('0')
       expect(await grpcHealth(`http://127.0.0.1:${correct_ports.grpc}`, LedgerService.typeName)).toBe(SERVING)
       expect(await grpcHealth(`http://127.0.0.1:${wrong_ports.grpc}`, LedgerService.typeName)).toBe(
         NOT_SERVING,
@@ -106,6 +114,7 @@ if ('skip' in nats || 'skip' in mongodb) {
         (answer) => answer === 200,
       )
       expect(await isServing(wrong_ports, 'a')).toBe(200)
+      expect(await readyMetric(wrong_ports.health)).toBe('1')
     } finally {
       await wrong?.kill()
       await correct?.kill()
