@@ -44,9 +44,9 @@ test('nothing is shown of a store that cannot be read, until it can', async () =
     (await metricsText()).split('\n').filter((line) => /^multihub_.*documents="items"/.test(line))
   const shown = await seriesOf()
   expect(shown.length).toBeGreaterThan(1)
-  const away = new Error('the store is away')
-  const items = { ...fixture.items, find: () => Promise.reject(away) }
-  await expect(measureEffects('items', items)).rejects.toBe(away)
+  const failure = new Error('the store does not answer')
+  const items = { ...fixture.items, find: () => Promise.reject(failure) }
+  await expect(measureEffects('items', items)).rejects.toBe(failure)
   expect(await seriesOf()).toEqual([])
   await measureEffects('items', fixture.items)
   expect(await seriesOf()).toHaveLength(shown.length)

@@ -23,9 +23,9 @@ test('a ledger that cannot be read shows no number of problems', async () => {
   await using fixture = await openFixture()
   const { verifications } = fixture.store
   expect(await knownProblems(fixture.store)).toBe('0')
-  const countOpenProblems = (): Promise<number> => Promise.reject(new Error('the store is away'))
+  const countOpenProblems = (): Promise<number> => Promise.reject(new Error('the store does not answer'))
   const away = { ...verifications, countOpenProblems }
-  await expect(measureProblems({ verifications: away })).rejects.toThrow('away')
+  await expect(measureProblems({ verifications: away })).rejects.toThrow('does not answer')
   expect(await metricsText()).not.toMatch(/^multihub_ledger_problems \d/m)
 })
 
