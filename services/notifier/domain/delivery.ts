@@ -110,7 +110,7 @@ export function deliveryKeyOf({ merchant_id, delivery_id }: DeliveryKey): Delive
   return { merchant_id, delivery_id }
 }
 
-/** A delivery of a stored event that waits for its first try. */
+/** A delivery of a stored event that waits for its first try. `created_at` is by the clock of the store. */
 export function newDelivery(
   target: DeliveryTarget,
   { merchant_id, event_key, event, kept_until }: StoredEvent,

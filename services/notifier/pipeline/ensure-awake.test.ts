@@ -14,7 +14,7 @@ test('a delivery is not lost that one stores before the late last write of an ow
   const two = await fixture.startProcess('two')
   await advance(1_000)
   for (let number = 0; number < 20; number += 1)
-    await one.pipeline.deliver(newDelivery(number, `d${number}`), BODY)
+    await one.pipeline.queueDelivery(newDelivery(number, `d${number}`), BODY)
   await advance(100)
   const name = fixture.attempts.find(({ process }) => process === 'one')?.delivery.endpoint_id ?? ''
   const last_write = Promise.withResolvers<void>()
@@ -28,7 +28,7 @@ test('a delivery is not lost that one stores before the late last write of an ow
   await advance(4_000)
   expect(is_held).toBe(true)
   const late = newDelivery(100, name)
-  await two.pipeline.deliver(late, BODY)
+  await two.pipeline.queueDelivery(late, BODY)
   // Its last write arrives, and nothing after that.
   one.onCommand = () => void one.kill()
   last_write.resolve()

@@ -43,7 +43,7 @@ async function deliver(
   changes: Partial<Delivery> = {},
 ): Promise<Delivery[]> {
   const deliveries = Array.from({ length: count }, (_, number) => newDelivery(number, destination, changes))
-  for (const delivery of deliveries) await notifier.pipeline.deliver(delivery, BODY)
+  for (const delivery of deliveries) await notifier.pipeline.queueDelivery(delivery, BODY)
   return deliveries
 }
 
@@ -52,7 +52,7 @@ async function prove(destinations: readonly string[]): Promise<void> {
   const { respond } = fixture
   fixture.respond = () => DELIVERED
   for (const destination of destinations)
-    await notifier.pipeline.deliver(newDelivery(10_000, destination), BODY)
+    await notifier.pipeline.queueDelivery(newDelivery(10_000, destination), BODY)
   await advance(5)
   fixture.attempts.length = 0
   fixture.respond = respond
@@ -112,7 +112,7 @@ describe('a receiver that hangs', () => {
     await prove(['hang'])
     const { respond } = fixture
     fixture.respond = () => FAILED
-    await notifier.pipeline.deliver(newDelivery(10_001, 'hang', { retry_delay_seconds: 3_600 }), BODY)
+    await notifier.pipeline.queueDelivery(newDelivery(10_001, 'hang', { retry_delay_seconds: 3_600 }), BODY)
     await advance(5)
     fixture.respond = respond
     await deliver(300, 'hang')
@@ -130,7 +130,7 @@ describe('a receiver that hangs', () => {
     for (let merchant = 0; merchant < 20; merchant += 1)
       for (let host = 0; host < 40; host += 1) {
         const more = newDelivery(7, `hang${merchant}-${host}`, { merchant_id: `${merchant}` })
-        await notifier.pipeline.deliver(more, BODY)
+        await notifier.pipeline.queueDelivery(more, BODY)
       }
     await advance(1_000)
     expect(before).toBe(800)

@@ -27,7 +27,7 @@ const attemptsOf = ({ delivery_id }: Delivery) =>
 /** Delivers one event to each destination through a process. */
 async function deliverAll({ pipeline }: TestProcess, number: number): Promise<readonly Delivery[]> {
   const deliveries = NAMES.map((name) => newDelivery(number, name))
-  await Promise.all(deliveries.map((delivery) => pipeline.deliver(delivery, BODY)))
+  await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, BODY)))
   return deliveries
 }
 
@@ -97,7 +97,7 @@ test('a destination stays while a delivery is being stored for it', async () => 
   // With an open breaker no attempt is made at once, so only the insert of the delivery keeps the destination.
   for (let number = 0; number < 5; number += 1) {
     const failing = NAMES.map((name) => newDelivery(number, name, { retry_delay_seconds: 3_600 }))
-    await Promise.all(failing.map((delivery) => one.pipeline.deliver(delivery, BODY)))
+    await Promise.all(failing.map((delivery) => one.pipeline.queueDelivery(delivery, BODY)))
     await advance(5)
   }
   const insert = Promise.withResolvers<void>()

@@ -51,14 +51,14 @@ async function deliverToUrls(
   for (let number = 0; number < count; number += 1) {
     const url = `https://${host.replace('*', `${number}`)}/${number}`
     const delivery = newDelivery(number, `${merchant_id}-${host}-${number}`, { merchant_id, url, ...changes })
-    await notifier.pipeline.deliver(delivery, BODY)
+    await notifier.pipeline.queueDelivery(delivery, BODY)
   }
 }
 
 /** Stores deliveries, and measures after how long each of them has its first attempt. */
 async function delaysOf(deliveries: readonly Delivery[], wait_max_ms = 60_000): Promise<number[]> {
   const at_ms = fixture.clock.now_ms()
-  for (const delivery of deliveries) await notifier.pipeline.deliver(delivery, BODY)
+  for (const delivery of deliveries) await notifier.pipeline.queueDelivery(delivery, BODY)
   const firsts = () =>
     deliveries.map(({ delivery_id }) =>
       fixture.attempts.find((seen) => seen.delivery.delivery_id === delivery_id && seen.at_ms >= at_ms),
@@ -90,7 +90,7 @@ describe('merchants take turns', () => {
     // They are sick now. Each has more to do than the host has slots for sick ones.
     for (let number = 200; number < 800; number += 1) {
       const destination = `7001-hang.example.com-${number % 200}`
-      await notifier.pipeline.deliver(
+      await notifier.pipeline.queueDelivery(
         newDelivery(number, destination, { url: `${url}${number % 200}` }),
         BODY,
       )

@@ -27,16 +27,16 @@ test('no attempt begins in the last half second of a lease, which the next owner
   const one = await fixture.startProcess('one')
   // An attempt in progress keeps the destination here.
   fixture.respond = ({ delivery }) => (delivery.event_key === 'p-0:3' ? new Promise(() => {}) : DELIVERED)
-  await one.pipeline.deliver(newDelivery(0), BODY)
+  await one.pipeline.queueDelivery(newDelivery(0), BODY)
   await advance(100)
   const until_ms = (await fixture.destination('endpoint:one'))?.lease?.until.getTime() ?? 0
   // No renewal of the lease arrives.
   one.onCommand = ({ collection }) => (collection === 'destinations' ? new Promise(() => {}) : undefined)
   const [early, late] = [newDelivery(1), newDelivery(2)]
   await advance(until_ms - 600 - fixture.clock.now_ms())
-  await one.pipeline.deliver(early, BODY)
+  await one.pipeline.queueDelivery(early, BODY)
   await advance(200)
-  void one.pipeline.deliver(late, BODY)
+  void one.pipeline.queueDelivery(late, BODY)
   await advance(10)
   expect(fixture.clock.now_ms()).toBeLessThan(until_ms)
   expect(await fixture.stored(late)).toMatchObject({ status: 'pending' })
@@ -56,7 +56,7 @@ describe('a notifier whose clock is not trusted', () => {
     const { pipeline } = await fixture.startProcess('one', { clock_guard })
     clock_guard.setTrusted(false)
     const delivery = newDelivery(1)
-    await expect(pipeline.deliver(delivery, BODY)).rejects.toThrow(Unavailable)
+    await expect(pipeline.queueDelivery(delivery, BODY)).rejects.toThrow(Unavailable)
     expect(await fixture.stored(delivery)).toBeUndefined()
   })
 
@@ -64,7 +64,7 @@ describe('a notifier whose clock is not trusted', () => {
     const { pipeline } = await fixture.startProcess('one', { clock_guard })
     fixture.respond = () => FAILED
     const delivery = newDelivery(1)
-    await pipeline.deliver(delivery, BODY)
+    await pipeline.queueDelivery(delivery, BODY)
     await advance(500)
     expect(await fixture.stored(delivery)).toMatchObject({ status: 'pending', lane: 'retry' })
     clock_guard.setTrusted(false)
@@ -82,7 +82,7 @@ describe('a notifier whose clock is not trusted', () => {
     await advance(1_000)
     clock_guard.setTrusted(false)
     const deliveries = Array.from({ length: 20 }, (_, number) => newDelivery(number, `d${number}`))
-    for (const delivery of deliveries) await two.pipeline.deliver(delivery, BODY)
+    for (const delivery of deliveries) await two.pipeline.queueDelivery(delivery, BODY)
     await advance(10)
     const waiting = deliveries.filter((delivery) => processesOf(delivery).length === 0)
     expect(waiting.length).toBeGreaterThan(3)

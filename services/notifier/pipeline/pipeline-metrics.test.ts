@@ -25,19 +25,21 @@ async function readMetric(name: string): Promise<number> {
 test('attempts, breakers, slots and the age of what is due can be watched', async () => {
   const { pipeline } = await fixture.startProcess('one')
   const delivered_before = await readMetric('multihub_delivery_attempts_total{outcome="delivered"}')
-  await pipeline.deliver(newDelivery(0, 'fine'), BODY)
+  await pipeline.queueDelivery(newDelivery(0, 'fine'), BODY)
   await fixture.clock.advance(300)
   expect(await readMetric('multihub_delivery_attempts_total{outcome="delivered"}')).toBe(delivered_before + 1)
   expect(await readMetric('multihub_delivery_breakers{state="closed"}')).toBe(1)
 
   fixture.respond = ({ delivery }) => (delivery.endpoint_id === 'down' ? FAILED : new Promise(() => {}))
   const opened_before = await readMetric('multihub_delivery_breaker_changes_total{to="open"}')
-  for (let number = 0; number < 5; number += 1) await pipeline.deliver(newDelivery(number, 'down'), BODY)
+  for (let number = 0; number < 5; number += 1)
+    await pipeline.queueDelivery(newDelivery(number, 'down'), BODY)
   await fixture.clock.advance(300)
   expect(await readMetric('multihub_delivery_breakers{state="open"}')).toBe(1)
   expect(await readMetric('multihub_delivery_breaker_changes_total{to="open"}')).toBe(opened_before + 1)
 
-  for (let number = 0; number < 100; number += 1) await pipeline.deliver(newDelivery(number, 'hang'), BODY)
+  for (let number = 0; number < 100; number += 1)
+    await pipeline.queueDelivery(newDelivery(number, 'hang'), BODY)
   await fixture.clock.advance(1_000)
   expect(await readMetric('multihub_delivery_slots_in_use{health="unproven"}')).toBe(32)
   await fixture.clock.advance(3_000)
@@ -58,10 +60,10 @@ test('an outage of a receiver that cost callbacks shows as dead and held deliver
   fixture.respond = () => FAILED
   fixture.hasSecret = ({ endpoint_id }) => endpoint_id !== 'new'
   for (let number = 0; number < 105; number += 1) {
-    await pipeline.deliver(newDelivery(number, 'down', changes), BODY)
+    await pipeline.queueDelivery(newDelivery(number, 'down', changes), BODY)
     if (number < 5) await fixture.clock.advance(5)
   }
-  await pipeline.deliver(newDelivery(1, 'new', { environment: 'production' }), BODY)
+  await pipeline.queueDelivery(newDelivery(1, 'new', { environment: 'production' }), BODY)
   await fixture.clock.advance(20_000)
   expect(await readDead('failures')).toBe(failures_before + 5)
   expect(await readDead('breaker_open')).toBe(breaker_before + 100)
@@ -81,7 +83,7 @@ test('what no process has is in the age of what is due', async () => {
   const { pipeline } = await fixture.startProcess('full', { owned_max: 2 })
   fixture.respond = () => new Promise(() => {})
   for (let number = 0; number < 3; number += 1)
-    await pipeline.deliver(newDelivery(number, `hang${number}`), BODY)
+    await pipeline.queueDelivery(newDelivery(number, `hang${number}`), BODY)
   expect(fixture.attempts).toHaveLength(2)
   await fixture.clock.advance(10_000)
   expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(9)

@@ -34,7 +34,7 @@ function holdReceivers() {
 describe('a delivery', () => {
   test('costs its owner two writes, and is counted before its request leaves', async () => {
     const one = await fixture.startProcess('one')
-    await one.pipeline.deliver(newDelivery(0), BODY)
+    await one.pipeline.queueDelivery(newDelivery(0), BODY)
     await advance(100)
     let counted: Delivery | undefined
     fixture.respond = async ({ delivery }) => {
@@ -43,7 +43,7 @@ describe('a delivery', () => {
     }
     one.writes.length = 0
     const delivery = newDelivery(1)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(1)
     expect(await fixture.stored(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] })
     expect(counted).toMatchObject({ status: 'pending', attempt: { number: 1, reclaims: 0 } })
@@ -57,23 +57,14 @@ describe('a delivery', () => {
     const one = await fixture.startProcess('one')
     const delivery = newDelivery(1)
     const held = holdReceivers()
-    for (let time = 0; time < 5; time += 1) await one.pipeline.deliver(delivery, BODY)
+    for (let time = 0; time < 5; time += 1) await one.pipeline.queueDelivery(delivery, BODY)
     await advance(10)
     held[0]?.(DELIVERED)
     await advance(5_000)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(5_000)
     expect(attemptsOf(delivery)).toHaveLength(1)
     expect(await statusOf(delivery)).toBe('delivered')
-  })
-
-  test('is due by the clock of the store, also when that of its process is ahead', async () => {
-    const one = await fixture.startProcess('one')
-    holdReceivers()
-    const at_ms = fixture.clock.now_ms()
-    const delivery = newDelivery(1, 'one', { due_at: new Date(at_ms + 4_000) })
-    await one.pipeline.deliver(delivery, BODY)
-    expect((await fixture.stored(delivery))?.due_at?.getTime()).toBe(at_ms)
   })
 
   // N2
@@ -81,7 +72,7 @@ describe('a delivery', () => {
     const one = await fixture.startProcess('one')
     fixture.respond = () => FAILED
     const delivery = newDelivery(1, 'one', { max_retries: 3, retry_delay_seconds: 60 })
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     const due: number[] = []
     for (let retry = 0; retry < 3; retry += 1) {
       await advance(1)
@@ -103,7 +94,7 @@ describe('a delivery', () => {
     const one = await fixture.startProcess('one')
     fixture.respond = () => FAILED
     const delivery = newDelivery(1)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(500)
     const queued = await fixture.stored(delivery)
     if (queued === undefined) throw new Error('the delivery was not stored')
@@ -116,7 +107,7 @@ describe('a delivery', () => {
 
   test('leaves nothing behind at its destination once there is nothing to do', async () => {
     const one = await fixture.startProcess('one')
-    await one.pipeline.deliver(newDelivery(1), BODY)
+    await one.pipeline.queueDelivery(newDelivery(1), BODY)
     await advance(10_000)
     const destination = await fixture.destination('endpoint:one')
     expect(destination?.lease).toBeUndefined()
@@ -138,7 +129,7 @@ describe('a crash', () => {
       if (commands === step) one.kill()
       return undefined
     }
-    void one.pipeline.deliver(delivery, BODY)
+    void one.pipeline.queueDelivery(delivery, BODY)
     await advance(3_000)
     return commands >= step
   }
@@ -151,7 +142,7 @@ describe('a crash', () => {
       const has_crashed = await crashAt(step, delivery)
       const two = await fixture.startProcess('two')
       // Whether the first notifier had sent the receipt does not matter: the publisher may repeat an event at any time.
-      if ((await fixture.stored(delivery)) === undefined) void two.pipeline.deliver(delivery, BODY)
+      if ((await fixture.stored(delivery)) === undefined) void two.pipeline.queueDelivery(delivery, BODY)
       await advance(6_000)
       expect([step, await statusOf(delivery)]).toEqual([step, 'delivered'])
       expect((await fixture.stored(delivery))?.attempts).toHaveLength(1)
@@ -163,7 +154,7 @@ describe('a crash', () => {
     const one = await fixture.startProcess('one')
     holdReceivers()
     const delivery = newDelivery(1)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(10)
     one.kill()
     fixture.respond = () => DELIVERED
@@ -178,7 +169,7 @@ describe('a crash', () => {
     for (let process = 0; process < 7; process += 1) {
       holdReceivers()
       const started = await fixture.startProcess(`${process}`)
-      if (process === 0) await started.pipeline.deliver(delivery, BODY)
+      if (process === 0) await started.pipeline.queueDelivery(delivery, BODY)
       await advance(9_000)
       if ((await fixture.stored(delivery))?.attempts.length === 1) break
       started.kill()
@@ -193,7 +184,7 @@ describe('a crash', () => {
     const one = await fixture.startProcess('one')
     const held = holdReceivers()
     const delivery = newDelivery(1)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(10)
     // The process is paused for longer than its lease: its renewals do not arrive.
     one.onCommand = ({ collection }) => (collection === 'deliveries' ? undefined : new Promise(() => {}))
@@ -210,7 +201,7 @@ describe('a crash', () => {
 
   test('of nothing: a process without its lease sends nothing', async () => {
     const one = await fixture.startProcess('one')
-    await one.pipeline.deliver(newDelivery(0), BODY)
+    await one.pipeline.queueDelivery(newDelivery(0), BODY)
     await advance(100)
     // The insert of the next delivery takes longer than the lease lasts.
     const late = Promise.withResolvers<void>()
@@ -219,7 +210,7 @@ describe('a crash', () => {
       return kind === 'insert' && collection === 'deliveries' ? late.promise : undefined
     }
     const delivery = newDelivery(1)
-    void one.pipeline.deliver(delivery, BODY)
+    void one.pipeline.queueDelivery(delivery, BODY)
     await advance(8_000)
     one.onCommand = () => undefined
     late.resolve()
@@ -234,7 +225,7 @@ describe('a crash', () => {
     const one = await fixture.startProcess('one')
     // An attempt in progress keeps the destination at this process.
     fixture.respond = ({ process }) => (process === 'one' ? new Promise(() => {}) : DELIVERED)
-    await one.pipeline.deliver(newDelivery(0), BODY)
+    await one.pipeline.queueDelivery(newDelivery(0), BODY)
     await advance(100)
     // It is paused while the next owner finds nothing to do and gives the destination back.
     const pause = Promise.withResolvers<void>()
@@ -243,7 +234,7 @@ describe('a crash', () => {
     await advance(20_000)
     expect((await fixture.destination('endpoint:one'))?.wake_at).toBeUndefined()
     const delivery = newDelivery(1)
-    const received = one.pipeline.deliver(delivery, BODY)
+    const received = one.pipeline.queueDelivery(delivery, BODY)
     await advance(5)
     pause.resolve()
     await received
@@ -258,7 +249,7 @@ describe('an outage of the store', () => {
     const one = await fixture.startProcess('one')
     const held = holdReceivers()
     const delivery = newDelivery(1)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(10)
     one.onCommand = () => Promise.reject(new Unavailable('the store is down, as the test says'))
     held[0]?.(DELIVERED)
@@ -281,7 +272,9 @@ describe('several notifiers', () => {
   ): Promise<readonly Delivery[]> {
     const deliveries = destinations.map((name, at) => newDelivery(first + at, name))
     await Promise.all(
-      deliveries.map((delivery, at) => processes[at % processes.length]?.pipeline.deliver(delivery, BODY)),
+      deliveries.map((delivery, at) =>
+        processes[at % processes.length]?.pipeline.queueDelivery(delivery, BODY),
+      ),
     )
     return deliveries
   }
@@ -356,7 +349,7 @@ describe('several notifiers', () => {
       await advance(1_600 + number)
       const owner = fixture.attempts.findLast(({ delivery }) => delivery.endpoint_id === name)?.process
       const late = newDelivery(number + 5, name)
-      await processes[owner === 'one' ? 1 : 0]?.pipeline.deliver(late, BODY)
+      await processes[owner === 'one' ? 1 : 0]?.pipeline.queueDelivery(late, BODY)
       await advance(4_500)
       expect([number, await statusOf(late)]).toEqual([number, 'delivered'])
     }

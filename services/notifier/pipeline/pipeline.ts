@@ -12,10 +12,10 @@ import type { Delivery } from '../domain/delivery.ts'
 import type { DestinationName } from '../domain/destination.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
-import { deliver } from './deliver.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
 import { findLongestWaiting, measureHeld, measurePipeline } from './pipeline-metrics.ts'
+import { queueDelivery } from './queue-delivery.ts'
 import { createQueueHeld } from './queue-held.ts'
 import { createReviews } from './reviews.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
@@ -42,7 +42,7 @@ export interface Pipeline {
    * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
    * are those of the insert.
    */
-  deliver(delivery: Delivery, body: Uint8Array, options?: InsertOptions): Promise<void>
+  queueDelivery(delivery: Delivery, body: Uint8Array, options?: InsertOptions): Promise<void>
   /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */
   wake(waiting: DestinationName & Pick<Delivery, 'due_at'>): Promise<void>
   /** Takes its share of the destinations. */
@@ -69,10 +69,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     timers.push(every(pause_ms, () => background.track(action(), onError), onError))
   }
   return {
-    async deliver(delivery, body, insert_options) {
+    async queueDelivery(delivery, body, insert_options) {
       options.clock_guard.assertTrusted()
-      // By the clock of the store, like all due times: the clock of this process may be seconds ahead.
-      await deliver(parts, { ...delivery, due_at: storeNow() }, body, insert_options)
+      await queueDelivery(parts, delivery, body, insert_options)
     },
     async wake(waiting) {
       await takeover.wakeOwner(waiting, waiting.due_at ?? storeNow())

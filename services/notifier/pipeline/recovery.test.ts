@@ -33,12 +33,15 @@ const requestsSince = (at_ms: number) => fixture.attempts.filter((seen) => seen.
 describe('the breaker of a destination', () => {
   /** Lets deliveries to a destination fail until its breaker is open; returns the last of them. */
   async function openBreaker(
-    pipeline: { deliver(delivery: Delivery, body: Uint8Array): Promise<void> },
+    pipeline: { queueDelivery(delivery: Delivery, body: Uint8Array): Promise<void> },
     max_retries = 10,
   ) {
     fixture.respond = () => FAILED
     for (let number = 0; number < 5; number += 1) {
-      await pipeline.deliver(newDelivery(number, 'one', { max_retries, retry_delay_seconds: 3_600 }), BODY)
+      await pipeline.queueDelivery(
+        newDelivery(number, 'one', { max_retries, retry_delay_seconds: 3_600 }),
+        BODY,
+      )
       await advance(5)
     }
     expect((await fixture.destination('endpoint:one'))?.breaker).toMatchObject({ failures: 5 })
@@ -49,7 +52,7 @@ describe('the breaker of a destination', () => {
     await openBreaker(pipeline)
     const opened_ms = fixture.clock.now_ms()
     const delivery = newDelivery(10)
-    await pipeline.deliver(delivery, BODY)
+    await pipeline.queueDelivery(delivery, BODY)
     await advance(25_000)
     expect(requestsSince(opened_ms)).toEqual([])
     expect(await failuresOf(delivery)).toEqual(Array.from({ length: 4 }, () => 'breaker_open'))
@@ -60,7 +63,7 @@ describe('the breaker of a destination', () => {
     const { pipeline } = await fixture.startProcess('one')
     await openBreaker(pipeline)
     const opened_ms = fixture.clock.now_ms()
-    for (let number = 10; number < 20; number += 1) await pipeline.deliver(newDelivery(number), BODY)
+    for (let number = 10; number < 20; number += 1) await pipeline.queueDelivery(newDelivery(number), BODY)
     await advance(29_900)
     expect(requestsSince(opened_ms)).toHaveLength(0)
     await advance(3_000)
@@ -77,7 +80,7 @@ describe('the breaker of a destination', () => {
     await advance(29_000)
     const probed_ms = fixture.clock.now_ms()
     fixture.respond = () => new Promise(() => {})
-    for (let number = 10; number < 30; number += 1) await pipeline.deliver(newDelivery(number), BODY)
+    for (let number = 10; number < 30; number += 1) await pipeline.queueDelivery(newDelivery(number), BODY)
     await advance(10_000)
     expect(requestsSince(probed_ms)).toHaveLength(1)
   })
@@ -86,7 +89,7 @@ describe('the breaker of a destination', () => {
     const { pipeline } = await fixture.startProcess('one')
     await openBreaker(pipeline)
     const lost = Array.from({ length: 250 }, (_, number) => newDelivery(10 + number))
-    for (const delivery of lost) await pipeline.deliver(delivery, BODY)
+    for (const delivery of lost) await pipeline.queueDelivery(delivery, BODY)
     await advance(20_000)
     fixture.respond = () => DELIVERED
     await advance(20_000)
@@ -101,7 +104,7 @@ describe('the breaker of a destination', () => {
     await openBreaker(one.pipeline)
     const opened_ms = fixture.clock.now_ms()
     const lost = newDelivery(10)
-    await one.pipeline.deliver(lost, BODY)
+    await one.pipeline.queueDelivery(lost, BODY)
     await advance(25_000)
     expect(await read(lost)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
     // Between the read of what is held and its write.
@@ -120,14 +123,14 @@ describe('the breaker of a destination', () => {
     const one = await fixture.startProcess('one')
     await openBreaker(one.pipeline)
     const delivery = newDelivery(10)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(10_000)
     one.kill()
     const killed_ms = fixture.clock.now_ms()
     const two = await fixture.startProcess('two')
     await advance(8_000)
     const late = newDelivery(11)
-    await two.pipeline.deliver(late, BODY)
+    await two.pipeline.queueDelivery(late, BODY)
     await advance(2_000)
     expect(requestsSince(killed_ms)).toEqual([])
     expect((await failuresOf(late))[0]).toBe('breaker_open')
@@ -140,7 +143,7 @@ describe('the breaker of a destination', () => {
     const one = await fixture.startProcess('one')
     await openBreaker(one.pipeline)
     const lost = Array.from({ length: 150 }, (_, number) => newDelivery(10 + number))
-    for (const delivery of lost) await one.pipeline.deliver(delivery, BODY)
+    for (const delivery of lost) await one.pipeline.queueDelivery(delivery, BODY)
     await advance(20_000)
     let queued = 0
     fixture.respond = () => DELIVERED
@@ -160,7 +163,7 @@ describe('the breaker of a destination', () => {
     const { pipeline } = await fixture.startProcess('one')
     await openBreaker(pipeline, 0)
     const delivery = newDelivery(10, 'one', { max_retries: 0 })
-    await pipeline.deliver(delivery, BODY)
+    await pipeline.queueDelivery(delivery, BODY)
     await advance(40_000)
     expect(await read(delivery)).toMatchObject({
       status: 'dead',
@@ -182,7 +185,7 @@ describe('the breaker of a destination', () => {
     await openBreaker(pipeline)
     fixture.respond = () => DELIVERED
     const other = newDelivery(1, 'two')
-    await pipeline.deliver(other, BODY)
+    await pipeline.queueDelivery(other, BODY)
     await advance(100)
     expect((await read(other)).status).toBe('delivered')
   })
@@ -194,7 +197,7 @@ describe('a delivery without a secret', () => {
     const one = await fixture.startProcess('one')
     fixture.hasSecret = () => false
     const delivery = newDelivery(1)
-    await one.pipeline.deliver(delivery, BODY)
+    await one.pipeline.queueDelivery(delivery, BODY)
     await advance(60_000)
     expect(await read(delivery)).toMatchObject({ status: 'blocked', attempts: [], tries: 0 })
     one.kill()
@@ -209,7 +212,7 @@ describe('a delivery without a secret', () => {
   test('has its destination leased only every 10 s while it waits', async () => {
     const one = await fixture.startProcess('one')
     fixture.hasSecret = () => false
-    await one.pipeline.deliver(newDelivery(1), BODY)
+    await one.pipeline.queueDelivery(newDelivery(1), BODY)
     await advance(20_000)
     one.writes.length = 0
     await advance(100_000)
@@ -223,7 +226,7 @@ test('an attempt that this system could not make is postponed and not counted', 
   const { pipeline } = await fixture.startProcess('one')
   fixture.respond = () => ({ kind: 'postponed', wait_ms: 10_000 })
   const delivery = newDelivery(1)
-  await pipeline.deliver(delivery, BODY)
+  await pipeline.queueDelivery(delivery, BODY)
   await advance(9_000)
   expect(fixture.attempts).toHaveLength(1)
   expect(await read(delivery)).toMatchObject({ status: 'pending', attempts: [], tries: 0 })
@@ -242,7 +245,7 @@ test.each([
     const { pipeline } = await fixture.startProcess('one')
     fixture.respond = () => FAILED
     const dead = newDelivery(1, 'one', { max_retries: 0 })
-    await pipeline.deliver(dead, BODY)
+    await pipeline.queueDelivery(dead, BODY)
     await advance(10_000)
     const destination = await fixture.destination('endpoint:one')
     expect(destination?.lease ?? destination?.wake_at).toBeUndefined()

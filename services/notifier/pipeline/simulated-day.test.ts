@@ -54,7 +54,7 @@ test('a day of retries follows the formula: min(max(random(0, 2^(attempt-1) * ba
     const retry_delay_seconds = [1, 60, 3_600][number % 3] ?? 1
     const delivery = newDelivery(number, 'flaky', { max_retries: 10, retry_delay_seconds })
     all.push(delivery)
-    await pipeline.deliver(delivery, BODY)
+    await pipeline.queueDelivery(delivery, BODY)
     await passUntil(begin_ms + (number + 1) * 5 * MINUTE_MS)
   }
   await passUntil(begin_ms + DAY_MS)
@@ -96,7 +96,7 @@ test('a day of breaker cycles: no request in a pause, one probe after it, and wh
   for (let number = 0; number < 96; number += 1) {
     const delivery = newDelivery(number, 'one')
     all.push(delivery)
-    await pipeline.deliver(delivery, BODY)
+    await pipeline.queueDelivery(delivery, BODY)
     await passUntil(begin_ms + (number + 1) * 15 * MINUTE_MS)
   }
   await passUntil(begin_ms + DAY_MS + HOUR_MS)

@@ -16,7 +16,7 @@ function withoutHeartbeats(writes: readonly string[]): readonly string[] {
 
 test('a URL that is used once costs five writes besides that of its event', async () => {
   const { pipeline, writes } = await fixture.startProcess('one')
-  await pipeline.deliver(newDelivery(1), BODY)
+  await pipeline.queueDelivery(newDelivery(1), BODY)
   await advance(20_000)
   expect(withoutHeartbeats(writes)).toEqual([
     'insert destinations',
@@ -30,7 +30,7 @@ test('a URL that is used once costs five writes besides that of its event', asyn
 test('a destination that is used once per second is leased once, and renewed every 1.5 s', async () => {
   const { pipeline, writes } = await fixture.startProcess('one')
   for (let number = 0; number < 30; number += 1) {
-    await pipeline.deliver(newDelivery(number), BODY)
+    await pipeline.queueDelivery(newDelivery(number), BODY)
     await advance(1_000)
   }
   const of_destination = withoutHeartbeats(writes).filter((write) => write.endsWith('destinations'))

@@ -39,13 +39,13 @@ function setEndpointsUnavailable(): void {
   findEndpoints = () => Promise.reject(new PublicError(2002))
 }
 
-type StoringNotifier = ReceiveEventDeps & Pick<TestNotifier, 'deliveries' | 'close'>
+type StoringNotifier = ReceiveEventDeps & Pick<TestNotifier, 'deliveries' | 'storeNow' | 'close'>
 
 /** Opens a notifier that stores deliveries and sends nothing, because these tests look at what is stored. */
 async function open(endpointsReadAfter: ReceiveEventDeps['endpointsReadAfter']): Promise<StoringNotifier> {
   const opened = await openNotifier(directory, { endpointsReadAfter })
   const pipeline = {
-    async deliver(delivery: Delivery, _body: Uint8Array, options?: InsertOptions) {
+    async queueDelivery(delivery: Delivery, _body: Uint8Array, options?: InsertOptions) {
       await insertOrGet(opened.deliveries, deliveryKeyOf(delivery), delivery, options)
     },
   }
@@ -107,6 +107,18 @@ describe('an event from the bus', () => {
       tries: 0,
     })
     expect(created.every((delivery) => !('secret' in delivery))).toBe(true)
+  })
+
+  // The replay by filter compares with this clock, and another process may store what a crash left missing.
+  test('has the times of the clock of the store, also when that of its process is wrong', async () => {
+    const at = new Date('2030-01-01T00:00:00.000Z')
+    await receiveEvent({ ...notifier, storeNow: () => at }, eventBytes())
+    const kept_until = new Date(at.getTime() + notifier.retention_ms)
+    expect(await notifier.events.get(key)).toMatchObject({ created_at: at, kept_until })
+    expect((await deliveries()).map(({ created_at, due_at }) => [created_at, due_at])).toEqual([
+      [at, at],
+      [at, at],
+    ])
   })
 
   test('has a stable id in its body, and a request id that is new for each event', async () => {

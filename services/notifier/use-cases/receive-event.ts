@@ -24,9 +24,11 @@ import { type Events, eventKeyOf } from '../store/events.ts'
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps {
   readonly events: Events
-  readonly pipeline: Pick<Pipeline, 'deliver'>
+  readonly pipeline: Pick<Pipeline, 'queueDelivery'>
   /** How long events and their deliveries are stored for the operator. */
   readonly retention_ms: number
+  /** The present time by the clock of the store. */
+  storeNow(): Date
   /** The endpoints of a merchant, from a read that began after `instant`. */
   endpointsReadAfter(
     merchant_id: string,
@@ -142,11 +144,11 @@ async function getWithDeliveries(
 }
 
 function newStoredEvent(
-  { retention_ms }: ReceiveEventDeps,
+  { retention_ms, storeNow }: ReceiveEventDeps,
   event: MerchantEvent,
   destinations: readonly DeliveryTarget[],
 ): StoredEvent {
-  const created_at = now()
+  const created_at = storeNow()
   const began_ms = clock.monotonic_ms()
   const resource = toPublicResource(event)
   const metadata = { created_at, request_id: uuidv7(), processing_time: elapsedSince(began_ms) }
@@ -162,12 +164,12 @@ function newStoredEvent(
 
 /** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
 async function createDeliveries(
-  { pipeline }: ReceiveEventDeps,
+  { pipeline, storeNow }: ReceiveEventDeps,
   event: MerchantEvent,
   stored: StoredEvent,
   options?: InsertOptions,
 ): Promise<void> {
   const about = { environment: environmentOfEvent(event), resource_id: resourceIdOf(event) }
-  const deliveries = stored.destinations.map((target) => newDelivery(target, stored, about, now()))
-  await Promise.all(deliveries.map((delivery) => pipeline.deliver(delivery, stored.body, options)))
+  const deliveries = stored.destinations.map((target) => newDelivery(target, stored, about, storeNow()))
+  await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, stored.body, options)))
 }

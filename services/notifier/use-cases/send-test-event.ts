@@ -3,7 +3,6 @@ import type { RegistryService } from '#gen/multihub/merchants/v1/registry_servic
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
 import { testBody } from '../domain/callback-body.ts'
 import { newDelivery } from '../domain/delivery.ts'
 import { deliveryIdOf, destinationKeyOf } from '../domain/destination.ts'
@@ -13,8 +12,10 @@ import type { Events } from '../store/events.ts'
 /** What a test event needs. */
 export interface SendTestEventDeps {
   readonly events: Events
-  readonly pipeline: Pick<Pipeline, 'deliver'>
+  readonly pipeline: Pick<Pipeline, 'queueDelivery'>
   readonly retention_ms: number
+  /** The present time by the clock of the store. */
+  storeNow(): Date
   readonly registry: Pick<Client<typeof RegistryService>, 'getEndpoint'>
 }
 
@@ -30,7 +31,7 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
   const { merchantId: merchant_id, url, timeoutSeconds: timeout_seconds } = endpoint
   const { maxRetries: max_retries, retryDelaySeconds: retry_delay_seconds } = endpoint
   const environment = ENVIRONMENTS.fromProtoOrThrow(endpoint.environment, 'environment')
-  const created_at = now()
+  const created_at = deps.storeNow()
   const id = uuidv7()
   const event_key = `${EVENT}:${id}`
   const destination_key = destinationKeyOf(merchant_id, environment, { endpoint_id, url })
@@ -53,6 +54,6 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
     kept_until: new Date(created_at.getTime() + deps.retention_ms),
   })
   const delivery = newDelivery(target, stored, { environment, resource_id: '' }, created_at)
-  await deps.pipeline.deliver(delivery, stored.body)
+  await deps.pipeline.queueDelivery(delivery, stored.body)
   return target.delivery_id
 }

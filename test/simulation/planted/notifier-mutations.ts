@@ -23,13 +23,13 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the first attempt is not stored before its request',
-    file: 'services/notifier/pipeline/deliver.ts',
+    file: 'services/notifier/pipeline/queue-delivery.ts',
     search: 'await insert(deps, reserved?.delivery ?? delivery, options)',
     replace: 'await insert(deps, delivery, options)',
   },
   {
     name: 'a delivery for a destination of another notifier wakes no owner',
-    file: 'services/notifier/pipeline/deliver.ts',
+    file: 'services/notifier/pipeline/queue-delivery.ts',
     search: "if (stored.status === 'pending') await takeover.wakeOwner",
     replace: "if (stored.status === 'delivered') await takeover.wakeOwner",
   },

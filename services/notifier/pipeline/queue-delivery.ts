@@ -10,8 +10,8 @@ import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Takeover } from './takeover.ts'
 
-/** What storing a delivery needs. */
-export interface DeliverDeps {
+/** What queueing a delivery needs. */
+export interface QueueDeliveryDeps {
   readonly deliveries: Deliveries
   readonly ownership: Pick<Ownership, 'hasLease'>
   readonly takeover: Pick<Takeover, 'own' | 'wakeOwner'>
@@ -25,21 +25,21 @@ export interface DeliverDeps {
  * the first attempt counted and makes that at once, so that a delivery costs two writes besides that of its event. `body` is
  * that of the event, and `options` those of the insert.
  */
-export async function deliver(
-  deps: DeliverDeps,
+export async function queueDelivery(
+  deps: QueueDeliveryDeps,
   delivery: Delivery,
   body: Uint8Array,
   options: InsertOptions = {},
 ): Promise<void> {
   const { takeover, storeNow } = deps
   const owned = await takeover.own(delivery)
-  if (owned !== undefined) return deliverOwned(deps, owned, delivery, body, options)
+  if (owned !== undefined) return queueAtOwner(deps, owned, delivery, body, options)
   const { stored } = await insert(deps, delivery, options)
   if (stored.status === 'pending') await takeover.wakeOwner(delivery, stored.due_at ?? storeNow())
 }
 
-async function deliverOwned(
-  deps: DeliverDeps,
+async function queueAtOwner(
+  deps: QueueDeliveryDeps,
   owned: OwnedDestination,
   delivery: Delivery,
   body: Uint8Array,
@@ -65,7 +65,7 @@ async function deliverOwned(
 }
 
 async function insertReserved(
-  deps: DeliverDeps,
+  deps: QueueDeliveryDeps,
   delivery: Delivery,
   reserved: Reservation | undefined,
   options: InsertOptions,
@@ -79,7 +79,7 @@ async function insertReserved(
 }
 
 function insert(
-  { deliveries }: DeliverDeps,
+  { deliveries }: QueueDeliveryDeps,
   delivery: Delivery,
   options: InsertOptions,
 ): Promise<InsertOrGetResult<Delivery>> {
