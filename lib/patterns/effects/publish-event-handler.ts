@@ -12,7 +12,7 @@ const TRIES_MAX = 20_000
 const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
 
 /**
- * The handler that publishes an event until a receipt confirms that its consumer has stored it. An event without a
+ * The handler that publishes an event until a receipt confirms that its consumer does not need it again. An event without a
  * receipt is tried again at growing intervals if other events get receipts. If no event gets one, it stays due, so that it
  * leaves as soon as the bus and the notifier are back; the budget of the publisher bounds the tries until then.
  */

@@ -18,8 +18,9 @@ export const TRACEPARENT_HEADER = 'traceparent'
 /** Publishes events and waits for the receipts of their consumer. */
 export interface Publisher {
   /**
-   * Resolves when the consumer confirms with a receipt that it has stored the event. `data` contains the `event_key`,
-   * which the receipt repeats. Throws `Unavailable` without a receipt within 2 s: the event may have arrived, so the
+   * Resolves when the consumer confirms with a receipt that it does not need the event again: it has stored all that
+   * follows from it, which is nothing for an event without a destination. `data` contains the `event_key`, which the
+   * receipt repeats. Throws `Unavailable` without a receipt within 2 s: the event may have arrived, so the
    * caller publishes it again under the same key.
    */
   publish(subject: string, event_key: string, data: Uint8Array): Promise<void>
@@ -55,7 +56,7 @@ interface PendingReceipt {
 
 /**
  * Creates the publisher of a process. The bus may lose an event, so only a receipt of the consumer proves that it was
- * stored. While no receipts arrive, one event per second is published as a probe instead of all of them.
+ * handled. While no receipts arrive, one event per second is published as a probe instead of all of them.
  */
 export async function createPublisher(bus: Bus): Promise<Publisher> {
   const receipt_subject = `receipts.${randomHex(8)}`

@@ -30,7 +30,7 @@ afterEach(() => fixture[Symbol.dispose]())
 async function newDead(number: number): Promise<Delivery> {
   const delivery = newDelivery(number, `d${number}`, { max_retries: 0 })
   fixture.respond = () => FAILED
-  await pipeline.deliver(delivery, BODY)
+  await pipeline.queueDelivery(delivery, BODY)
   await fixture.clock.advance(100)
   fixture.respond = () => DELIVERED
   return delivery
@@ -97,6 +97,36 @@ test('a replay by filter that is killed before it wakes what it has queued does 
   expect((await deps.replays.get({ replay_id }))?.ended_at).toBeDefined()
   await fixture.clock.advance(5_000)
   expect(await fixture.stored(dead)).toMatchObject({ status: 'delivered' })
+})
+
+// N6
+test('each batch of a replay by filter postpones the time at which another notifier goes on with it', async () => {
+  const dead = await newDead(1)
+  const { deliveries, replays } = deps
+  const { version: _, ...first } = (await fixture.stored(dead)) ?? { version: 0, ...dead }
+  for (let number = 2; number <= 101; number += 1) {
+    const { delivery_id } = newDelivery(number, 'd1')
+    await deliveries.insert({ ...first, delivery_id })
+  }
+  const begun_ms = fixture.clock.now_ms()
+  let is_first = true
+  const slow_deps: ReplayDeliveriesDeps = {
+    ...deps,
+    deliveries: {
+      ...deliveries,
+      async find(...args) {
+        if (is_first) await fixture.clock.advance(20_000)
+        is_first = false
+        return deliveries.find(...args)
+      },
+    },
+    isStopping: () => !is_first,
+  }
+  const { replay_id } = await replayDeliveries(slow_deps, { merchant_id: dead.merchant_id }, true)
+  await deps.background.ended()
+  const replay = await replays.get({ replay_id })
+  expect(replay).toMatchObject({ matched: 100, wake_at: new Date(begun_ms + 50_000) })
+  expect(replay?.ended_at).toBeUndefined()
 })
 
 // N6
