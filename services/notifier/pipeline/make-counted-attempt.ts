@@ -115,7 +115,6 @@ async function moveBreaker(
       { destination_key, state: to, reason: failure ?? 'delivered' },
       'the breaker of a callback destination changed',
     )
-    owned.may_have_held_deliveries = true
   }
   // The next owner must see it too. The next renewal of the lease repeats a write that fails.
   if (has_changed || is_probe) await ownership.save(owned)
