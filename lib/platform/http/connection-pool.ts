@@ -99,7 +99,7 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
     const { connection } = kept
     kept.was_closed = false
     return {
-      dispatch: (request, handler) => connection.dispatch(request, handler),
+      dispatch: (...request) => connection.dispatch(...request),
       release(reusable) {
         if (reusable && !kept.was_closed) origin.idle.push(kept)
         else close(origin, connection)

@@ -48,6 +48,11 @@ export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
 }
 
+/** The response has more bytes than a response within the limits can have. */
+export class OversizedResponseError extends Error {
+  override readonly name = 'OversizedResponseError'
+}
+
 /** The host name has no address, or no name server answered. Its cause is the error of the lookup. */
 export class UnresolvedNameError extends Error {
   override readonly name = 'UnresolvedNameError'
@@ -79,6 +84,7 @@ export function toFailureReason(error: Error, sent: boolean): FailureReason {
   if (error instanceof RefusedAddressError) return 'refused_address'
   if (error instanceof UnresolvedNameError)
     return NO_NAME_SERVER_CODES.has(codeOf(error.cause)) ? 'no_name_server' : 'dns'
+  if (error instanceof OversizedResponseError) return 'too_large'
   const code = codeOf(error)
   if (error.name === 'HTTPParserError' || /^bad (response|upgrade)/.test(error.message)) return 'bad_response'
   if (sent) return code === 'ETIMEDOUT' ? 'timeout' : (REASON_BY_CODE[code] ?? 'reset')

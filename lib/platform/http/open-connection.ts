@@ -1,9 +1,20 @@
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 import type { Connect } from './connect.ts'
+import { OversizedResponseError } from './http-failure.ts'
 
 /** One connection to an origin, which carries one request at a time. */
-export type Connection = Pick<Dispatcher, 'dispatch' | 'destroy'>
+export interface Connection extends Pick<Dispatcher, 'destroy'> {
+  /**
+   * Sends a request. A response of more than `read_max_bytes` on the wire fails with an `OversizedResponseError`, whatever
+   * they are: the transport alone would read an endless status line, or empty lines before it, without a limit.
+   */
+  dispatch(
+    request: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    read_max_bytes: number,
+  ): void
+}
 
 /** Makes a connection to an origin; `onClosed` is called whenever its socket was closed. */
 export type OpenConnection = (origin: string, onClosed: () => void) => Connection
@@ -15,7 +26,8 @@ export interface ConnectionTimes {
   readonly life_ms: number
 }
 
-const HEADER_MAX_BYTES = 16 * 1024
+/** The largest header of a response. */
+export const HEADER_MAX_BYTES = 16 * 1024
 
 /** Makes the function that opens connections with HTTP/1.1. Destroying one also ends a connection attempt in progress. */
 export function createOpenConnection(
@@ -24,11 +36,17 @@ export function createOpenConnection(
 ): OpenConnection {
   return (origin, onClosed) => {
     let connecting: Socket | undefined
+    let connected: Socket | undefined
+    let read_until_bytes = 0
     const client = new Client(origin, {
       connect(options, callback) {
-        connecting = connect(options, (...result) => {
+        connecting = connect(options, (...[error, socket]) => {
           connecting = undefined
-          callback(...result)
+          if (error !== null) return callback(error, null)
+          connected = socket.on('readable', () => {
+            if (socket.bytesRead > read_until_bytes) socket.destroy(new OversizedResponseError())
+          })
+          callback(null, socket)
         })
       },
       pipelining: keep_alive_ms === 0 ? 0 : 1,
@@ -42,7 +60,11 @@ export function createOpenConnection(
     })
     client.on('disconnect', onClosed)
     return {
-      dispatch: (request, handler) => client.dispatch(request, handler),
+      dispatch(request, handler, read_max_bytes) {
+        // The first request of a connection is dispatched before there is a socket.
+        read_until_bytes = (connected?.bytesRead ?? 0) + read_max_bytes
+        client.dispatch(request, handler)
+      },
       async destroy() {
         connecting?.destroy(new Error('the request has ended'))
         await client.destroy()

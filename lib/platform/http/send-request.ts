@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { clock } from '#lib/platform/time.ts'
 import { type FailureReason, HttpFailure, toFailureReason } from './http-failure.ts'
+import { type Connection, HEADER_MAX_BYTES } from './open-connection.ts'
 
 /** A request and its limits. */
 export interface HttpRequest {
@@ -43,12 +44,16 @@ const RESPONSE_MAX_BYTES = 1024 * 1024
 /** No real server sends more interim responses (1xx) than this. */
 const INTERIM_MAX = 16
 
+/** What the largest headers take on the wire, and how many bytes of it a byte of the body can take in small chunks. */
+const HEADERS_READ_MAX_BYTES = (INTERIM_MAX + 1) * HEADER_MAX_BYTES
+const READ_PER_BODY_BYTE = 8
+
 /**
  * Sends one request over a connection that is its own: applies the time and size limits, and decides whether a failure is
  * `not_sent` or `unknown`. Each of `signals` aborts it.
  */
 export function sendRequest(
-  connection: Pick<Dispatcher, 'dispatch'>,
+  connection: Pick<Connection, 'dispatch'>,
   url: URL,
   request: HttpRequest,
   timeout_ms: number,
@@ -123,7 +128,7 @@ export function sendRequest(
       onResponseError: (_controller, error) =>
         cutOrFail(toFailureReason(error, controller_of_write !== undefined), error),
     }
-    connection.dispatch(dispatched, handler)
+    connection.dispatch(dispatched, handler, HEADERS_READ_MAX_BYTES + READ_PER_BODY_BYTE * response_max_bytes)
   })
 }
 

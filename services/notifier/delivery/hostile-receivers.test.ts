@@ -59,6 +59,14 @@ const RECEIVERS: Readonly<Record<string, Behaviour>> = {
     speak: (socket) => pour(socket, 'x: y\r\n'.repeat(1_000), OK),
     result: { failure: 'too_large' },
   },
+  'endless-empty-lines': {
+    speak: (socket) => pour(socket, '\r\n'.repeat(10_000)),
+    result: { failure: 'too_large' },
+  },
+  'endless-status-line': {
+    speak: (socket) => pour(socket, 'O'.repeat(65_536), 'HTTP/1.1 200 '),
+    result: { failure: 'too_large' },
+  },
   'flood-of-100': {
     speak: (socket) => pour(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(20)),
     result: { failure: 'bad_response' },
@@ -77,10 +85,20 @@ const RECEIVERS: Readonly<Record<string, Behaviour>> = {
     speak: (socket) => void socket.resetAndDestroy(),
     result: { failure: 'reset' },
   },
+  'closes-at-once': { speak: (socket) => void socket.end(), result: { failure: 'reset' } },
   'closes-in-header': { speak: (socket) => void socket.end(`${OK}x: `), result: { failure: 'reset' } },
   'two-lengths': {
     speak: (socket) => void socket.write(`${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`),
     result: { failure: 'bad_response' },
+  },
+  'length-and-chunks': {
+    speak: (socket) =>
+      void socket.write(`${OK}transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n`),
+    result: { failure: 'bad_response' },
+  },
+  'answers-twice': {
+    speak: (socket) => void socket.write(`${OK}content-length: 0\r\n\r\n`.repeat(2)),
+    result: DELIVERED,
   },
   'body-of-100-mb': {
     speak: (socket) => pour(socket, 'x'.repeat(65_536), `${OK}content-length: ${HUNDRED_MB}\r\n\r\n`),
@@ -89,6 +107,15 @@ const RECEIVERS: Readonly<Record<string, Behaviour>> = {
   'endless-body': { speak: (socket) => pour(socket, 'x'.repeat(65_536), `${OK}\r\n`), result: DELIVERED },
   'endless-chunks': {
     speak: (socket) => pour(socket, `3e8\r\n${'a'.repeat(1_000)}\r\n`, CHUNKED),
+    result: DELIVERED,
+  },
+  'endless-chunk-length': { speak: (socket) => pour(socket, '0'.repeat(65_536), CHUNKED), result: DELIVERED },
+  'endless-chunk-extension': {
+    speak: (socket) => pour(socket, 'a'.repeat(65_536), `${CHUNKED}1;`),
+    result: DELIVERED,
+  },
+  'endless-trailers': {
+    speak: (socket) => pour(socket, 'x: y\r\n'.repeat(1_000), `${CHUNKED}0\r\n`),
     result: DELIVERED,
   },
   'drips-body': { speak: (socket) => drip(socket, CHUNKED, '1\r\na\r\n'), result: DELIVERED, hangs: true },
@@ -171,9 +198,13 @@ function createSender(connections_per_origin: number): PostDelivery {
 
 const TIMEOUT_MS = 30_000
 
-const deliver = (post: PostDelivery, path: string, scheme = 'http'): Promise<PostResult> =>
+const deliver = (
+  post: PostDelivery,
+  path: string,
+  base_url = `http://${listening.host_and_port}/`,
+): Promise<PostResult> =>
   post({
-    url: `${scheme}://${listening.host_and_port}/${path}`,
+    url: `${base_url}${path}`,
     environment: 'test',
     body: Buffer.from('{"id":"1"}'),
     timeout_ms: TIMEOUT_MS,
@@ -229,8 +260,26 @@ describe('a receiver that misbehaves', () => {
 
   test('does not speak TLS', async () => {
     const post = createSender(1)
-    expect(await deliver(post, 'healthy', 'https')).toMatchObject({ failure: 'tls' })
+    expect(await deliver(post, 'healthy', `https://${listening.host_and_port}/`)).toMatchObject({
+      failure: 'tls',
+    })
     expect(await deliver(post, 'healthy')).toMatchObject({ http_status: 204 })
+  })
+
+  test('does not end the TLS handshake: the attempt ends with its time limit, and gives back its connection', async () => {
+    const server = createServer((socket) => void socket.on('error', () => {}).resume())
+    const silent = await listen(server, { host: '127.0.0.1', port: 0, variable: 'T_PORT' })
+    try {
+      const post = createSender(1)
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const result = deliver(post, '', `https://${silent.host_and_port}/`)
+        await settled()
+        await clock.advance(TIMEOUT_MS)
+        expect(await result).toMatchObject({ failure: 'timeout_connect', duration_ms: TIMEOUT_MS })
+      }
+    } finally {
+      await silent.close(0)
+    }
   })
 
   test('sends a compressed body: the record has the bytes as they were sent', async () => {
