@@ -128,9 +128,10 @@ function endWith(
   delivery_id: string,
 ): void {
   work.then(end, (error: unknown) => {
-    // Whatever is stored now, the due index has it, and the next refill reads it.
+    // Whatever is stored now, the due index or that of held deliveries has it, and the next review reads it.
     owned.has_more.first = true
     owned.has_more.retry = true
+    owned.may_have_held_deliveries = true
     if (!(error instanceof Conflict)) log.warn({ error, delivery_id }, 'a delivery attempt was interrupted')
     end()
   })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
@@ -97,6 +98,33 @@ describe('the breaker of a destination', () => {
       expect(await read(delivery)).toMatchObject({ status: 'delivered', delivery_id: delivery.delivery_id })
     }
     expect((await fixture.destination('endpoint:one'))?.breaker).toEqual({ failures: 0, has_succeeded: true })
+  })
+
+  test('queues what was lost again also when an outage hid that it was held, while its destination stays in use', async () => {
+    const one = await fixture.startProcess('one')
+    await openBreaker(one.pipeline)
+    await advance(29_500)
+    const lost = newDelivery(10, 'one', { max_retries: 1 })
+    await one.pipeline.queueDelivery(lost, BODY)
+    // Its first try is refused and its last one is the probe, after which the breaker cannot be stored.
+    fixture.respond = () => {
+      one.onCommand = ({ kind, collection }) => {
+        if (kind !== 'replace' || collection !== 'destinations') return undefined
+        one.onCommand = () => undefined
+        return Promise.reject(new Unavailable('the store is unavailable'))
+      }
+      return FAILED
+    }
+    await advance(1_500)
+    expect(await failuresOf(lost)).toEqual(['breaker_open', 'http_status'])
+    fixture.respond = () => DELIVERED
+    // Nothing here is held, and the destination is never given back.
+    for (let number = 20; number < 90; number += 1) {
+      const busy = newDelivery(number, 'one', { max_retries: 10, retry_delay_seconds: 3_600 })
+      await one.pipeline.queueDelivery(busy, BODY)
+      await advance(1_000)
+    }
+    expect(await read(lost)).toMatchObject({ status: 'delivered' })
   })
 
   test('leaves one alone that a replay delivers while it is being queued again', async () => {
