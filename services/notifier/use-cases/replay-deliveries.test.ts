@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
 import { now } from '#lib/platform/time.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import {
   BODY,
@@ -13,6 +14,7 @@ import {
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { type ReplayDeliveriesDeps, replayDeliveries, runReplay } from './replay-deliveries.ts'
 import { replayDelivery } from './replay-delivery.ts'
+import { startReplayWalk } from './replay-walk.ts'
 
 let fixture: PipelineFixture
 let pipeline: Pipeline
@@ -97,6 +99,45 @@ test('a replay by filter that is killed before it wakes what it has queued does 
   expect((await deps.replays.get({ replay_id }))?.ended_at).toBeDefined()
   await fixture.clock.advance(5_000)
   expect(await fixture.stored(dead)).toMatchObject({ status: 'delivered' })
+})
+
+// N6
+test('a replay by filter whose notifier is killed at any step goes on in another one, and everything is sent', async () => {
+  const { deliveries, replays } = deps
+  const walk = startReplayWalk(deps, trustedClock)
+  let was_killed = true
+  for (let step = 2; was_killed; step += 1) {
+    const dead = [await newDead(step * 10), await newDead(step * 10 + 1)]
+    let steps = 0
+    const takeStep = async (): Promise<void> => {
+      steps += 1
+      if (steps >= step) await new Promise<never>(() => {})
+    }
+    const killed_deps: ReplayDeliveriesDeps = {
+      ...deps,
+      background: createBackgroundWork(),
+      deliveries: {
+        ...deliveries,
+        get: (...args) => takeStep().then(() => deliveries.get(...args)),
+        find: (...args) => takeStep().then(() => deliveries.find(...args)),
+        replace: (...args) => takeStep().then(() => deliveries.replace(...args)),
+      },
+      replays: {
+        ...replays,
+        insert: (...args) => takeStep().then(() => replays.insert(...args)),
+        replace: (...args) => takeStep().then(() => replays.replace(...args)),
+      },
+      pipeline: { wake: (waiting) => takeStep().then(() => pipeline.wake(waiting)) },
+    }
+    // The first step stores the replay.
+    const answer = replayDeliveries(killed_deps, { merchant_id: '7001' }, false)
+    await fixture.clock.advance(45_000)
+    const { replay_id } = await answer
+    expect((await replays.get({ replay_id }))?.ended_at).toBeDefined()
+    for (const delivery of dead) expect(await fixture.stored(delivery)).toMatchObject({ status: 'delivered' })
+    was_killed = steps >= step
+  }
+  await walk.stop()
 })
 
 // N6
