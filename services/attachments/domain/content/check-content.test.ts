@@ -35,6 +35,7 @@ const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
     pdf('<</First 12 0 R/Last 14 0 R>>', objectStream('1 0 <<>>', '/First 4/Filter [ /FlateDecode ]')),
     pdf('<</Type/ObjStm/N 1/First 4>>\nstream\n1 0 <<>>\nendstream'),
     // An outline whose texts look like the parts of a stream, also in compressed objects.
+    pdf('<</First 12 0 R/Title(\\( (a) >>stream)>>'),
     pdf(
       '<</Title(a \\) (>>stream) obj)/First 12 0 R/X[<3E3E><</Y 1>>]% >>stream\n/Last 14 0 R>>',
       objectStream('1 0 <</First 12 0 R/Last 14 0 R>>'),
@@ -46,6 +47,8 @@ const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
     jpeg(),
     jpeg(jpegSegment(0xfe, Buffer.from('a comment'))),
     bytesOf(jpeg().subarray(0, -2), '\xff\xff\xd9'),
+    // A marker without a length.
+    bytesOf('\xff\xd8\xff\x01', jpeg().subarray(2)),
   ],
   'image/webp': [webp(), webp(webpChunk('EXIF', Buffer.from('odd')))],
   'text/plain': [
@@ -134,6 +137,42 @@ test('a PNG is refused with a wrong checksum, and with a second image', () => {
   expect(checkContent(bytesOf(png(), png()), 'image/png')).toBe('malformed')
 })
 
+test('a PNG is refused without its head or with a second one, and with chunks that are not of the format', () => {
+  const signature_bytes = 8
+  const head_bytes = 25
+  const rest = png().subarray(signature_bytes + head_bytes)
+  expect(checkContent(bytesOf(png().subarray(0, signature_bytes), rest), 'image/png')).toBe('malformed')
+  for (const name of ['IHDR', 'tEX7', 'IEND'])
+    expect(checkContent(png(pngChunk(name, Buffer.from('a text'))), 'image/png')).toBe('malformed')
+  const end = pngChunk('IEND', Buffer.from('a text'))
+  expect(
+    checkContent(bytesOf(png().subarray(0, -pngChunk('IEND', Buffer.alloc(0)).length), end), 'image/png'),
+  ).toBe('malformed')
+})
+
+test('an image is refused with the end of an archive in it, also far before its own end', () => {
+  const archive_end = jpegSegment(0xfe, zipEnd())
+  const comment = jpegSegment(0xfe, Buffer.alloc(60_000, 'x'))
+  expect(checkContent(jpeg(archive_end), 'image/jpeg')).toBe('malformed')
+  expect(checkContent(jpeg(archive_end, comment), 'image/jpeg')).toBe('malformed')
+  expect(checkContent(jpeg(comment), 'image/jpeg')).toBeUndefined()
+})
+
+test('a WebP is refused without a chunk, and when its first chunk is not an image', () => {
+  expect(checkContent(bytesOf('RIFF\x04\0\0\0WEBP'), 'image/webp')).toBe('malformed')
+  const chunk = webpChunk('EXIF', Buffer.from('some'))
+  expect(checkContent(bytesOf('RIFF\x10\0\0\0WEBP', chunk), 'image/webp')).toBe('malformed')
+})
+
+test.each([
+  ['a second begin', '\xff\xd8\0\x02'],
+  ['a marker that only the data of a scan has', '\xff\0\0\x02'],
+  ['a scan that is shorter than its own length', '\xff\xda\0\0'],
+])('a JPEG is refused with %s', (_what, segment) => {
+  const rest = jpeg().subarray(2)
+  expect(checkContent(bytesOf('\xff\xd8\xff\xfe\0\x02', segment, rest), 'image/jpeg')).toBe('malformed')
+})
+
 test('a JPEG is refused without a scan, and with a second image', () => {
   expect(
     checkContent(bytesOf('\xff\xd8', jpegSegment(0xe0, Buffer.from('JFIF\0')), '\xff\xd9'), 'image/jpeg'),
@@ -145,6 +184,9 @@ describe('a PDF', () => {
   test.each([
     ['JavaScript', '<</S/JavaScript/JS(app.alert(1))>>'],
     ['JavaScript with an escaped name', '<</S/J#61vaScr#69pt/JS(app.alert(1))>>'],
+    ['JavaScript with an escaped letter', '<</S/#4AavaScript/JS(app.alert(1))>>'],
+    ['JavaScript with a letter that is escaped in lower case', '<</S/#4aavaScript/JS(app.alert(1))>>'],
+    ['JavaScript of a model in three dimensions', '<</Type/3D/Subtype/U3D/OnInstantiate 5 0 R>>'],
     ['a program to start', '<</S/Launch/F(cmd.exe)>>'],
     ['an embedded file', '<</Type/EmbeddedFile>>'],
     ['embedded files', '<</EmbeddedFiles 3 0 R>>'],
@@ -231,6 +273,22 @@ describe('a PDF', () => {
     [
       'has a comment before the dictionary of its objects',
       bytesOf('%<<>>\n', objectStream(HIDDEN, `${FLATE}%`)),
+    ],
+    ['has an outline that names nothing', '<</First 4 5 Rx>>'],
+    ['has an outline with the end of an array only', '<</First 12 0 R/X<<]>>'],
+    ['has an outline with the begin of an array only', '<</First 12 0 R/X[>>>>'],
+    ['has an object in an outline', '<</First 12 0 R/X(obj<</Y 1>>)>>'],
+    [
+      'has an outline with a stream behind hexadecimal text',
+      '<</First 6 0 R/Filter/LZWDecode/X<3E>>>\nstream\nx\nendstream',
+    ],
+    [
+      'has an outline with a stream behind a comment',
+      '<</First 6 0 R/Filter/LZWDecode%\r>>\nstream\n>>\nendstream',
+    ],
+    [
+      'has an outline and many objects that begin in comments',
+      `<</First 12 0 R>>\nendobj\n${'5 0 obj%'.repeat(1_000)}`,
     ],
     ['has an outline in too many arrays', `<</First 6 0 R/X${'['.repeat(200)}${']'.repeat(200)}>>`],
     ['has compressed objects in others', objectStreamOf(deflateSync(objectStream('1 0 <<>>'), { level: 0 }))],

@@ -15,7 +15,7 @@ const COMMENT = String.raw`%(?:(?!/[E#])[^\r\n])*(?:/[E#]|[\r\n]${SPACE}*(?:<<|[
 const ACTIVE = new RegExp(
   [
     ...['JavaScript', 'Launch', 'Rendition', 'ImportData', 'GoToE'],
-    ...['EmbeddedFile', 'EmbeddedFiles', 'FileAttachment', 'RichMedia'],
+    ...['EmbeddedFile', 'EmbeddedFiles', 'FileAttachment', 'RichMedia', 'OnInstantiate'],
   ]
     .map(namePattern)
     // A form of the XML Forms Architecture contains scripts of its own. Short names occur by chance in compressed data, so
