@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
@@ -26,6 +26,8 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
   restoreClock()
 })
+// Time limits of calls would end early at the rate of another test.
+beforeEach(() => clock.setRate(1))
 
 /** How long a place is kept without a renewal. */
 const LEASE_MS = 15_000
@@ -109,15 +111,18 @@ test('an upload keeps its place after a renewal that failed, because the next on
 test('the bytes of an upload that cannot be completed are deleted, also when its process dies before it has', async () => {
   const { id, path } = await fixture.prepare()
   const { files, runner } = await openDeps()
-  // The first write takes the place, and the second one would complete the upload.
-  let writes = 0
   const failing: EffectRunner<Attachment> = {
     ...runner,
-    async update(...call) {
-      writes += 1
-      if (writes === 2) throw new Unavailable('the test made the store unavailable')
-      return runner.update(...call)
-    },
+    update: (key, change, found) =>
+      runner.update(
+        key,
+        (current) => {
+          const changed = change(current)
+          if (changed?.status === 'uploaded') throw new Unavailable('the test made the store unavailable')
+          return changed
+        },
+        found,
+      ),
   }
   let blob_id = ''
   const dying: Blobs = {
@@ -131,12 +136,12 @@ test('the bytes of an upload that cannot be completed are deleted, also when its
     },
   }
   clock.stopWall()
-  clock.setRate(50)
   const upload = receiveUpload({ files: dying, runner: failing }, linkOf(id), text())
   await expect(upload).rejects.toThrow('the test made the store unavailable')
   expect(await files.get(blob_id)).toBeDefined()
   expect((await fixture.put(path, TEXT)).status).toBe(200)
   clock.stepWall(LATE_BYTES_DELETED_MS)
+  clock.setRate(50)
   await eventually(
     () => files.get(blob_id),
     (kept) => kept === undefined,
@@ -148,13 +153,11 @@ test('the bytes of an upload that cannot be completed are deleted, also when its
 test('an upload whose completion has no known result keeps its bytes when the attachment has them', async () => {
   const { id } = await fixture.prepare()
   const { attachments, files, runner } = await openDeps()
-  let writes = 0
   const failing: EffectRunner<Attachment> = {
     ...runner,
     async update(...call) {
       const stored = await runner.update(...call)
-      writes += 1
-      if (writes === 2) throw new Unavailable('the response was lost')
+      if (stored?.status === 'uploaded') throw new Unavailable('the response was lost')
       return stored
     },
   }
@@ -171,6 +174,7 @@ test('an upload that goes on long after another one has taken its place leaves n
   const { id, path } = await fixture.prepare()
   const { attachments, files, runner } = await openDeps()
   clock.stopWall()
+  clock.setRate(50)
   const link = linkOf(id)
   let blob_id = ''
   let is_paused = false
