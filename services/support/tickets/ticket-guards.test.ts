@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { addComment } from './domain/add-comment.ts'
@@ -142,6 +143,18 @@ describe('a ticket', () => {
     )
     const stored = commented.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])
     expect(stored.map((data) => data.comment.created_at.getTime() - at.getTime())).toEqual([0, 1, 2])
+  })
+
+  // E13
+  test('takes no comment while 500 of its effects wait, so that an outage of the bus does not make it grow', () => {
+    const [created, ...counted] = opened.effects
+    if (!created) throw new Error('the ticket has no effects')
+    const waiting = (effects: number): Ticket => ({
+      ...opened,
+      effects: [...counted, ...Array.from({ length: effects - counted.length }, () => created)],
+    })
+    expect(addComment(waiting(499), comment('c-1'), at).effects).toHaveLength(501)
+    expect(() => addComment(waiting(500), comment('c-1'), at)).toThrow(Unavailable)
   })
 
   // S12

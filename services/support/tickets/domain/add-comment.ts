@@ -1,4 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { newCommentTime } from '../../domain/comment-thread.ts'
 import type { Comment } from './comment.ts'
 import { isEditable } from './edit-window.ts'
@@ -14,14 +15,19 @@ export interface NewCommentFields extends Pick<Comment, 'comment_id' | 'author' 
   readonly is_internal: boolean
 }
 
+/** The effects of a ticket accumulate while the bus or the notifier is unavailable. This limit keeps its document small. */
+const WAITING_MAX = 500
+
 /**
  * The ticket with one more comment, which an effect stores. A comment of the merchant moves a ticket that waits for it to
  * `in_progress` (S4). The merchant sees nothing of an internal note. Throws 10003 for a comment on a closed or canceled
- * ticket, but not for a note.
+ * ticket, but not for a note, and `Unavailable` while 500 of its effects wait.
  */
 export function addComment(ticket: Ticket, fields: NewCommentFields, at: Date): Ticket {
   const { author, is_internal } = fields
   if (!is_internal && !takesComments(ticket.status)) throw new PublicError(10003)
+  if (ticket.effects.length >= WAITING_MAX)
+    throw new Unavailable('too many events of this ticket wait; check the bus and the notifier')
   const comment = newComment(ticket, fields, at)
   const carried = { ...comment, edits: [], attachments: [...comment.attachments] }
   const store = storeCommentEffect.newEffect(ticket, { comment: carried }, { at })
