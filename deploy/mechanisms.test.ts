@@ -81,6 +81,13 @@ describeOverlays('in %s', (overlay) => {
     },
   )
 
+  test.each(named(serversOf(manifests)))('%s knows its callers by the hashes of their tokens', (_, pods) => {
+    expect(containerOf(pods).env).toContainEqual({
+      name: 'MULTIHUB_RPC_CALLERS',
+      valueFrom: { secretKeyRef: { name: 'multihub-rpc', key: 'callers' } },
+    })
+  })
+
   test.each(named(serversOf(manifests)))(
     '%s has time to start, and is not ended because it is busy',
     (_, pods) => {

@@ -38,6 +38,12 @@ test.each<[string, RequestHead, string]>([
   expect(await errorOf(requestText(PING, head))).toEqual([1003, description])
 })
 
+test('counts the headers of a request even if Node would leave some of them out', async () => {
+  const type = 'content-type: application/json'
+  const head = requestText(PING).replace(type, [...many(1_100), type].join('\r\n'))
+  expect(await errorOf(head)).toEqual([1003, 'headers'])
+})
+
 test('refuses a chunked body that grows too long', async () => {
   const chunk = ' '.repeat(0x100000)
   const sent = `100000\r\n${chunk}\r\n1\r\n \r\n0\r\n\r\n`

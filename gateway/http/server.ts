@@ -162,7 +162,8 @@ function createNodeServer(
     },
   )
   server.timeout = HTTP_LIMITS.inactivity_timeout_ms
-  // `checkRequestHead` counts headers: beyond its own limit Node drops headers silently.
+  // `checkRequestHead` counts the headers. Node would drop those beyond 1,000 silently, and the request would be refused for
+  // what a dropped one lacks instead of for their number. `maxHeaderSize` bounds them.
   server.maxHeadersCount = 0
   // `ConnectionLimit` makes room for new connections before this closes them.
   server.maxConnections = HTTP_LIMITS.connections_max + HTTP_LIMITS.connections_closing_max
