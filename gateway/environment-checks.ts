@@ -1,10 +1,8 @@
 import { text as readText } from 'node:stream/consumers'
 import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
-import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
-import { createHttpClient } from '#lib/platform/http/client.ts'
+import { noResponse, sendCheckRequest } from '#lib/platform/http/check-request.ts'
 import { inspectCertificate } from '#lib/platform/http/inspect-certificate.ts'
 import { createStreamClient } from '#lib/platform/http/internal-link.ts'
-import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
 import {
   type CheckContext,
   type EnvironmentCheck,
@@ -50,18 +48,28 @@ async function checkAttachmentsUrl(url: string, tls: Tls | undefined): Promise<F
   const options = { material: tls?.current(), limit_ms: LIMIT_MS, advice, authority: 'MULTIHUB_TLS_CA' }
   const expires_at = is_https ? await inspectCertificate(server, options) : undefined
   if (!is_https) await reach(server, LIMIT_MS, advice)
+  const { status, refusal } = await readRefusal(url, tls, advice)
+  if (status !== REFUSAL_STATUS || decodeRefusal(refusal).code !== 1001)
+    throw new StartError(`something else answers (HTTP ${status}): correct MULTIHUB_ATTACHMENTS_URL`)
+  const text = 'the attachments role answers'
+  return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
+}
+
+async function readRefusal(
+  url: string,
+  tls: Tls | undefined,
+  advice: string,
+): Promise<{ readonly status: number; readonly refusal: string }> {
   const client = createStreamClient(url, tls)
+  const signal = AbortSignal.timeout(LIMIT_MS)
   try {
-    const signal = AbortSignal.timeout(LIMIT_MS)
     const { status, body } = await client.send({ method: 'GET', path: '/', signal })
-    const refusal = await readText(body)
-    if (status !== REFUSAL_STATUS || decodeRefusal(refusal).code !== 1001)
-      throw new StartError(`something else answers (HTTP ${status}): correct MULTIHUB_ATTACHMENTS_URL`)
+    return { status, refusal: await readText(body) }
+  } catch {
+    throw noResponse(signal.aborted ? 'timeout' : 'reset', advice)
   } finally {
     await client.close()
   }
-  const text = 'the attachments role answers'
-  return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
 }
 
 /**
@@ -79,17 +87,12 @@ async function checkPublicUrl(base_url: string): Promise<Finding> {
   }
   const options = { limit_ms: LIMIT_MS, advice, authority: 'the trust of merchants: use a public one' }
   const expires_at = base_url.startsWith('https:') ? await inspectCertificate(server, options) : undefined
-  const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
-  try {
-    const url = base_url + V1_PATH
-    const { status, body } = await http.request({ method: 'GET', url, timeout_ms: LIMIT_MS })
-    if (!isRefusalOfGateway(Buffer.from(body).toString()))
-      throw new StartError(
-        `something else answers (HTTP ${status}): route this name to the gateway, or correct MULTIHUB_PUBLIC_URL`,
-      )
-  } finally {
-    await http.close()
-  }
+  const request = { method: 'GET', url: base_url + V1_PATH, timeout_ms: LIMIT_MS } as const
+  const { status, body } = await sendCheckRequest(request, advice)
+  if (!isRefusalOfGateway(Buffer.from(body).toString()))
+    throw new StartError(
+      `something else answers (HTTP ${status}): route this name to the gateway, or correct MULTIHUB_PUBLIC_URL`,
+    )
   return expires_at === undefined
     ? ok('a gateway answers')
     : withExpiry('a gateway answers', 'its', expires_at)

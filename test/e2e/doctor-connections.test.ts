@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import { createServer as createNetServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -108,6 +109,37 @@ test('tells why a process without TLS cannot be called', async () => {
   expect(lineOf('support at')).toMatch(/^PROBLEM .+ the name no-such-host\.invalid has no address /)
   expect(lineOf('notifier at')).toMatch(/^PROBLEM .+ if it has MULTIHUB_TLS_KEY, this process needs it too$/)
   expect(lineOf('attachments at')).toMatch(/^PROBLEM .+ECONNREFUSED.+: start that role/)
+})
+
+test('says what to do about servers that take connections and never answer', async () => {
+  const sockets = new Set<Socket>()
+  const silent = createNetServer((socket) => void sockets.add(socket.on('error', () => {}).resume()))
+  const { host_and_port, close } = await listen(silent, { host: '127.0.0.1', port: 0, variable: 'test' })
+  open.push(async () => {
+    for (const socket of sockets) socket.destroy()
+    await close()
+  })
+  const { code, lineOf } = await diagnose({
+    MONGODB_URI: `mongodb://${host_and_port}/`,
+    NATS_URL: `nats://${host_and_port}`,
+    MULTIHUB_MERCHANTS_ADDRESS: host_and_port,
+    MULTIHUB_SCANNER: `clamd://${host_and_port}`,
+    MULTIHUB_ATTACHMENTS_URL: `http://${host_and_port}`,
+    MULTIHUB_PUBLIC_URL: `http://${host_and_port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://${host_and_port}`,
+  })
+  expect(code).toBe(1)
+  const nothing = 'something listens there, but gives no HTTP response \\(timeout\\): .+'
+  for (const [subject, pattern] of [
+    ['database multihub_payments', 'MongoDB does not answer .+: start it, or correct MONGODB_URI'],
+    ['NATS', 'NATS does not answer .+: start it, or correct NATS_URL'],
+    ['merchants at', 'something listens, but gives no gRPC response .+: if it has MULTIHUB_TLS_KEY, .+'],
+    ['virus scanner', '.+ does not answer PING .+: start clamd, or correct MULTIHUB_SCANNER'],
+    ['files at', `${nothing} or correct MULTIHUB_ATTACHMENTS_URL`],
+    ['public URL', `${nothing}MULTIHUB_PUBLIC_URL, or check it from where merchants are`],
+    ['collector', `${nothing} or correct OTEL_EXPORTER_OTLP_ENDPOINT`],
+  ] as const)
+    expect(lineOf(subject)).toMatch(new RegExp(`^PROBLEM .+${pattern}$`))
 })
 
 test('tells what is wrong with the scanner, the URLs, the providers and the collector', async () => {

@@ -1,7 +1,5 @@
-import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
-import { createHttpClient } from '#lib/platform/http/client.ts'
+import { sendCheckRequest } from '#lib/platform/http/check-request.ts'
 import { inspectCertificate } from '#lib/platform/http/inspect-certificate.ts'
-import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
 import {
   type EnvironmentCheck,
   type Finding,
@@ -31,21 +29,19 @@ async function exportNothing(endpoint: string, headers: Readonly<Record<string, 
   const options = { limit_ms: LIMIT_MS, advice: ADVICE, authority: 'NODE_EXTRA_CA_CERTS' }
   const expires_at = is_https ? await inspectCertificate(server, options) : undefined
   if (!is_https) await reach(server, LIMIT_MS, ADVICE)
-  const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
-  try {
-    const { status } = await http.request({
+  const { status } = await sendCheckRequest(
+    {
       method: 'POST',
       url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
       createHeaders: () => ({ ...headers, 'content-type': 'application/x-protobuf' }),
       body: new Uint8Array(),
       timeout_ms: LIMIT_MS,
-    })
-    if (status === 401 || status === 403)
-      throw new StartError(`it refuses the headers (HTTP ${status}): correct OTEL_EXPORTER_OTLP_HEADERS`)
-    if (status < 200 || status > 299)
-      throw new StartError(`it does not take traces (HTTP ${status}): correct OTEL_EXPORTER_OTLP_ENDPOINT`)
-    return expires_at === undefined ? ok('takes traces') : withExpiry('takes traces', 'its', expires_at)
-  } finally {
-    await http.close()
-  }
+    },
+    ADVICE,
+  )
+  if (status === 401 || status === 403)
+    throw new StartError(`it refuses the headers (HTTP ${status}): correct OTEL_EXPORTER_OTLP_HEADERS`)
+  if (status < 200 || status > 299)
+    throw new StartError(`it does not take traces (HTTP ${status}): correct OTEL_EXPORTER_OTLP_ENDPOINT`)
+  return expires_at === undefined ? ok('takes traces') : withExpiry('takes traces', 'its', expires_at)
 }
