@@ -126,6 +126,21 @@ describeProduction('production', () => {
     )
   })
 
+  test('every pod has the address of each role, at which its service listens', () => {
+    const roles = objectsOf('Service').filter(({ spec }) => spec.ports?.some(({ port }) => port === 9090))
+    const names = roles.map(({ metadata }) => metadata.name).filter((name) => name !== 'balances-peers')
+    expect(names).toHaveLength(6)
+    for (const pods of serversOf(manifests))
+      expect(containerOf(pods).env).toEqual(
+        expect.arrayContaining(
+          names.map((name) => ({
+            name: `MULTIHUB_${name.toUpperCase()}_ADDRESS`,
+            value: `${name}.$(POD_NAMESPACE).svc.cluster.local:9090`,
+          })),
+        ),
+      )
+  })
+
   test('migrate is repeated after a failure, without a limit of time', () => {
     const { spec } = podsOf('migrate')
     expect(spec).toMatchObject({ backoffLimit: 6, template: { spec: { restartPolicy: 'OnFailure' } } })
