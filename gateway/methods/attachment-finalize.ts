@@ -11,8 +11,8 @@ import {
   toAttachmentObject,
 } from './attachment-result.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf } from './request-to-proto.ts'
 import { MUTATION_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 
 /** `attachment.finalize`: ends an upload and has the file checked (F3). */
 export const attachmentFinalize = defineMethod({

@@ -20,8 +20,8 @@ import {
   toLinkObject,
 } from './attachment-result.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf } from './request-to-proto.ts'
 import { MUTATION_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 
 /** `attachment.prepare`: opens an upload session for a file (F1). */
 export const attachmentPrepare = defineMethod({

@@ -1,7 +1,6 @@
 import type { Balance } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { permits, permitsRoute } from '#lib/contract/policy.ts'
 import { safeNumber } from '#lib/contract/public-payment/public-values.ts'
@@ -13,6 +12,7 @@ import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { type JsonSchema, record } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
 import { METHOD } from './request-fields.ts'
+import { ownerOf } from './request-to-proto.ts'
 
 const COMPATIBILITY: JsonSchema = { const: true, description: 'Kept for compatibility.' }
 
@@ -58,10 +58,7 @@ export const balanceGet = defineMethod({
       const { merchant_id, environment } = caller
       const routes = await registry_cache.merchantRoutes(merchant_id, environment)
       const requested = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
-      const { balances } = await ledger.getBalances({
-        merchantId: merchant_id,
-        environment: environmentToProto(environment),
-      })
+      const { balances } = await ledger.getBalances(ownerOf(caller))
       const existing = [...routes, ...balances].map(({ currency }) => currency)
       const shown = requested === undefined ? visibleCurrencies(existing, routes, caller) : [requested]
       if (shown.length === 0) throw new PublicError(1011)

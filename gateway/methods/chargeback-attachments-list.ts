@@ -3,8 +3,8 @@ import { uuid } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import { componentRef, pageOf } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf } from './request-to-proto.ts'
 import { SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 import { TICKET_ATTACHMENT, toAttachmentResult } from './ticket-result.ts'
 
 /** `chargeback.attachments.list`: the evidence of a chargeback, oldest first (S10). It has at most 20 files: one page. */

@@ -3,8 +3,8 @@ import { uuid } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import { CHARGEBACK_COMPONENTS, CHARGEBACK_RESULT, toChargebackResult } from './chargeback-result.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf } from './request-to-proto.ts'
 import { SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 
 /** `chargeback.get`: shows a chargeback of the merchant. */
 export const chargebackGet = defineMethod({

@@ -5,9 +5,8 @@ import { list, object, optional } from '../json/schema.ts'
 import { pageOf } from '../openapi/json-schema.ts'
 import { CHARGEBACK_COMPONENTS, CHARGEBACK_RESULT, toChargebackResult } from './chargeback-result.ts'
 import { defineMethod } from './method.ts'
-import { paymentIdentifierToProto } from './refund-fields.ts'
+import { createdBounds, ownerOf, paymentIdentifierToProto } from './request-to-proto.ts'
 import { CREATED_FIELDS, PAGE_FIELDS, paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { createdBounds, ownerOf } from './ticket-fields.ts'
 
 /** `chargeback.list`: the merchant's chargebacks, newest first (S6, S10). */
 export const chargebackList = defineMethod({

@@ -3,8 +3,8 @@ import { CHARGEBACK_STATUSES } from '#lib/contract/chargeback-status.ts'
 import { object } from '../json/schema.ts'
 import { record } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
+import { createdBounds, ownerOf } from './request-to-proto.ts'
 import { CREATED_FIELDS, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { createdBounds, ownerOf } from './ticket-fields.ts'
 
 const COUNT = { type: 'integer', minimum: 0 }
 

@@ -4,14 +4,13 @@ import {
   type CreatePaymentRequestSchema,
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Caller } from '../auth/caller.ts'
 import { amount, CALLBACK_URL, currency, text } from '../json/scalars.ts'
 import { described, object, optional, type TypeOf } from '../json/schema.ts'
 import type { MethodDeps } from './method.ts'
-import { credentialPolicy } from './payment-result.ts'
 import { sealWebhook } from './payment-webhook.ts'
 import { MERCHANT_REFERENCE, optionalText } from './request-fields.ts'
+import { credentialPolicy, ownerOf } from './request-to-proto.ts'
 
 const C_ID = 'Your own reference, which must be unique: creating a payment with it again is 6009.'
 
@@ -85,8 +84,7 @@ export function createPaymentCall({ clientOf, keyring, create_timeout_ms }: Meth
     const { c_id } = identifiers
     const { payment } = await payments.createPayment(
       {
-        merchantId: caller.merchant_id,
-        environment: environmentToProto(caller.environment),
+        ...ownerOf(caller),
         policy: credentialPolicy(caller),
         serviceId: service_id,
         cId: c_id,

@@ -1,9 +1,8 @@
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { described, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
+import { PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
 import {
   EXISTING_PAYMENT_PARAMS,
   IGNORED_SERVICE_ID,
@@ -11,6 +10,7 @@ import {
   METHOD,
   optionalText,
 } from './request-fields.ts'
+import { credentialPolicy, ownerOf } from './request-to-proto.ts'
 
 const OPERATION_ID =
   'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, ' +
@@ -44,8 +44,7 @@ export const paymentNotification = defineMethod({
     return async ({ operation_id, ...payload }, caller) => {
       const { c_id, h_id } = payload.params.payment.identifiers
       const { payment } = await payments.notifyPayment({
-        merchantId: caller.merchant_id,
-        environment: environmentToProto(caller.environment),
+        ...ownerOf(caller),
         policy: credentialPolicy(caller),
         cId: c_id,
         hId: h_id,

@@ -1,19 +1,7 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
-import type { CredentialPolicySchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { type Audience, operationObject, paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 import { OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
-import type { Caller } from '../auth/caller.ts'
 import { componentRef, type JsonSchema, record } from '../openapi/json-schema.ts'
-
-/** The restrictions of the caller's credential, which the payments service applies to the route of the payment (E9). */
-export function credentialPolicy({
-  application_id,
-  service_ids,
-  currencies,
-}: Caller): MessageInitShape<typeof CredentialPolicySchema> {
-  return { applicationId: application_id, serviceIds: [...service_ids], currencies: [...currencies] }
-}
 
 /** Makes `{payment, operation}`: the payment and its primary operation (spec: Payment object). */
 export function toPaymentResult(payment: Payment | undefined, audience: Audience): unknown {

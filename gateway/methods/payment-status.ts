@@ -1,9 +1,9 @@
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { notApplicable, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy, PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
+import { PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
 import { EXISTING_PAYMENT_PARAMS, IGNORED_SERVICE_ID, METHOD } from './request-fields.ts'
+import { credentialPolicy, ownerOf } from './request-to-proto.ts'
 
 /** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost response to a create (P2). */
 export const paymentStatus = defineMethod({
@@ -28,8 +28,7 @@ export const paymentStatus = defineMethod({
     return async ({ params }, caller) => {
       const { c_id, h_id } = params.payment.identifiers
       const { payment } = await payments.findPayment({
-        merchantId: caller.merchant_id,
-        environment: environmentToProto(caller.environment),
+        ...ownerOf(caller),
         policy: credentialPolicy(caller),
         cId: c_id,
         hId: h_id,

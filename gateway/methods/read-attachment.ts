@@ -8,7 +8,7 @@ import type { Caller } from '../auth/caller.ts'
 import { permittedPurposes, READ_SCOPES } from './attachment-fields.ts'
 import { purposeOf, requiredAttachment } from './attachment-result.ts'
 import type { MethodDeps } from './method.ts'
-import { ownerOf } from './ticket-fields.ts'
+import { ownerOf } from './request-to-proto.ts'
 
 /** An attachment with the link to its bytes, if it is ready. */
 export interface ReadableAttachment extends Pick<GetAttachmentResponse, 'download'> {

@@ -7,9 +7,8 @@ import {
   REFUND_COMMENT_RESULT,
   toRefundCommentResult,
 } from './refund-comment-result.ts'
-import { refundReference } from './refund-fields.ts'
-import { MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
-import { COMMENT_BODY, ownerOf } from './ticket-fields.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
+import { COMMENT_BODY, MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
 
 /** `refund.comment.create`: adds a comment to a refund, once per `operation_id` (S3). */
 export const refundCommentCreate = defineMethod({
@@ -36,7 +35,7 @@ export const refundCommentCreate = defineMethod({
         ...ownerOf(caller),
         operationId: operation_id,
         payloadHash: payloadHash(params),
-        refund: refundReference(params.refund),
+        refund: resourceReference(params.refund),
         body: params.body,
       })
       return toRefundCommentResult(comment)

@@ -7,9 +7,8 @@ import {
   REFUND_COMMENT_RESULT,
   toRefundCommentResult,
 } from './refund-comment-result.ts'
-import { refundReference } from './refund-fields.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
 import { PAGE_FIELDS, resourceIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 
 /** `refund.comments.list`: the comments on a refund, oldest first (S6). */
 export const refundCommentsList = defineMethod({
@@ -27,7 +26,7 @@ export const refundCommentsList = defineMethod({
     return async ({ params }, caller) => {
       const { comments, nextCursor } = await support.listMerchantRefundComments({
         ...ownerOf(caller),
-        refund: refundReference(params.refund),
+        refund: resourceReference(params.refund),
         limit: params.limit ?? 0,
         cursor: params.cursor ?? '',
       })

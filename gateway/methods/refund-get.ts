@@ -1,10 +1,9 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { refundReference } from './refund-fields.ts'
 import { REFUND_COMPONENTS, REFUND_RESULT, toRefundResult } from './refund-result.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
 import { resourceIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 
 /** `refund.get`: shows a refund of the merchant. */
 export const refundGet = defineMethod({
@@ -22,7 +21,7 @@ export const refundGet = defineMethod({
     return async ({ params }, caller) => {
       const { refund } = await support.findRefund({
         ...ownerOf(caller),
-        refund: refundReference(params.identifiers),
+        refund: resourceReference(params.identifiers),
       })
       return toRefundResult(refund)
     }

@@ -4,10 +4,9 @@ import { word } from '../json/scalars.ts'
 import { list, object, optional } from '../json/schema.ts'
 import { pageOf } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
-import { paymentIdentifierToProto } from './refund-fields.ts'
 import { REFUND_COMPONENTS, REFUND_RESULT, toRefundResult } from './refund-result.ts'
+import { createdBounds, ownerOf, paymentIdentifierToProto } from './request-to-proto.ts'
 import { CREATED_FIELDS, PAGE_FIELDS, paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { createdBounds, ownerOf } from './ticket-fields.ts'
 
 /** `refund.list`: the merchant's refunds, newest first (S6, S7). */
 export const refundList = defineMethod({

@@ -4,12 +4,10 @@ import { digitAmount } from '../json/digit-amount.ts'
 import { text } from '../json/scalars.ts'
 import { described, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy } from './payment-result.ts'
-import { paymentIdentifierToProto } from './refund-fields.ts'
 import { REFUND_COMPONENTS, REFUND_RESULT, toRefundResult } from './refund-result.ts'
 import { MERCHANT_REFERENCE } from './request-fields.ts'
+import { credentialPolicy, ownerOf, paymentIdentifierToProto } from './request-to-proto.ts'
 import { paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf } from './ticket-fields.ts'
 
 /** The longest reason, in characters (S1). */
 const REASON_MAX = 500

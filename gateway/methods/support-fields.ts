@@ -19,6 +19,9 @@ export const MUTATION_ENVELOPE = {
   ),
 } as const
 
+/** The text of a comment of a ticket or a refund (S1). */
+export const COMMENT_BODY = text({ min: 1, max: 5_000 })
+
 /** The page of a list (S6). */
 export const PAGE_FIELDS = {
   limit: described('The size of the page; 25 without one.', optional(integer({ min: 1, max: 100 }))),

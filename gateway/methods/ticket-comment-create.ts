@@ -4,8 +4,9 @@ import { uuid } from '../json/scalars.ts'
 import { described, list, object, optional } from '../json/schema.ts'
 import { COMMENT_COMPONENTS, COMMENT_RESULT, toCommentResult } from './comment-result.ts'
 import { defineMethod } from './method.ts'
-import { MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
-import { ATTACHMENTS_MAX, COMMENT_BODY, ownerOf, ticketReference } from './ticket-fields.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
+import { COMMENT_BODY, MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
+import { ATTACHMENTS_MAX } from './ticket-fields.ts'
 
 /** `ticket.comment.create`: adds a comment of the merchant to its ticket (S4). */
 export const ticketCommentCreate = defineMethod({
@@ -40,7 +41,7 @@ export const ticketCommentCreate = defineMethod({
       const { ticket, body, attachment_ids = [] } = params
       const { comment } = await support.createTicketComment({
         ...ownerOf(caller),
-        ticket: ticketReference(ticket),
+        ticket: resourceReference(ticket),
         operationId: operation_id,
         payloadHash: payloadHash(params),
         body,

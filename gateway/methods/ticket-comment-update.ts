@@ -4,8 +4,8 @@ import { uuid } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import { COMMENT_COMPONENTS, COMMENT_RESULT, toCommentResult } from './comment-result.ts'
 import { defineMethod } from './method.ts'
-import { MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
-import { COMMENT_BODY, ownerOf, ticketReference } from './ticket-fields.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
+import { COMMENT_BODY, MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
 
 /** `ticket.comment.update`: replaces the text of a comment of the merchant within an hour of its creation. */
 export const ticketCommentUpdate = defineMethod({
@@ -42,7 +42,7 @@ export const ticketCommentUpdate = defineMethod({
       const { ticket, comment_h_id, body } = params
       const { comment } = await support.updateTicketComment({
         ...ownerOf(caller),
-        ticket: ticketReference(ticket),
+        ticket: resourceReference(ticket),
         operationId: operation_id,
         payloadHash: payloadHash(params),
         commentId: comment_h_id,

@@ -3,8 +3,8 @@ import { object } from '../json/schema.ts'
 import { pageOf } from '../openapi/json-schema.ts'
 import { COMMENT_COMPONENTS, COMMENT_RESULT, toCommentResult } from './comment-result.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
 import { PAGE_FIELDS, resourceIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf, ticketReference } from './ticket-fields.ts'
 
 /** `ticket.comments.list`: the comments of a ticket, oldest first (S6). */
 export const ticketCommentsList = defineMethod({
@@ -22,7 +22,7 @@ export const ticketCommentsList = defineMethod({
     return async ({ params }, caller) => {
       const { comments, nextCursor } = await support.listMerchantTicketComments({
         ...ownerOf(caller),
-        ticket: ticketReference(params.ticket),
+        ticket: resourceReference(params.ticket),
         limit: params.limit ?? 0,
         cursor: params.cursor ?? '',
       })

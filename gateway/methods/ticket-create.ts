@@ -4,10 +4,10 @@ import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { text, uuid, word } from '../json/scalars.ts'
 import { described, list, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy } from './payment-result.ts'
 import { MERCHANT_REFERENCE } from './request-fields.ts'
+import { credentialPolicy, ownerOf } from './request-to-proto.ts'
 import { SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ATTACHMENTS_MAX, ownerOf, TICKET_DESCRIPTION, TICKET_TITLE } from './ticket-fields.ts'
+import { ATTACHMENTS_MAX, TICKET_DESCRIPTION, TICKET_TITLE } from './ticket-fields.ts'
 import { TICKET_COMPONENTS, TICKET_RESULT, toTicketResult } from './ticket-result.ts'
 
 /** The priorities that a merchant can ask for (S2). */

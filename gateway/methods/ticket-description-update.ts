@@ -2,8 +2,9 @@ import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
 import { MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
-import { ownerOf, TICKET_DESCRIPTION, ticketReference } from './ticket-fields.ts'
+import { TICKET_DESCRIPTION } from './ticket-fields.ts'
 import { TICKET_COMPONENTS, TICKET_RESULT, toTicketResult } from './ticket-result.ts'
 
 /** `ticket.description.update`: replaces the description within an hour of the creation. */
@@ -31,7 +32,7 @@ export const ticketDescriptionUpdate = defineMethod({
     return async ({ operation_id, params }, caller) => {
       const { ticket } = await support.updateTicketDescription({
         ...ownerOf(caller),
-        ticket: ticketReference(params.identifiers),
+        ticket: resourceReference(params.identifiers),
         operationId: operation_id,
         payloadHash: payloadHash(params),
         description: params.description,

@@ -1,8 +1,8 @@
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import { object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
 import { resourceIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { ownerOf, ticketReference } from './ticket-fields.ts'
 import { TICKET_COMPONENTS, TICKET_RESULT, toTicketResult } from './ticket-result.ts'
 
 /** `ticket.get`: shows a ticket of the merchant. */
@@ -21,7 +21,7 @@ export const ticketGet = defineMethod({
     return async ({ params }, caller) => {
       const { ticket } = await support.findTicket({
         ...ownerOf(caller),
-        ticket: ticketReference(params.identifiers),
+        ticket: resourceReference(params.identifiers),
       })
       return toTicketResult(ticket)
     }

@@ -4,8 +4,8 @@ import { word } from '../json/scalars.ts'
 import { list, object, optional, type Schema } from '../json/schema.ts'
 import { pageOf } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
+import { createdBounds, ownerOf, resourceReference } from './request-to-proto.ts'
 import { CREATED_FIELDS, PAGE_FIELDS, paymentIdentifiers, SUPPORT_ENVELOPE } from './support-fields.ts'
-import { createdBounds, ownerOf, ticketReference } from './ticket-fields.ts'
 import { TICKET_COMPONENTS, TICKET_RESULT, toTicketResult } from './ticket-result.ts'
 
 /** `ticket.list`: the merchant's tickets, newest first (S6). */
@@ -41,7 +41,7 @@ export const ticketList = defineMethod({
         statuses: statuses.map(TICKET_STATUSES.toProto),
         categories: categories.map(TICKET_CATEGORIES.toProto),
         priorities: priorities.map(TICKET_PRIORITIES.toProto),
-        ...(payment && { payment: ticketReference(payment) }),
+        ...(payment && { payment: resourceReference(payment) }),
         limit: limit ?? 0,
         cursor: cursor ?? '',
       })

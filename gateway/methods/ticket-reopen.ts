@@ -2,8 +2,8 @@ import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
 import { object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
+import { ownerOf, resourceReference } from './request-to-proto.ts'
 import { MUTATION_ENVELOPE, resourceIdentifiers } from './support-fields.ts'
-import { ownerOf, ticketReference } from './ticket-fields.ts'
 import { TICKET_COMPONENTS, TICKET_RESULT, toTicketResult } from './ticket-result.ts'
 
 /** `ticket.reopen`: opens a resolved or closed ticket again (S4). */
@@ -28,7 +28,7 @@ export const ticketReopen = defineMethod({
     return async ({ operation_id, params }, caller) => {
       const { ticket } = await support.reopenTicket({
         ...ownerOf(caller),
-        ticket: ticketReference(params.identifiers),
+        ticket: resourceReference(params.identifiers),
         operationId: operation_id,
         payloadHash: payloadHash(params),
       })

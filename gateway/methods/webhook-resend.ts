@@ -1,5 +1,4 @@
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
@@ -7,8 +6,8 @@ import { text } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import { record } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy } from './payment-result.ts'
 import { MERCHANT_REFERENCE } from './request-fields.ts'
+import { credentialPolicy, ownerOf } from './request-to-proto.ts'
 
 /** The resend path: queues the callback of a payment with a final status once more (spec: Webhook resend). */
 export const webhookResend = defineMethod({
@@ -44,8 +43,7 @@ export const webhookResend = defineMethod({
       // The body repeats the id of the path; another id is 9000 (P15).
       if (payment_id !== path_id) throw fieldError(9000, 'payment_id')
       const { deliveryIds: delivery_ids } = await payments.resendCallback({
-        merchantId: caller.merchant_id,
-        environment: environmentToProto(caller.environment),
+        ...ownerOf(caller),
         policy: credentialPolicy(caller),
         hId: payment_id,
         operationId: operation_id,
