@@ -89,7 +89,7 @@ describe('an upload session', () => {
     expect(hash.digest('hex')).toBe(sha256Of(content))
   })
 
-  test('has one writer, whose place is free again when its connection breaks', async () => {
+  test('has one writer, and the next one may begin when its connection breaks', async () => {
     const content = Buffer.alloc(100_000, 'text ')
     const { id, path } = await fixture.prepare({ content })
     const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
@@ -112,10 +112,10 @@ describe('an upload session', () => {
     )
   })
 
-  test('refuses an upload that lost its place before all of its bytes have arrived', async () => {
+  test('refuses an upload that lost its lease before all of its bytes have arrived', async () => {
     const clock = adjustClock()
     clock.stopWall()
-    // The place is renewed every 5 seconds.
+    // The lease is renewed every 5 seconds.
     clock.setRate(50)
     const content = Buffer.alloc(100_000, 'text ')
     const { id, path } = await fixture.prepare({ content })

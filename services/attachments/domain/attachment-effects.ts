@@ -60,7 +60,7 @@ export const scanContentEffect = defineEffect({
   id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) => `${blob_id}:scan`,
 })
 
-/** An upload that lost its place may still be storing its last bytes; this is longer than any call of the store. */
+/** An upload that lost its lease may still be storing its last bytes; this is longer than any call of the store. */
 const LATE_BYTES_MS = 60_000
 
 /** The effect that deletes the bytes of an upload. */

@@ -27,7 +27,7 @@ const deletions = ({ effects }: Attachment): readonly unknown[] =>
 describe('an upload', () => {
   const first = beginUpload(opened, writerOf('one', 15_000), START)
 
-  test('has its place until its lease ends, and then gives it to the next one, which deletes its bytes later', () => {
+  test('keeps the next one out until its lease ends; that one then deletes its bytes later', () => {
     expect(() => beginUpload(first, writerOf('two', 30_000), later(14_999))).toThrow(
       expect.objectContaining({ code: 13003 }),
     )
@@ -37,7 +37,7 @@ describe('an upload', () => {
     expect(deletions(second)).toEqual([['one', later(75_000)]])
   })
 
-  test('that was overtaken neither renews its place, nor completes, nor takes the place away', () => {
+  test('that was overtaken neither renews its lease, nor completes, nor ends the lease of the other', () => {
     const second = beginUpload(first, writerOf('two', 30_000), later(15_000))
     expect(renewUpload(second, writerOf('one', 40_000), later(16_000))).toBeUndefined()
     expect(() => completeUpload(second, uploadOf('one'), later(16_000))).toThrow(
@@ -47,7 +47,7 @@ describe('an upload', () => {
     expect(completeUpload(second, uploadOf('two'), later(16_000)).upload?.blob_id).toBe('two')
   })
 
-  test('that failed gives its place back, and has its bytes deleted later if all of them had arrived', () => {
+  test('that failed gives its lease back, and has its bytes deleted later if all of them had arrived', () => {
     const failed = { blob_id: 'one', is_received: false }
     expect(abandonUpload(first, failed, later(1_000))).toEqual(opened)
     const received = abandonUpload(first, { ...failed, is_received: true }, later(1_000))
@@ -55,7 +55,7 @@ describe('an upload', () => {
     expect(received && deletions(received)).toEqual([['one', later(75_000)]])
   })
 
-  test('that fails quickly again and again keeps its place, so that the document does not grow', () => {
+  test('that fails quickly again and again keeps its lease, so that the document does not grow', () => {
     let attachment = opened
     for (let tries = 0; tries < 100 && attachment.writer === undefined; tries += 1) {
       const blob_id = `${tries}`

@@ -49,8 +49,7 @@ export function openSession(fields: NewAttachment, at: Date): Attachment {
 
 /**
  * The attachment while a new upload writes. Throws 13002 when the session has expired, 13003 while another upload writes,
- * and 1003 or 13004 for an attachment that is finalized. An upload that ended without a word, because its process did,
- * gives its place away when its lease is over.
+ * and 1003 or 13004 for an attachment that is finalized. The lease of an upload whose process has died ends by itself.
  */
 export function beginUpload(attachment: Attachment, writer: Writer, at: Date): Attachment {
   refuseUnlessOpen(attachment, at)
@@ -63,7 +62,7 @@ export function beginUpload(attachment: Attachment, writer: Writer, at: Date): A
   return { ...attachment, writer, effects: [...attachment.effects, deleteLateBytes(attachment, other, at)] }
 }
 
-/** The attachment with a longer lease; `undefined` when the upload has lost its place. */
+/** The attachment with a longer lease; `undefined` when the upload has lost its lease. */
 export function renewUpload(
   attachment: Attachment,
   { blob_id, until }: Writer,
@@ -75,7 +74,7 @@ export function renewUpload(
 
 /**
  * The attachment with all its bytes. An earlier upload of the session is replaced (F2). Throws 13002 when the session has
- * expired meanwhile, and 13003 when another upload has taken the place of this one.
+ * expired meanwhile, and 13003 when another upload has the lease.
  */
 export function completeUpload(attachment: Attachment, upload: Upload, at: Date): Attachment {
   const { writer, upload: replaced, effects, ...rest } = attachment
@@ -106,9 +105,9 @@ export interface FailedUpload {
 }
 
 /**
- * The attachment after an upload that failed; `undefined` when the upload had lost its place already. The bytes that were
+ * The attachment after an upload that failed; `undefined` when the upload had lost its lease already. The bytes that were
  * received may be stored, or will be by a write whose result is unknown, so they are deleted later. When many deletions
- * wait, the upload keeps its place until its lease ends, so that no sender can make the document grow by failing quickly.
+ * wait, the upload keeps its lease until that ends, so that no sender can make the document grow by failing quickly.
  */
 export function abandonUpload(
   attachment: Attachment,
@@ -126,7 +125,7 @@ export function abandonUpload(
 export function expire(attachment: Attachment, at: Date): Attachment {
   const { writer, upload, ...rest } = attachment
   if (statusAt(attachment, at) !== 'expired' || attachment.status === 'expired') return attachment
-  // A file that was ready has given its place back already.
+  // A file that was ready has given its place in the quota back already.
   const has_place = attachment.status !== 'ready'
   const effects = [
     ...attachment.effects,

@@ -29,7 +29,7 @@ afterAll(async () => {
 // Time limits of calls would end early at the rate of another test.
 beforeEach(() => clock.setRate(1))
 
-/** How long a place is kept without a renewal. */
+/** How long an upload has its lease without a renewal. */
 const LEASE_MS = 15_000
 /** Bytes that may arrive late are deleted a minute after the lease of their upload. */
 const LATE_BYTES_DELETED_MS = 76_000
@@ -63,10 +63,10 @@ function linkOf(attachment_id: string): AttachmentLink {
 }
 
 // F2
-test('an upload keeps its place after a renewal that failed, because the next one follows', async () => {
+test('an upload keeps its lease after a renewal that failed, because the next one follows', async () => {
   const { id, path } = await fixture.prepare()
   const { attachments, files, runner } = await openDeps()
-  // The first write takes the place, and the second one is the renewal that fails.
+  // The first write takes the lease, and the second one is the renewal that fails.
   let writes = 0
   const failing: EffectRunner<Attachment> = {
     ...runner,
@@ -99,7 +99,7 @@ test('an upload keeps its place after a renewal that failed, because the next on
     () => attachments.get(keyOfAttachment(link)),
     (attachment) => attachment?.writer?.until.getTime() === clock.now_ms() + LEASE_MS,
   )
-  // The place that was taken at first would be free by now.
+  // The lease of the first write would be over by now.
   clock.stepWall(14_000)
   expect(JSON.parse((await fixture.put(path, TEXT)).body.toString())).toMatchObject({ code: 13003 })
   rest.resolve()
@@ -170,7 +170,7 @@ test('an upload whose completion has no known result keeps its bytes when the at
 })
 
 // F2
-test('an upload that goes on long after another one has taken its place leaves nothing', async () => {
+test('an upload that goes on long after another one has its lease leaves nothing', async () => {
   const { id, path } = await fixture.prepare()
   const { attachments, files, runner } = await openDeps()
   clock.stopWall()

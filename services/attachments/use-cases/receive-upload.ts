@@ -17,7 +17,7 @@ import {
 import { keyOfAttachment } from '../store/attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
-/** How long the place of the writer is kept after its process has died. */
+/** How long the lease of an upload lasts after its process has died. */
 const WRITER_LEASE_MS = 15_000
 const RENEW_MS = 5_000
 
@@ -46,17 +46,17 @@ export async function receiveUpload(
   const begun = await runner.update(key, (current) => beginUpload(current, newLease(), now()))
   if (begun === undefined) throw new PublicError(13001)
 
-  let has_place = true
+  let has_lease = true
   const renewal = every(
     RENEW_MS,
     async () => {
       const renewed = await runner.update(key, (current) => renewUpload(current, newLease(), now()))
-      has_place = renewed?.writer?.blob_id === blob_id
+      has_lease = renewed?.writer?.blob_id === blob_id
     },
     (error) =>
-      log.warn({ attachment_id: link.attachment_id, error }, 'the place of an upload was not renewed'),
+      log.warn({ attachment_id: link.attachment_id, error }, 'the lease of an upload was not renewed'),
   )
-  const received = receiver(bytes, link.size_bytes, () => has_place)
+  const received = receiver(bytes, link.size_bytes, () => has_lease)
   try {
     await files.put(blob_id, received.bytes)
     const upload: Upload = { blob_id, ...received.digest() }
@@ -68,7 +68,7 @@ export async function receiveUpload(
     await giveUp(deps, link, { blob_id, is_received: received.isComplete() }).catch((failure: unknown) =>
       log.warn(
         { attachment_id: link.attachment_id, error: failure },
-        'the place of an upload that failed was not given back; its lease ends by itself',
+        'the lease of an upload that failed was not given back; it ends by itself',
       ),
     )
     throw error
@@ -78,7 +78,7 @@ export async function receiveUpload(
 }
 
 /**
- * Frees the place of an upload that failed, and deletes its bytes unless the attachment has them after all. If the process
+ * Gives the lease of an upload that failed back, and deletes its bytes unless the attachment has them after all. If the process
  * dies in between, an effect of the attachment deletes them.
  */
 async function giveUp(
@@ -100,7 +100,7 @@ interface Receiver {
 }
 
 /** The bytes on their way, with their digest. Ends with an error at the first byte too many, and after too few. */
-function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasPlace: () => boolean): Receiver {
+function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasLease: () => boolean): Receiver {
   let is_complete = false
   const hash: Hash = createHash('sha256')
   let head = Buffer.alloc(0)
@@ -108,7 +108,7 @@ function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasPlace
     let length = 0
     try {
       for await (const chunk of bytes) {
-        if (!hasPlace())
+        if (!hasLease())
           throw new PublicError(13003, { details: { reason: 'another upload is in progress' } })
         length += chunk.length
         if (length > size_bytes) throw fieldError(9000, 'body', `${size_bytes} bytes`)

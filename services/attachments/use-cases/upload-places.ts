@@ -5,12 +5,12 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { type Attachment, isSessionOpen } from '../domain/attachment.ts'
 import {
-  type OpenSession,
+  type FilePlace,
   type Sender,
   type UploadQuota,
-  withKeptSession,
-  withoutSessions,
-  withSession,
+  withKeptPlace,
+  withoutPlaces,
+  withPlace,
 } from '../domain/upload-quota.ts'
 import type { AttachmentsDeps } from './deps.ts'
 import { getAttachments } from './get-attachment.ts'
@@ -33,11 +33,11 @@ function keyOfQuota(owner: PlaceOwner): { merchant_id: string; environment: stri
  * Takes a place for an upload session, in one guarded write, so that no number of requests at once exceeds the limits.
  * Throws 1000 with HTTP 429 when there is none (F4). A repetition for the same attachment takes no second place.
  */
-export async function reservePlace(deps: QuotaDeps, owner: PlaceOwner, session: OpenSession): Promise<void> {
+export async function reservePlace(deps: QuotaDeps, owner: PlaceOwner, place: FilePlace): Promise<void> {
   const key = keyOfQuota(owner)
   const reserve = (): Promise<unknown> =>
     upsert(deps.upload_quotas, key, (current) => {
-      const sessions = withSession(current?.sessions ?? [], session, now())
+      const sessions = withPlace(current?.sessions ?? [], place, now())
       return sessions && { ...current, ...key, sessions }
     })
   try {
@@ -57,12 +57,10 @@ export async function keepPlace(quotas: Collection<UploadQuota>, attachment: Att
   const quota = await update(quotas, keyOfQuota(attachment), (current) => {
     // A session that has ended since it was read may have been opened again, by a prepare that is repeated after a crash.
     if (!isSessionOpen(attachment, now())) return undefined
-    const sessions = withKeptSession(current.sessions, attachment_id)
+    const sessions = withKeptPlace(current.sessions, attachment_id)
     return sessions && { ...current, sessions }
   })
-  return (
-    quota?.sessions.some((session) => session.attachment_id === attachment_id && session.is_kept) ?? false
-  )
+  return quota?.sessions.some((place) => place.attachment_id === attachment_id && place.is_kept) ?? false
 }
 
 /** Gives the place of an attachment back. */
@@ -80,7 +78,7 @@ async function freeLostPlaces(
   owner: PlaceOwner,
 ): Promise<boolean> {
   const quota = await upload_quotas.get(keyOfQuota(owner))
-  const kept = (quota?.sessions ?? []).flatMap((session) => (session.is_kept ? [session.attachment_id] : []))
+  const kept = (quota?.sessions ?? []).flatMap((place) => (place.is_kept ? [place.attachment_id] : []))
   const files = await getAttachments({ attachments }, owner, kept)
   const needed = new Set(
     files.flatMap(({ attachment_id, status }) => (NEEDS_PLACE.includes(status) ? [attachment_id] : [])),
@@ -99,7 +97,7 @@ function releasePlaces(
   attachment_ids: readonly string[],
 ): Promise<unknown> {
   return update(quotas, keyOfQuota(owner), (current) => {
-    const sessions = withoutSessions(current.sessions, attachment_ids)
+    const sessions = withoutPlaces(current.sessions, attachment_ids)
     return sessions && { ...current, sessions }
   })
 }
