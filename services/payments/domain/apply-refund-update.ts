@@ -82,7 +82,7 @@ export function failRefund(payment: Payment, refund: Refund, error_code: ErrorCo
 }
 
 /** What a lookup that did not find a refund allows, and when it ended. */
-export interface RefundNotFound {
+export interface RefundNotFoundUpdate {
   readonly refund_id: string
   /** Whether the create of the refund may be sent again under its key. */
   readonly may_repeat: boolean
@@ -90,12 +90,12 @@ export interface RefundNotFound {
 }
 
 /**
- * Applies a lookup that did not find a refund (P4): sends the refund again or, when that is not safe, leaves it to the
- * operator after five minutes. Pure.
+ * Applies a lookup that did not find a refund (P4): adds the effect that sends the refund again or, where that is not safe,
+ * after five minutes an anomaly for the operator. Pure. Returns the same payment when nothing changes.
  */
-export function reportRefundNotFound(
+export function applyRefundNotFoundUpdate(
   payment: Payment,
-  { refund_id, may_repeat, at }: RefundNotFound,
+  { refund_id, may_repeat, at }: RefundNotFoundUpdate,
 ): Payment {
   const refund = findRefund(payment, refund_id)
   if (refund?.state !== 'approved') return payment

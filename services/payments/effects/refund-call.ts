@@ -2,7 +2,7 @@ import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
-import { applyRefundUpdate, reportRefundNotFound } from '../domain/apply-refund-update.ts'
+import { applyRefundNotFoundUpdate, applyRefundUpdate } from '../domain/apply-refund-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { asPaid, attemptKey, type Payment } from '../domain/payment.ts'
 import { findRefund, type Refund, refundKey } from '../domain/refund.ts'
@@ -67,5 +67,5 @@ export function applyRefundResult(
 /** The change after a lookup that did not find the refund. */
 export function applyRefundNotFound({ refund_id }: Refund, may_repeat: boolean): DocumentChange<Payment> {
   const at = now()
-  return (current) => reportRefundNotFound(current, { refund_id, may_repeat, at })
+  return (current) => applyRefundNotFoundUpdate(current, { refund_id, may_repeat, at })
 }

@@ -42,19 +42,24 @@ export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery
   const payment = await awaitHold(deps, query, begun)
   const { approved_at, hold_refusal } = requireRefund(payment, refund_id)
   if (approved_at === undefined) throw new PublicError(hold_refusal ?? 8801)
-  const change = { refund_id, number: 2, status: 'approved', changed_at: approved_at, c_id: '', reason: '' }
-  return { payment, change: { ...change, status: 'approved' } }
+  return {
+    payment,
+    change: { refund_id, number: 2, status: 'approved', changed_at: approved_at, c_id: '', reason: '' },
+  }
 }
 
-/** Rejects or cancels a pending refund. Throws 8801 for any other. A repetition gets the same. */
+/**
+ * Rejects or cancels a pending refund. Throws 8801 for any other. Waits for the ledger while the refund is being approved. A
+ * repetition gets the same result.
+ */
 export async function closeRefund(
   deps: AdmissionDeps,
   query: RefundQuery,
   closing: RefundClosing,
 ): Promise<DecidedRefund> {
   const { refund_id, status, reason } = closing
-  const decided = await awaitHold(deps, query, await findPaymentOfRefund(deps, query))
-  const payment = await decide(deps.runner, decided, (current) => decideClosing(current, closing, now()))
+  const found = await awaitHold(deps, query, await findPaymentOfRefund(deps, query))
+  const payment = await decide(deps.runner, found, (current) => decideClosing(current, closing, now()))
   deps.runner.runEffectsInBackground(payment)
   const { ended_at = payment.updated_at } = requireRefund(payment, refund_id)
   return { payment, change: { refund_id, number: 2, status, changed_at: ended_at, c_id: '', reason } }
@@ -76,7 +81,7 @@ function checkAccount({ findAccount }: RefundDecisionDeps, { attempt, environmen
   if (!connected?.connector.operations.includes('refund')) throw new PublicError(1009)
 }
 
-/** Waits until the ledger has decided about the refund's hold, in this process or in another one. */
+/** Waits until the ledger has decided about the hold of a refund that is being approved, in this process or in another one. */
 async function awaitHold(
   deps: AdmissionDeps,
   query: RefundQuery,

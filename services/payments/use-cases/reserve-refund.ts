@@ -24,8 +24,8 @@ export interface DecidedRefund {
 
 /**
  * Reserves the amount of a refund, once per `refund_id`. Throws 10001 without such a payment, 3008 when the policy forbids its
- * route or currency, then 11002, 11005 or 11004 (S8). A repetition gets the same, also of a refusal; the policy is not applied
- * again to a refund that was accepted.
+ * route or currency, then 11002, 11005 or 11004 (S8). A repetition gets the same decision, also when that was a refusal. The
+ * policy is not applied again to a refund that was accepted.
  */
 export async function reserveRefund(
   deps: AdmissionDeps,

@@ -8,7 +8,7 @@ const CALL = { timeoutMs: 5_000 }
 /** With pauses of 15 s on average, payments may be unavailable for half a day before the effect is stuck. */
 const LIMITS = { lease_ms: 8_000, tries_max: 3_000, backoff: { first_ms: 200, max_ms: 30_000 } }
 
-/** Makes the payment credit a won chargeback back, once per chargeback. */
+/** Asks payments to credit the amount of a won chargeback to the merchant again, once per chargeback. */
 export function bindReturnAmount(
   payments: Pick<Client<typeof PaymentRefundService>, 'returnChargeback'>,
 ): BoundEffect<Chargeback> {

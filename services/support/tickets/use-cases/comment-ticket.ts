@@ -35,7 +35,7 @@ export async function createComment(deps: TicketDeps, request: CommentRequest): 
     )
     return fields.comment_id
   })
-  return shownComment(deps, await find(), comment_id)
+  return findShownComment(deps, await find(), comment_id)
 }
 
 /**
@@ -48,17 +48,21 @@ export async function updateComment(
 ): Promise<Stored<Comment>> {
   const find = (): Promise<Stored<Ticket>> => findTicket(deps.tickets, request.ticket)
   const comment_id = await runMutation(deps.idempotency, 'ticket.comment.update', request, async (id) => {
-    const comment = await shownComment(deps, await find(), request.comment_id)
+    const comment = await findShownComment(deps, await find(), request.comment_id)
     const decide = (current: Comment): Comment | undefined =>
       editComment(current, request.body, id('operation'), now())
     await update(deps.comments, keyOfComment(comment), decide, comment)
     return comment.comment_id
   })
-  return shownComment(deps, await find(), comment_id)
+  return findShownComment(deps, await find(), comment_id)
 }
 
-/** A comment of a ticket that its merchant sees. Throws 10001 for any other. */
-async function shownComment(deps: TicketDeps, ticket: Ticket, comment_id: string): Promise<Stored<Comment>> {
+/** Reads a comment that the merchant sees, also one that its ticket has accepted but not stored yet. Throws 10001 for any other. */
+async function findShownComment(
+  deps: TicketDeps,
+  ticket: Ticket,
+  comment_id: string,
+): Promise<Stored<Comment>> {
   const { merchant_id, environment, ticket_id } = ticket
   await storeAccepted(deps, ticket)
   const comment = await deps.comments.get(keyOfComment({ merchant_id, environment, ticket_id, comment_id }))
