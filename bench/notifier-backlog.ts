@@ -67,7 +67,7 @@ async function measure(count: number): Promise<Measurement> {
   const start_ms = Math.round(performance.now() - began_ms)
   let memory_mb = 0
   const until = async (received: number): Promise<number> => {
-    while ((await receivers.countAll()) < received) {
+    while ((await receivers.countDistinct()) < received) {
       memory_mb = Math.max(memory_mb, await ownMemory(notifier.pid))
       await sleep(PAUSE_MS)
     }

@@ -13,8 +13,9 @@ export interface Receivers {
   readonly healthy: readonly string[]
   /** Receivers that accept a callback and never answer. */
   readonly silent: readonly string[]
-  /** The different deliveries that arrived since the last report. */
-  countAll(): Promise<number>
+  /** The number of different deliveries since the last report. The next report counts them too. */
+  countDistinct(): Promise<number>
+  /** What arrived since the last report. The next one begins anew. */
   report(): Promise<ReceiverReport>
   stop(): void
 }
@@ -25,7 +26,7 @@ export async function startReceivers(healthy: number, silent = 0): Promise<Recei
   const urls = (await child.request({ start: { healthy, silent } })) as Pick<Receivers, 'healthy' | 'silent'>
   return {
     ...urls,
-    countAll: async () => (await child.request({ count: true })) as number,
+    countDistinct: async () => (await child.request({ count: true })) as number,
     report: async () => (await child.request({})) as ReceiverReport,
     stop: child.kill,
   }

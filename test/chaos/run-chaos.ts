@@ -5,11 +5,11 @@ import { createMerchant, type SimulatedMerchant } from '../simulation/workload/m
 import { isFinalStatus, observePayment } from '../simulation/workload/observe.ts'
 import { createPublicApi, type PublicApi } from '../simulation/workload/public-api.ts'
 import { type FaultRecord, injectFaults } from './faults/inject.ts'
+import { retry } from './judge/calls.ts'
 import { collectFacts } from './judge/collect.ts'
 import { evidenceOf } from './judge/evidence.ts'
 import { compareFinalReads, verifyLedger } from './judge/final-reads.ts'
 import { faultsInLogs } from './judge/logs.ts'
-import { persist } from './judge/pages.ts'
 import { measureRecovery, type Recovery } from './judge/recovery.ts'
 import { judge, type Verdict } from './judge/verdict.ts'
 import { runLoad } from './load.ts'
@@ -196,7 +196,7 @@ async function createMerchants(
     const spec = { routes: drawRoutes(choices), origins: origins.slice(first, first + ORIGINS_PER_MERCHANT) }
     // One that was created in part makes no requests.
     merchants.push(
-      await persist(() => createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec)),
+      await retry(() => createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec)),
     )
   }
   return merchants

@@ -7,7 +7,7 @@ import type { History } from '../simulation/workload/history.ts'
 import type { SimulatedMerchant } from '../simulation/workload/merchants.ts'
 import { isFinalStatus } from '../simulation/workload/observe.ts'
 import type { PublicApi } from '../simulation/workload/public-api.ts'
-import { mapConcurrently, readAll } from './judge/pages.ts'
+import { mapConcurrently, readAll } from './judge/calls.ts'
 import type { Timeline } from './workload/timeline.ts'
 
 /** Within this time after the last fault everything is final: expired leases, the longest back-off, some retries. */

@@ -73,6 +73,7 @@ export async function startResend(): Promise<ResendSystem> {
     receiver,
     createDeposit,
     async createPaidDeposit() {
+      // 908: the sandbox reports success at once.
       const { payment } = await createDeposit(1_000_908n)
       await waitForCallbacks(payment, 2)
       return payments.waitForStatus(payment.paymentId, PaymentStatus.SUCCESS)

@@ -9,7 +9,7 @@ import { type SupportClient, type SupportSystem, startSupport } from './support.
 let system: SupportSystem
 let shop: SupportClient
 let other: SupportClient
-/** A closed ticket of the shop with a comment of the merchant, one of support and an internal note. */
+/** A canceled ticket of the shop with a comment of the merchant, one of support and an internal note. */
 let ticket: { readonly c_id: string; readonly h_id: string }
 let comment_h_id: string
 let note_h_id: string
@@ -43,7 +43,7 @@ const newTicket = (more: object = {}): object => ({
   ...more,
 })
 
-/** Each method with parameters that name a ticket. `is_keyed` is whether it needs an `operation_id`. */
+/** The methods whose parameters name a ticket. `is_keyed` is whether one needs an `operation_id`. */
 const METHODS: readonly {
   readonly name: string
   readonly is_keyed: boolean
@@ -111,7 +111,7 @@ describe('another merchant', () => {
 })
 
 describe('each method', () => {
-  const all = [
+  const all_methods = [
     ...METHODS,
     { name: 'ticket.create', is_keyed: false, paramsOf: () => newTicket() },
     { name: 'ticket.list', is_keyed: false, paramsOf: () => ({}) },
@@ -119,7 +119,7 @@ describe('each method', () => {
   ]
 
   // E4, E5, E8, A8, A10, E13; spec: Errors
-  test.each(all)(
+  test.each(all_methods)(
     '$name gives the errors that every support method can give',
     async ({ name, is_keyed, paramsOf }) => {
       const operation_id = is_keyed ? 'errors' : undefined
@@ -181,7 +181,7 @@ describe('each method', () => {
   )
 
   // A8
-  test('needs its scope, and no other', async () => {
+  test('needs no scope but its own', async () => {
     const scopes_of: Readonly<Record<string, string>> = {
       'ticket.create': 'tickets.create',
       'ticket.get': 'tickets.read',
@@ -193,7 +193,7 @@ describe('each method', () => {
       'ticket.comment.create': 'tickets.comment',
       'ticket.comment.update': 'tickets.comment',
     }
-    for (const { name, is_keyed, paramsOf } of all) {
+    for (const { name, is_keyed, paramsOf } of all_methods) {
       const one = await system.newCredential(shop, { scopes: [scopes_of[name] ?? ''] })
       const response = await one.call(
         name,

@@ -14,7 +14,8 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request.setEncoding('utf8')) body += chunk
   // The notifier makes the body of a callback from the event, so it takes the reference of the given one.
   const c_id = /"c_id":"([^"]*)"/.exec(body)?.[1] ?? ''
-  await system.newEvent(urls.indexOf(String(request.headers['x-endpoint'])), c_id)()
+  const publishEvent = system.newEvent(urls.indexOf(String(request.headers['x-endpoint'])), c_id)
+  await publishEvent()
   response.writeHead(202).end()
 })
 server.listen(4191, '127.0.0.1')

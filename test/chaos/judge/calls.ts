@@ -3,14 +3,14 @@ import { sleep } from '#lib/platform/time.ts'
 const TRIES_MAX = 30
 const PAUSE_MS = 1_000
 
-/** Reads all pages of a list, each with `persist`. */
+/** Reads all pages of a list, each with `retry`. */
 export async function readAll<T>(
   readPage: (page_token: string) => Promise<{ readonly items: readonly T[]; readonly nextPageToken: string }>,
 ): Promise<readonly T[]> {
   const all: T[] = []
   let page_token = ''
   do {
-    const { items, nextPageToken } = await persist(() => readPage(page_token))
+    const { items, nextPageToken } = await retry(() => readPage(page_token))
     all.push(...items)
     page_token = nextPageToken
   } while (page_token !== '')
@@ -33,10 +33,10 @@ export async function mapConcurrently<T, R>(
 }
 
 /**
- * Calls the system, again and again for half a minute while that fails, as on a slow machine. A call that changes something
- * may then have happened several times.
+ * Repeats a call of the system for half a minute while it fails, because a slow machine may need that long after the last
+ * fault. A call that changes something may happen several times.
  */
-export async function persist<T>(call: () => Promise<T>): Promise<T> {
+export async function retry<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await call()

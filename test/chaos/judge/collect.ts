@@ -6,8 +6,8 @@ import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
 import type { History } from '../../simulation/workload/history.ts'
 import type { SimulatedMerchant } from '../../simulation/workload/merchants.ts'
 import type { ReceivedCallback } from '../../simulation/world/receiver.ts'
+import { mapConcurrently, readAll, retry } from './calls.ts'
 import type { Facts } from './evidence.ts'
-import { mapConcurrently, persist, readAll } from './pages.ts'
 import { sandboxOperationsOf } from './sandbox-records.ts'
 
 /** Where the facts of a run are. */
@@ -63,7 +63,7 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
     return { items, nextPageToken }
   })
   const operations = await mapConcurrently(payments, LOOKUPS, (payment) =>
-    persist(() => sandboxOperationsOf(sandbox_url, sandbox_key, payment)),
+    retry(() => sandboxOperationsOf(sandbox_url, sandbox_key, payment)),
   )
   const { history, callbacks } = sources
   return {

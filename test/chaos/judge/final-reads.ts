@@ -8,7 +8,7 @@ import { balancesOf, entriesOf } from '../../simulation/invariants/ledger.ts'
 import { recordKey } from '../../simulation/workload/history.ts'
 import type { SimulatedCredential } from '../../simulation/workload/merchants.ts'
 import type { PublicApi, PublicOutcome } from '../../simulation/workload/public-api.ts'
-import { mapConcurrently, persist } from './pages.ts'
+import { mapConcurrently, retry } from './calls.ts'
 
 const READS = 16
 const NOT_FOUND = 6010
@@ -82,7 +82,7 @@ async function compareBalances(
   credential: SimulatedCredential | undefined,
 ): Promise<readonly string[]> {
   const problems: string[] = []
-  const { balances } = await persist(() =>
+  const { balances } = await retry(() =>
     operator(BalanceService).getBalances({ merchantId, environment: Environment.TEST }),
   )
   const outcome = await readUntilAnswered(api, credential, { method: 'balance.get', params: {} })
@@ -111,11 +111,11 @@ interface PublicBalance {
 export async function verifyLedger(operator: ClientOf): Promise<readonly string[]> {
   const client = operator(VerificationService)
   const end_ms = clock.monotonic_ms() + VERIFICATION_LIMIT_MS
-  let { verification } = await persist(() => client.startVerification({ fromFirstBatch: true }))
+  let { verification } = await retry(() => client.startVerification({ fromFirstBatch: true }))
   while (verification?.endTime === undefined) {
     if (clock.monotonic_ms() > end_ms) return ['the verification of the ledger did not end']
     await sleep(500)
-    verification = (await persist(() => client.getVerification({}))).verification
+    verification = (await retry(() => client.getVerification({}))).verification
   }
   if (verification.consistent) return []
   const found = verification.problems.map(
