@@ -7,9 +7,10 @@ import { beginApproval, decideClosing, type RefundClosing } from '../domain/deci
 import { asPaid, isAdmitted, type Payment } from '../domain/payment.ts'
 import { findRefund, requireRefund } from '../domain/refund.ts'
 import { keyOfPayment } from '../store/payments.ts'
+import { applyDecision } from './apply-decision.ts'
 import type { AdmissionDeps } from './await-admission.ts'
 import { awaitChange } from './await-change.ts'
-import { type DecidedRefund, decide } from './reserve-refund.ts'
+import type { DecidedRefund } from './reserve-refund.ts'
 
 /** What the operator's decisions about refunds need. */
 export interface RefundDecisionDeps extends AdmissionDeps {
@@ -38,7 +39,7 @@ export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery
   const found = await findPaymentOfRefund(deps, query)
   const before = requireRefund(found, refund_id)
   if (before.state === 'pending') checkAccount(deps, asPaid(found))
-  const begun = await decide(deps.runner, found, (current) => beginApproval(current, refund_id, now()))
+  const begun = await applyDecision(deps.runner, found, (current) => beginApproval(current, refund_id, now()))
   const payment = await awaitHold(deps, query, begun)
   const { approved_at, hold_refusal } = requireRefund(payment, refund_id)
   if (approved_at === undefined) throw new PublicError(hold_refusal ?? 8801)
@@ -59,7 +60,7 @@ export async function closeRefund(
 ): Promise<DecidedRefund> {
   const { refund_id, status, reason } = closing
   const found = await awaitHold(deps, query, await findPaymentOfRefund(deps, query))
-  const payment = await decide(deps.runner, found, (current) => decideClosing(current, closing, now()))
+  const payment = await applyDecision(deps.runner, found, (current) => decideClosing(current, closing, now()))
   deps.runner.runEffectsInBackground(payment)
   const { ended_at = payment.updated_at } = requireRefund(payment, refund_id)
   return { payment, change: { refund_id, number: 2, status, changed_at: ended_at, c_id: '', reason } }

@@ -5,10 +5,10 @@ import type { ChargebackRequest } from '../domain/chargeback.ts'
 import { decideChargeback, findChargeback, winChargeback } from '../domain/chargeback.ts'
 import { isAdmitted, type Payment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
+import { applyDecision } from './apply-decision.ts'
 import type { AdmissionDeps } from './await-admission.ts'
 import { awaitLedgerEntry } from './await-ledger-entry.ts'
 import { findChargedPayment } from './find-refundable-payment.ts'
-import { decide } from './reserve-refund.ts'
 
 /** A chargeback, by the key of its payment. */
 export interface ChargebackQuery {
@@ -30,15 +30,17 @@ export async function debitChargeback(
 ): Promise<Payment> {
   const found = await findChargedPayment(deps, payment_id)
   const complete = { ...request, currency: request.currency ?? found.currency }
-  const payment = await decide(deps.runner, found, (current) => decideChargeback(current, complete, now()))
+  const payment = await applyDecision(deps.runner, found, (current) =>
+    decideChargeback(current, complete, now()),
+  )
   const settled = await deps.runner.runEffects(payment)
   await awaitLedgerEntry(deps.payments, { ...payment, effects: settled.effects })
   return payment
 }
 
 /**
- * Credits a chargeback back that the merchant has won, once, and resolves when the entry is posted. Throws 12001 for an
- * unknown chargeback, and `Unavailable` like `debitChargeback`.
+ * Credits the amount of a won chargeback to the merchant again, once, and resolves when the entry is posted. Throws 12001
+ * for an unknown chargeback, and `Unavailable` like `debitChargeback`.
  */
 export async function returnChargeback(
   deps: AdmissionDeps,
@@ -46,7 +48,7 @@ export async function returnChargeback(
 ): Promise<void> {
   const found = await deps.payments.get(keyOfPayment(key), { linearizable: true })
   if (!found || !isAdmitted(found) || !findChargeback(found, chargeback_id)) throw new PublicError(12001)
-  const payment = await decide(deps.runner, found, (current) => ({
+  const payment = await applyDecision(deps.runner, found, (current) => ({
     payment: winChargeback(current, chargeback_id, now()),
   }))
   const settled = await deps.runner.runEffects(payment)

@@ -1,8 +1,9 @@
 import type { WireRequest } from '../../parts/http/serve-in-memory.ts'
 
-/** The path of a create at a provider of our own protocol, and those of the other one (docs/provider-protocol.md). */
+/** The path of creates at a provider of our own protocol (docs/provider-protocol.md). */
 const CREATE_PATH = '/provider/v1/operations'
-const FORM_PATHS = ['/v1/collections', '/v1/payouts', '/v1/reversals']
+/** The paths of creates at the provider of forms. */
+const FORM_CREATE_PATHS = ['/v1/collections', '/v1/payouts', '/v1/reversals']
 /** The path of lookups at the provider of forms. */
 const FORM_LOOKUP_PATH = '/v1/transfers'
 
@@ -11,10 +12,10 @@ export function keyOfCreate({ method, path, body }: WireRequest): string | undef
   if (method !== 'POST') return undefined
   const text = Buffer.from(body).toString()
   if (path === CREATE_PATH) return JSON.parse(text).idempotency_key
-  return FORM_PATHS.includes(path) ? (new URLSearchParams(text).get('reference') ?? '') : undefined
+  return FORM_CREATE_PATHS.includes(path) ? (new URLSearchParams(text).get('reference') ?? '') : undefined
 }
 
-/** The keys of which a request asks a provider whether it knows them; none when it is not a lookup. */
+/** The keys that a lookup asks a provider about; none for any other request. */
 export function keysOfLookup({ method, path }: WireRequest): readonly string[] {
   if (method !== 'GET') return []
   if (path.startsWith(`${CREATE_PATH}/`)) return [path.slice(CREATE_PATH.length + 1)]
@@ -25,6 +26,6 @@ export function keysOfLookup({ method, path }: WireRequest): readonly string[] {
 /** What a request is for. Requests of one kind differ only in their data. */
 export function kindOfRequest({ method, path, body }: WireRequest): string {
   if (path === CREATE_PATH) return `create ${JSON.parse(Buffer.from(body).toString()).kind}`
-  if (FORM_PATHS.includes(path)) return `create ${path}`
+  if (FORM_CREATE_PATHS.includes(path)) return `create ${path}`
   return `${method} ${path.split(/[/?]/)[1]}`
 }
