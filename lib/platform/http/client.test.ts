@@ -256,6 +256,60 @@ describe('a request fails as unknown', () => {
   )
 })
 
+describe('a repeatable request', () => {
+  /** Answers the first request of each connection, and resets the connection at the next one. */
+  const serveOnce = () => {
+    const answered = new WeakSet<Socket>()
+    return serveHostile((socket) => {
+      if (answered.has(socket)) socket.resetAndDestroy()
+      else socket.write(`${OK}content-length: 0\r\n\r\n`)
+      answered.add(socket)
+    })
+  }
+
+  test('is sent once more over a new connection when a kept one breaks', async () => {
+    const { url, requests } = await serveOnce()
+    const http = client()
+    let headers_made = 0
+    const createHeaders = () => {
+      headers_made += 1
+      return {}
+    }
+    for (let sent = 1; sent <= 3; sent += 1)
+      expect(await http.request(post(url, { is_repeatable: true, createHeaders }))).toMatchObject({
+        status: 200,
+      })
+    expect([requests(), headers_made]).toEqual([5, 5])
+  })
+
+  test('gets a new connection also when all are kept ones', async () => {
+    const { url, requests } = await serveOnce()
+    const http = client({ connections_per_origin: 2 })
+    const send = () => http.request(post(url, { is_repeatable: true }))
+    await Promise.all([send(), send()])
+    expect(await send()).toMatchObject({ status: 200 })
+    expect(requests()).toBe(4)
+  })
+
+  test('is not sent again when a new connection breaks', async () => {
+    const { url, requests } = await serveHostile((socket) => void socket.resetAndDestroy())
+    expect(await failure(client().request(post(url, { is_repeatable: true })))).toBe('unknown reset')
+    expect(requests()).toBe(1)
+  })
+
+  test('is not sent again when a kept connection gives a bad response', async () => {
+    let count = 0
+    const { url, requests } = await serveHostile((socket) => {
+      count += 1
+      socket.write(count === 1 ? `${OK}content-length: 0\r\n\r\n` : 'SSH-2.0-x\r\n')
+    })
+    const http = client()
+    await http.request(post(url, { is_repeatable: true }))
+    expect(await failure(http.request(post(url, { is_repeatable: true })))).toBe('unknown bad_response')
+    expect(requests()).toBe(2)
+  })
+})
+
 describe('with body_grace_ms', () => {
   const grace = { response_max_bytes: 100, body_grace_ms: 5_000 }
 

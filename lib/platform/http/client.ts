@@ -26,7 +26,7 @@ export interface HttpClientOptions {
 /** The only way by which this system sends HTTP requests. */
 export interface HttpClient {
   /**
-   * Sends a request at most once; see `HttpRequest` for the limits. Throws `HttpFailure`, or what `createHeaders` throws.
+   * Sends a request at most once, or twice if it `is_repeatable`; see `HttpRequest` for the limits. Throws `HttpFailure`, or what `createHeaders` throws.
    */
   request(request: HttpRequest): Promise<HttpResponse>
   /** Waits up to 2 s for running requests, then closes every connection. */
@@ -39,7 +39,7 @@ const CLOSE_TIMEOUT_MS = 2_000
 
 /**
  * Makes a client for destinations that are not trusted. It speaks HTTP/1.1 only. It follows no redirect, decompresses
- * nothing, repeats nothing, and ignores proxy settings in the environment.
+ * nothing, repeats only what it may, and ignores proxy settings in the environment.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { in_progress_max = 10_000 } = options
@@ -51,20 +51,24 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const closing = new AbortController()
   const in_progress = new Set<Promise<unknown>>()
 
-  async function send(url: URL, request: HttpRequest): Promise<HttpResponse> {
-    const { timeout_ms, connection_wait_ms, signal } = request
+  async function send(url: URL, request: HttpRequest, kind: 'any' | 'new' = 'any'): Promise<HttpResponse> {
+    const { timeout_ms, connection_wait_ms, signal, is_repeatable } = request
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal]
     const began_ms = clock.monotonic_ms()
-    const connection = await connections.acquire(url.origin, connection_wait_ms ?? timeout_ms, signals)
+    const connection = await connections.acquire(url.origin, connection_wait_ms ?? timeout_ms, signals, kind)
     const waited_ms = connection_wait_ms === undefined ? clock.monotonic_ms() - began_ms : 0
     let reusable = false
     try {
       const response = await sendRequest(connection, url, request, timeout_ms - waited_ms, signals)
       reusable = !response.truncated
       return response
+    } catch (error) {
+      const is_stale = connection.was_kept && error instanceof HttpFailure && error.reason === 'reset'
+      if (!is_repeatable || kind === 'new' || !is_stale) throw error
     } finally {
       connection.release(reusable)
     }
+    return await send(url, request, 'new')
   }
 
   return {

@@ -14,6 +14,8 @@ export interface ConnectionPoolOptions {
 
 /** A connection that the caller has for itself until it releases it. */
 export interface AcquiredConnection extends Pick<Connection, 'dispatch'> {
+  /** Whether it has carried an earlier request. Its receiver can have closed it since, or close it at this moment. */
+  readonly was_kept: boolean
   /** Gives the connection back. One that is not `reusable` is closed at once, also while it is still connecting. */
   release(reusable: boolean): void
 }
@@ -25,12 +27,14 @@ export interface AcquiredConnection extends Pick<Connection, 'dispatch'> {
 export interface ConnectionPool {
   /**
    * Returns a connection, or a promise of one while all are in use. Throws `HttpFailure` `not_sent`: `busy` when none was
-   * available within `wait_ms`, `aborted` when one of the signals is aborted before.
+   * available within `wait_ms`, `aborted` when one of the signals is aborted before. `new` closes the idle ones before,
+   * because they may be stale too.
    */
   acquire(
     origin: string,
     wait_ms: number,
     signals: readonly AbortSignal[],
+    kind?: 'any' | 'new',
   ): AcquiredConnection | Promise<AcquiredConnection>
   close(): Promise<void>
 }
@@ -89,16 +93,17 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   /** A connection that no request uses, or `undefined` while all are in use. */
   function take(origin: Origin): AcquiredConnection | undefined {
     for (let kept = origin.idle.pop(); kept !== undefined; kept = origin.idle.pop()) {
-      if (clock.monotonic_ms() - kept.opened_ms < life_ms) return lend(origin, kept)
+      if (clock.monotonic_ms() - kept.opened_ms < life_ms) return lend(origin, kept, true)
       close(origin, kept.connection)
     }
-    return origin.open.size < connections_per_origin ? lend(origin, openNew(origin)) : undefined
+    return origin.open.size < connections_per_origin ? lend(origin, openNew(origin), false) : undefined
   }
 
-  function lend(origin: Origin, kept: KeptConnection): AcquiredConnection {
+  function lend(origin: Origin, kept: KeptConnection, was_kept: boolean): AcquiredConnection {
     const { connection } = kept
     kept.was_closed = false
     return {
+      was_kept,
       dispatch: (...request) => connection.dispatch(...request),
       release(reusable) {
         if (reusable && !kept.was_closed) origin.idle.push(kept)
@@ -112,9 +117,10 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 
   return {
-    acquire(url, wait_ms, signals) {
+    acquire(url, wait_ms, signals, kind = 'any') {
       if (signals.some((signal) => signal.aborted)) throw new HttpFailure('not_sent', 'aborted')
       const origin = originOf(url)
+      if (kind === 'new') for (const kept of origin.idle.splice(0)) close(origin, kept.connection)
       return take(origin) ?? wait(origin.waiting, wait_ms, signals)
     },
     async close() {

@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly method: Dispatcher.HttpMethod
   /** An http or https URL without user info. */
   readonly url: string
-  /** Makes the headers. Called once, when a connection is available, so that the times of signatures are fresh. */
+  /** Makes the headers. Called when a connection is available, so that the times of signatures are fresh. */
   readonly createHeaders?: () => Readonly<Record<string, string>>
   readonly body?: Uint8Array
   /** Limits the whole request, up to the last byte of the response (but see the two fields below). */
@@ -18,6 +18,11 @@ export interface HttpRequest {
    * lookup or the use of a kept connection. Unless given, the wait is part of `timeout_ms`.
    */
   readonly connection_wait_ms?: number
+  /**
+   * The receiver accepts a repetition. When a kept connection breaks before a response, because the receiver has closed it
+   * meanwhile, the request is sent once more over a new one, with new headers and time limits.
+   */
+  readonly is_repeatable?: boolean
   /** A larger response body is the failure `too_large`; with `body_grace_ms` it is cut. 1 MiB unless given. */
   readonly response_max_bytes?: number
   /** Only this much of the response body is returned; the rest is read and dropped. All of it unless given. */

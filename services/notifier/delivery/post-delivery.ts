@@ -67,6 +67,7 @@ export function createPostDelivery(
         },
         body,
         timeout_ms,
+        is_repeatable: true,
         connection_wait_ms: CONNECTION_WAIT_MS,
         response_max_bytes: RESPONSE_MAX_BYTES,
         response_kept_bytes: RESPONSE_KEPT_BYTES,
