@@ -47,6 +47,22 @@ test('no attempt begins in the last half second of a lease, which the next owner
   expect(processesOf(late)).toEqual(['two'])
 })
 
+test('a destination whose own notifier has no room for it is taken by another one after 10 s', async () => {
+  const full = await fixture.startProcess('full', { owned_max: 1 })
+  fixture.respond = ({ process }) => (process === 'full' ? new Promise(() => {}) : DELIVERED)
+  await full.pipeline.queueDelivery(newDelivery(0, 'hang'), BODY)
+  await advance(5_000)
+  const other = await fixture.startProcess('other')
+  await advance(1_000)
+  const deliveries = Array.from({ length: 20 }, (_, number) => newDelivery(10 + number, `d${number}`))
+  for (const delivery of deliveries) await other.pipeline.queueDelivery(delivery, BODY)
+  await advance(9_000)
+  const waiting = deliveries.filter((delivery) => processesOf(delivery).length === 0)
+  expect(waiting.length).toBeGreaterThan(3)
+  await advance(3_000)
+  for (const delivery of deliveries) expect(processesOf(delivery)).toEqual(['other'])
+})
+
 // R8
 describe('a notifier whose clock is not trusted', () => {
   const clock_guard = createSwitchedClockGuard()
