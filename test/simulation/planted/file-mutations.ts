@@ -50,8 +50,8 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a released place frees that of another file, too',
     file: 'services/attachments/domain/upload-quota.ts',
-    search: 'sessions.filter((session) => !attachment_ids.includes(session.attachment_id))',
-    replace: 'sessions.slice(2)',
+    search: 'places.filter((place) => !attachment_ids.includes(place.attachment_id))',
+    replace: 'places.slice(2)',
     has_files: true,
   },
   {
