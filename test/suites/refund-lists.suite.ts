@@ -156,7 +156,11 @@ export function refundListsSuite(name: string, start: () => Promise<SupportSyste
         const altered = `${cursor.slice(0, -2)}${cursor.endsWith('AA') ? 'BB' : 'AA'}`
         const other = await system.newMerchant()
         expect(await codeOf(shop, method, { limit: 1, cursor: altered })).toMatchObject(refusal)
-        expect(await codeOf(shop, method, { payment: { c_id: 'x' }, cursor })).toMatchObject(refusal)
+        const now = new Date().toISOString()
+        const filters = [{ payment: { c_id: 'x' } }, { created_from: now }, { created_to: now }]
+        const [status] = resource === 'refund' ? refundWords : chargebackWords
+        for (const filter of [...filters, { statuses: [status] }])
+          expect(await codeOf(shop, method, { ...filter, cursor })).toMatchObject(refusal)
         expect(await codeOf(other, method, { limit: 1, cursor })).toMatchObject(refusal)
         expect(await codeOf(shop, 'ticket.list', { limit: 1, cursor })).toMatchObject(refusal)
         expect((await shop.call(method, { limit: 5, cursor })).http_status).toBe(200)
