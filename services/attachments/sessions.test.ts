@@ -115,10 +115,10 @@ describe('an upload session', () => {
   test('refuses an upload that lost its lease before all of its bytes have arrived', async () => {
     const clock = adjustClock()
     clock.stopWall()
-    // The lease is renewed every 5 seconds.
-    clock.setRate(50)
     const content = Buffer.alloc(100_000, 'text ')
     const { id, path } = await fixture.prepare({ content })
+    // The lease is renewed every 5 seconds.
+    clock.setRate(50)
     const { attachments } = await openAttachmentsStore(fixture.roles.storeOf('attachments'))
     const key = { merchant_id: MERCHANT, environment: 'test', attachment_id: id }
     const url = new URL(fixture.roles.urls['attachments_url'] ?? '')
