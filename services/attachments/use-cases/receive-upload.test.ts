@@ -153,12 +153,14 @@ test('the bytes of an upload that cannot be completed are deleted, also when its
 test('an upload whose completion has no known result keeps its bytes when the attachment has them', async () => {
   const { id } = await fixture.prepare()
   const { attachments, files, runner } = await openDeps()
+  let is_lost = false
   const failing: EffectRunner<Attachment> = {
     ...runner,
     async update(...call) {
       const stored = await runner.update(...call)
-      if (stored?.status === 'uploaded') throw new Unavailable('the response was lost')
-      return stored
+      if (is_lost || stored?.status !== 'uploaded') return stored
+      is_lost = true
+      throw new Unavailable('the response was lost')
     },
   }
   const link = linkOf(id)
