@@ -7,6 +7,7 @@ import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../../test/suppor
 import { type AttachmentsFixture, startAttachments, TEXT } from './attachments.fixture.ts'
 import { QUOTA_LIMITS } from './domain/upload-quota.ts'
 import { type AttachmentsStore, openAttachmentsStore } from './store/attachments-store.ts'
+import { keepPlace, reservePlace } from './use-cases/upload-places.ts'
 
 const clock = createAdjustableClock()
 let restoreClock: () => void
@@ -109,6 +110,18 @@ describe('the place of a file that is scanned', () => {
     const left = await places()
     expect(left).toHaveLength(3)
     expect(left).toEqual(expect.arrayContaining([id, next]))
+  })
+
+  test('is not kept after the end of the session, also when a repeated prepare has taken it again', async () => {
+    const { id, path } = await fixture.prepare({ merchant_id })
+    await fixture.put(path, TEXT)
+    const attachment = await store.attachments.get(keyOf(id))
+    if (attachment === undefined) throw new Error('no attachment')
+    clock.stepWall(SESSION_MS)
+    const { size_bytes } = attachment
+    const expires_at = new Date(clock.now_ms() + SESSION_MS)
+    await reservePlace(store, attachment, { attachment_id: id, size_bytes, expires_at })
+    expect(await keepPlace(store.upload_quotas, attachment)).toBe(false)
   })
 
   test('is what a finalize needs: without it the session is over', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { CLAIM_CHECK_MS } from '#lib/patterns/attachment-claim.ts'
 import type { Attachment } from './attachment.ts'
+import { checkClaimEffect } from './attachment-effects.ts'
 import { claimRefusal, withClaim, withoutExecution, withoutOwner } from './claim.ts'
 import { openSession } from './session.ts'
 
@@ -48,4 +49,6 @@ test('the calls of a claim are bounded', () => {
   )
   expect(often.claim?.executions).toHaveLength(16)
   expect(often.claim?.executions.at(-1)).toBe('39')
+  expect(often.effects.filter(checkClaimEffect.matches)).toHaveLength(1)
+  expect(withoutOwner(often, 'ticket:1', AT)?.effects.some(checkClaimEffect.matches)).toBe(false)
 })
