@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { countStatusEffect, withoutCounted } from '../domain/counted-resource.ts'
 import { addComment } from './domain/add-comment.ts'
 import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
 import { newTicket, replaceDeleted } from './domain/new-ticket.ts'
@@ -120,6 +121,15 @@ describe('a ticket', () => {
   test('that replaces a deleted one is uncounted for as long as that one', () => {
     const deleted = { ...opened, uncounted_since: new Date(at.getTime() - 60_000) }
     expect(replaceDeleted(deleted, opened).uncounted_since).toEqual(deleted.uncounted_since)
+  })
+
+  // S11
+  test('is uncounted until the last of its changes of status is counted', () => {
+    const moved = moveTicket(opened, 'closed', at) ?? opened
+    const [, last] = moved.effects.filter(countStatusEffect.matches)
+    if (!last) throw new Error('the second change is not counted')
+    expect(withoutCounted({ ...moved, effects: [last] }).uncounted_since).toEqual(at)
+    expect(withoutCounted({ ...moved, effects: [] })).not.toHaveProperty('uncounted_since')
   })
 
   // S4
