@@ -206,6 +206,9 @@ describe('a PDF', () => {
     ['a file behind a comment', '<</EF%a comment\r <</F 2 0 R>>>>'],
     ['a file behind a comment with another name', '<</EF%/EF \n2 0 R>>'],
     ['a reference to a file with a comment in it', '<</EF 2%\n0 R>>'],
+    ['a file behind a comment of 10 MiB', `<</EF%${'x'.repeat(10 * 1024 * 1024)}\n2 0 R>>`],
+    ['a file behind a comment of 1,000 characters', `<</EF%${'x'.repeat(1_000)}\n2 0 R>>`],
+    ['a file behind a comment of 999 characters', `<</EF%${'x'.repeat(999)}\n2 0 R>>`],
     ['a reference to a file with leading zeros', `<</EF ${'0'.repeat(20)}2 0 R>>`],
   ])('is refused with %s', (_what, object) => {
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')

@@ -8,8 +8,10 @@ const END_WINDOW_BYTES = 64
 
 /** The beginning of a reference, whose numbers may have signs, fractions, and comments behind them. */
 const REFERENCE = String.raw`[-+.\d]+(?:%|${SPACE}+[-+.\d%])`
-/** A comment before a value. It is read up to what can be the next name of this kind, so that no byte is read often. */
-const COMMENT = String.raw`%(?:(?!/[E#])[^\r\n])*(?:/[E#]|[\r\n]${SPACE}*(?:<<|[-+.\d%]))`
+/** One character of a comment, up to what can be the next name of this kind: so no byte is read often. */
+const COMMENT_CHARACTER = String.raw`(?:(?!/[E#])[^\r\n])`
+/** A comment before a value. One that is longer than in any real file counts too, because its end is not looked for. */
+const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[E#]|[\\r\\n]${SPACE}*(?:<<|[-+.\\d%]))|${COMMENT_CHARACTER}{1000})`
 
 /** Names of objects that run code, start programs or contain other files. */
 const ACTIVE = new RegExp(
