@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { busCertificateChecks } from '#lib/platform/bus/check-certificates.ts'
 import { ConfigError } from '#lib/platform/config/config.ts'
 import { randomHex } from '#lib/platform/crypto/random.ts'
 import { readBuildInfo } from '#lib/platform/process/build-info.ts'
@@ -12,6 +13,7 @@ import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { explainStartError, problemsText, StartError } from '#lib/platform/process/start-error.ts'
 import { peerChecks } from '#lib/platform/rpc/check-peers.ts'
 import { openTls, TLS_RELOAD_MS, type Tls } from '#lib/platform/rpc/credentials/tls.ts'
+import { databaseCertificateChecks } from '#lib/platform/store/check-certificates.ts'
 import { readDeclarations } from '#lib/platform/store/declarations.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { findRetiredIndexes } from '#lib/platform/store/retired-indexes.ts'
@@ -99,6 +101,7 @@ async function examine(
     VERSIONS,
     ...storeChecks(roles, config),
     ...busChecks(config),
+    ...(await databaseCertificateChecks(config.mongodb_uri)),
     ...certificateFileChecks({
       MULTIHUB_TLS_CERTIFICATE: config.tls_certificate,
       MULTIHUB_TLS_CA: config.tls_ca,
@@ -204,7 +207,10 @@ function filesCheck(home: string): EnvironmentCheck {
 }
 
 function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
-  return config.nats_url === undefined ? [] : [{ subject: 'NATS', run: () => checkBus(config) }]
+  if (config.nats_url === undefined) return []
+  const { nats_tls_authority: authority, nats_tls_certificate: certificate, nats_tls_key: key } = config
+  const certificates = busCertificateChecks(config.nats_url, { authority, certificate, key })
+  return [{ subject: 'NATS', run: () => checkBus(config) }, ...certificates]
 }
 
 /** Connects with the credentials and TLS of the process, and sends a message to itself. */

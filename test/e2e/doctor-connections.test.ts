@@ -14,7 +14,7 @@ import { freePort } from '../support/free-port.ts'
 import { startOtlpReceiver } from '../support/otlp-receiver.ts'
 import { merchantService, rpcConfig, serveProcess, tokenOf } from '../support/rpc.ts'
 import { startScriptedClamd } from '../support/scripted-clamd.ts'
-import { startPrivateNats } from '../support/servers.ts'
+import { startPrivateClamd, startPrivateNats } from '../support/servers.ts'
 
 const LONG_DAYS = 365
 let home: string
@@ -227,4 +227,52 @@ else
     expect(await lineFor('free:right')).toBe('ok       NATS: carries messages')
     expect(await lineFor('free:wrong')).toMatch(/^PROBLEM .+ refuses the credentials: correct NATS_URL/)
     expect(await lineFor('bound:right')).toMatch(/^WARNING .+ permit this user .+ subscribe to multihub\.>$/)
+  })
+
+const tls_authority = await makeAuthority()
+const soon = await tls_authority.issue('localhost', { days: 10 })
+const tls_nats = await startPrivateNats(
+  `tls { cert_file: "${soon.certificate}", key_file: "${soon.key}", timeout: 5 }`,
+)
+afterAll(() => tls_authority.remove())
+
+if ('skip' in tls_nats) test.skip(`doctor and the certificates of servers: ${tls_nats.skip}`, () => {})
+else
+  test('says when the certificates of NATS and MongoDB end', async () => {
+    open.push(tls_nats.stop)
+    const startTls = async (days: number): Promise<string> => {
+      const files = await tls_authority.issue(`days${days}`, { days })
+      const [key, cert] = await Promise.all([readFile(files.key), readFile(files.certificate)])
+      const server = createTlsServer({ key, cert })
+      const { host_and_port, close } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'test' })
+      open.push(() => close())
+      return host_and_port
+    }
+    const [long, ended] = [await startTls(LONG_DAYS), await startTls(-1)]
+    const natsUrl = tls_nats.url.replace('nats://127.0.0.1', 'tls://localhost')
+    const { lineOf } = await diagnose({
+      NATS_URL: natsUrl,
+      NATS_TLS_CA: tls_authority.ca,
+      MONGODB_URI: `mongodb://user:secret@${long},${ended}/?tls=true&tlsCAFile=${encodeURIComponent(tls_authority.ca)}`,
+    })
+    expect(lineOf('NATS:')).toBe('ok       NATS: carries messages')
+    expect(lineOf('certificate of NATS')).toMatch(
+      /^WARNING .+: trusted, but its certificate ends on .+: renew it$/,
+    )
+    expect(lineOf(`certificate of MongoDB at ${long}`)).toMatch(
+      /^ok .+: trusted, its certificate is valid until .+$/,
+    )
+    expect(lineOf(`certificate of MongoDB at ${ended}`)).toMatch(
+      /^PROBLEM .+: its certificate expired on .+: renew it$/,
+    )
+  })
+
+const private_clamd = await startPrivateClamd()
+
+if ('skip' in private_clamd) test.skip(`doctor and clamd: ${private_clamd.skip}`, () => {})
+else
+  test('speaks with a real clamd, and tells that it lacks the signatures of ClamAV', async () => {
+    open.push(private_clamd.stop)
+    const { lineOf } = await diagnose({ MULTIHUB_SCANNER: private_clamd.address })
+    expect(lineOf('virus scanner')).toMatch(/^PROBLEM .+: ClamAV [\d.]+ has no signatures: run freshclam$/)
   })
