@@ -1,0 +1,53 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from '@jest/globals'
+import { newDestination } from '../domain/destination.ts'
+import { newOwnedDestination } from './owned-destination.ts'
+import { createSlots, type SlotUser } from './slots.ts'
+import { createTurns } from './turns.ts'
+
+setFlagsFromString('--expose_gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const URLS = 20_000
+/** It would be more than three times as much if what belongs to a URL stayed. */
+const GROWTH_MAX_BYTES = 2 * 1024 * 1024
+
+/** How much memory is in use after as many more URLs, each of another merchant and host. */
+function growthOf(use: (user: SlotUser) => void): number {
+  let number = 0
+  const useAll = (): number => {
+    for (let count = 0; count < URLS; count += 1) {
+      number += 1
+      const health = 'unproven'
+      const [merchant_id, host, destination_key] = [`${number}`, `h${number}.example.com`, `url:${number}`]
+      use({ merchant_id, environment: 'test', host, destination_key, lane: 'first', health })
+    }
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const first = useAll()
+  return useAll() - first
+}
+
+test('the slots of URLs that are used once leave no memory behind', () => {
+  const slots = createSlots()
+  expect(growthOf((user) => slots.take(user).slot?.release())).toBeLessThan(GROWTH_MAX_BYTES)
+})
+
+test('the turns of URLs that are used once leave no memory behind', () => {
+  const turns = createTurns({
+    slots: createSlots(),
+    begin(owned, lane) {
+      turns.remove(owned, lane)
+      return 'left'
+    },
+  })
+  const growth = growthOf((user) => {
+    const stored = { ...newDestination(user), version: 1 }
+    const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
+    turns.place(owned, user)
+    turns.take()
+  })
+  expect(growth).toBeLessThan(GROWTH_MAX_BYTES)
+})
