@@ -10,7 +10,7 @@ import { openTestStore } from '../../../test/support/store.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
 import { startSupportRole } from '../support-role.fixture.ts'
 import { newRefund, type Refund } from './domain/refund.ts'
-import { storeRefundCommentEffect } from './domain/refund-comment.ts'
+import { addRefundComment, storeRefundCommentEffect } from './domain/refund-comment.ts'
 import { keyOfRefund } from './store/refunds.ts'
 import { acceptRefundComment } from './use-cases/add-refund-comment.ts'
 import { listAllRefundComments, listRefundComments } from './use-cases/comment-refund.ts'
@@ -18,8 +18,7 @@ import { getRefund } from './use-cases/find-refund.ts'
 
 const OWNER = { merchant_id: '7001', environment: 'test' } as const
 
-/** Stores a refund whose effects nothing has run. */
-async function storeRefund({ refunds }: SupportStore): Promise<void> {
+const newRefundAt = (at: Date): Refund => {
   const refund = {
     ...OWNER,
     refund_id: 'r-1',
@@ -28,7 +27,12 @@ async function storeRefund({ refunds }: SupportStore): Promise<void> {
     amount: 5n,
     currency: 'INR',
   }
-  await refunds.insert(newRefund({ refund, number: 1, status: 'pending', reason: '', at: new Date() }))
+  return newRefund({ refund, number: 1, status: 'pending', reason: '', at })
+}
+
+/** Stores a refund whose effects nothing has run. */
+async function storeRefund({ refunds }: SupportStore): Promise<void> {
+  await refunds.insert(newRefundAt(new Date()))
 }
 
 /** Accepts a comment in a process that dies before it has stored it. */
@@ -98,4 +102,15 @@ test('a comment that a crashed process has not stored is stored by another one',
     () => getRefund(support.store.refunds, 'r-1'),
     (refund) => refund?.effects.some((effect) => storeRefundCommentEffect.matches(effect)) === false,
   )
+})
+
+// S6
+test('comments of one millisecond have different times', () => {
+  const at = new Date('2026-11-22T12:00:00.000Z')
+  const commented = ['one', 'two', 'three'].reduce(
+    (refund, comment_id) => addRefundComment(refund, { comment_id, author: 'merchant', body: 'when?' }, at),
+    newRefundAt(at),
+  )
+  const stored = commented.effects.flatMap((effect) => storeRefundCommentEffect.dataOf(effect) ?? [])
+  expect(stored.map(({ comment }) => comment.created_at.getTime() - at.getTime())).toEqual([0, 1, 2])
 })
