@@ -11,7 +11,8 @@ const UNANSWERED_VALUE = 10_903
 
 let system: TestSystem
 beforeAll(async () => {
-  system = await startOneProcess()
+  // The longest, so that on a slow machine the other merchant is served before the first create ends.
+  system = await startOneProcess({ MULTIHUB_CREATE_TIMEOUT: '60s' })
 })
 afterAll(() => system.end())
 
