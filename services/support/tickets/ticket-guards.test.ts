@@ -9,6 +9,7 @@ import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
 import { newTicket, replaceDeleted } from './domain/new-ticket.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { storeCommentEffect } from './domain/ticket-effects.ts'
+import { keyOfTicket } from './store/tickets.ts'
 import { openTickets, type TicketsFixture } from './tickets.fixture.ts'
 import { acceptComment } from './use-cases/add-comment.ts'
 import { updateComment } from './use-cases/comment-ticket.ts'
@@ -77,6 +78,27 @@ test('refuses a change of a deleted ticket whose place a new one has taken with 
   const changed = updateTicket(deps, deleted, (ticket) => ({ ...ticket, title: 'changed' }))
   await expect(changed).rejects.toMatchObject({ code: 10001 })
   expect(await getTicket(deps.tickets, ticket_id)).toMatchObject({ c_id: 'b', title: 't' })
+})
+
+// S2, S3
+test('a ticket that was deleted stays deleted when its creation is repeated after a crash', async () => {
+  const { deps } = fixture.newProcess()
+  let deleted = 0
+  for (let writes_max = 0; writes_max < 8; writes_max += 1) {
+    const owner = newOwner()
+    const mortal = fixture.newProcess(writes_max)
+    await create(mortal.deps, owner).catch(() => undefined)
+    await mortal.runner.stop()
+    const { merchant_id, environment } = owner
+    const key = keyOfTicket({ merchant_id, environment, subject_id: 'id of pay-1' })
+    const stored = await deps.tickets.get(key)
+    if (!stored) continue
+    deleted += 1
+    await remove(deps, stored.ticket_id)
+    await expect(create(deps, owner)).rejects.toMatchObject({ code: 10001 })
+    expect(await deps.tickets.get(key)).toMatchObject({ deleted_at: expect.any(Date) })
+  }
+  expect(deleted).toBeGreaterThan(0)
 })
 
 // S6
