@@ -42,3 +42,9 @@ test('every planted fault still fits the code', async () => {
   expect(counts.filter(([, count]) => count !== 1)).toEqual([])
   expect(MUTATIONS.length).toBeGreaterThanOrEqual(25)
 })
+
+test('every planted fault has one row in the docs', async () => {
+  const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'reliability.md'), 'utf8')
+  const rowsOf = (name: string): number => page.split(`\n| ${name} | `).length - 1
+  expect(MUTATIONS.filter(({ name }) => rowsOf(name) !== 1).map(({ name }) => name)).toEqual([])
+})

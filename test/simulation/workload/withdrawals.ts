@@ -2,6 +2,7 @@ import { sleep } from '#lib/platform/time.ts'
 import { type CustomerDeps, followUp, isRefusedByRoute, reportRefusal } from './customer.ts'
 import { type PaymentRecord, recordKey } from './history.ts'
 import { endingAmount, type SimulatedMerchant, type SimulatedWithdrawalRoute } from './merchants.ts'
+import { observeId } from './observe.ts'
 import type { PublicOutcome } from './public-api.ts'
 import { isOpenAnswer, readStatus, sendCreate } from './requests.ts'
 
@@ -10,6 +11,9 @@ const LEDGER_CODES = [6004, 6005, 6006, 6035]
 
 /** The `c_id`s that several requests use at the same time. */
 const SHARED_MAX = 10
+
+/** More than any merchant has, so that the ledger refuses it. */
+const OUT_OF_REACH = 9_000_000_000_000
 
 /**
  * Makes withdrawals for a merchant until the simulation closes: near its balance and near the limits, also under a `c_id`
@@ -34,7 +38,11 @@ export async function runWithdrawals(
 async function withdraw(deps: CustomerDeps, merchant: SimulatedMerchant, c_id: string): Promise<void> {
   const record = await recordOf(deps, merchant, c_id)
   record.clients += 1
-  await createUntilAnswered(deps, merchant, record)
+  const rivals = deps.choices.chance(0.15) ? deps.choices.integer(1, 3) : 0
+  await Promise.all([
+    createUntilAnswered(deps, merchant, record),
+    ...Array.from({ length: rivals }, () => askTooMuch(deps, merchant, record)),
+  ])
   record.clients -= 1
   await followUp(deps, merchant, record)
 }
@@ -65,6 +73,24 @@ async function meet(deps: CustomerDeps, merchant: SimulatedMerchant, record: Pay
   else await readStatus(deps, merchant, record)
 }
 
+/**
+ * Asks for more than there is under the `c_id` of another request, at that moment. The ledger refuses it, which frees the
+ * `c_id` for the other request, or it is a duplicate of the other one. It never succeeds with the payment of the other one.
+ */
+async function askTooMuch(
+  deps: CustomerDeps,
+  merchant: SimulatedMerchant,
+  record: PaymentRecord,
+): Promise<void> {
+  const { choices, history } = deps
+  const { merchant_id, c_id, service_id, currency } = record
+  const request = { service_id, currency, amount: OUT_OF_REACH, webhook_origin: undefined }
+  const too_much = newRecord(merchant_id, c_id, request)
+  await sleep(choices.between(0, choices.pick([1, 10, 50])))
+  await create(deps, merchant, too_much)
+  if (too_much.h_id !== undefined) observeId(history, record, too_much.h_id)
+}
+
 /** The record of a `c_id`: a new one when no request used it, or when a refusal has freed it and no client goes on. */
 async function recordOf(
   deps: CustomerDeps,
@@ -77,23 +103,23 @@ async function recordOf(
   const amount = await amountFor(deps, merchant, route)
   const existing = history.payments.get(key)
   if (existing !== undefined && (existing.clients > 0 || !isFreed(existing))) return existing
-  const record: PaymentRecord = {
-    merchant_id: merchant.merchant_id,
-    c_id,
-    direction: 'out',
+  const record = newRecord(merchant.merchant_id, c_id, {
     service_id: route.service_id,
     amount,
     currency: choices.chance(0.02) ? 'EUR' : route.currency,
     webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
-    is_accepted: false,
-    open_creates: 0,
-    creates: 0,
-    clients: 0,
-    statuses: [],
-    created_responses: 0,
-  }
+  })
   history.payments.set(key, record)
   return record
+}
+
+function newRecord(
+  merchant_id: string,
+  c_id: string,
+  request: Pick<PaymentRecord, 'service_id' | 'amount' | 'currency' | 'webhook_origin'>,
+): PaymentRecord {
+  const unknown = { is_accepted: false, open_creates: 0, creates: 0, clients: 0, created_responses: 0 }
+  return { merchant_id, c_id, direction: 'out', ...request, ...unknown, statuses: [] }
 }
 
 /** Whether a refusal was the last that happened under a `c_id`. */
