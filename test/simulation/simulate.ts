@@ -2,6 +2,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
 import { endDay } from './end-day.ts'
 import { endSessions } from './end-sessions.ts'
+import { killUploads } from './end-uploads.ts'
 import { injectFaults } from './faults/inject.ts'
 import { type Plan, planOf } from './faults/plan.ts'
 import { callbacksAreSigned, deliveriesHaveEnded } from './invariants/callbacks.ts'
@@ -146,6 +147,12 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       merchants = await prepare(world, plan)
       await load(world, plan, { history, api, merchants })
       await settle(world)
+      await killUploads(
+        world,
+        plan,
+        { api, history, isOpen: () => true, operator: world.operator },
+        merchants,
+      )
       const is_faultless = plan.faults.size === 0
       for await (const problem of endSessions(world, api, { merchants, is_faultless })) problems.push(problem)
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)

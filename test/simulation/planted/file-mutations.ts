@@ -90,4 +90,13 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
     replace: 'return (current) => (current.claim ? expire(current, now()) : current)',
     has_files: true,
   },
+  {
+    name: 'the bytes of an upload that was killed stay',
+    file: 'services/attachments/domain/session.ts',
+    search:
+      'return { ...attachment, writer, effects: [...attachment.effects, deleteLateBytes(attachment, other, at)] }',
+    replace: 'return { ...attachment, writer }',
+    needs: ['process is killed'],
+    has_files: true,
+  },
 ]

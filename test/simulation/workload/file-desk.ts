@@ -89,7 +89,12 @@ function announced({ content, number }: FileRecord) {
   return { name: `${number}.txt`, size: content.length, sha256: sha256Hex(content) }
 }
 
-async function prepare(deps: SupportDeps, merchant: SimulatedMerchant, file: FileRecord): Promise<void> {
+/** Announces a file, again if it was announced before. */
+export async function prepare(
+  deps: SupportDeps,
+  merchant: SimulatedMerchant,
+  file: FileRecord,
+): Promise<void> {
   const { purpose, number } = file
   const { name, size, sha256 } = announced(file)
   const operation_id = `prepare-${number}`
