@@ -4,7 +4,7 @@ import type { Budget } from './budget.ts'
 import { createEffect, type Effect, type EffectDocument, type Lane, type StoredEffectData } from './effect.ts'
 
 /** The fields of an effect's data, each with the check of its stored value. */
-export type DataFields = Readonly<Record<string, (value: unknown) => value is Value>>
+export type DataFields = Readonly<Record<string, (value: unknown) => value is Value | undefined>>
 
 /** The typed data that a set of fields describes. */
 export type DataOf<Fields extends DataFields> = {
@@ -24,6 +24,11 @@ export function isBytes(value: unknown): value is Uint8Array {
 /** The check of a field that contains an instant. */
 export function isInstant(value: unknown): value is Date {
   return value instanceof Date
+}
+
+/** The check of a field that contains a whole number, or that effects of earlier releases do not have. */
+export function isAbsentOrInteger(value: unknown): value is number | undefined {
+  return value === undefined || Number.isSafeInteger(value)
 }
 
 /** The description of one kind of effect. */

@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { defineEffect, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
+import { defineEffect, isAbsentOrInteger, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { ProviderUpdate } from './apply-provider-update.ts'
@@ -57,6 +57,8 @@ export interface Anomaly {
   readonly payment_id: string
   /** The refund of the payment that the anomaly is about; absent when it is about the payment itself. */
   readonly refund_id?: string
+  /** The attempt that was reported; absent when the anomaly is about a refund, or about no attempt of the payment. */
+  readonly attempt_number?: number
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
@@ -69,7 +71,13 @@ export interface Anomaly {
 export const recordAnomalyEffect = defineEffect({
   kind: 'record_anomaly',
   lane: 'independent',
-  data: { anomaly_id: isText, kind: isAnomalyKind, description: isText, reported_at: isInstant },
+  data: {
+    anomaly_id: isText,
+    kind: isAnomalyKind,
+    description: isText,
+    reported_at: isInstant,
+    attempt_number: isAbsentOrInteger,
+  },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
@@ -151,11 +159,13 @@ function anomalyEffect(
   reported: string,
   { attempt_number, at }: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
 ): Effect {
-  const { payment_id, provider_accounts, status } = payment
+  const { payment_id, provider_accounts, status, attempt } = payment
   const report = `provider account ${provider_accounts[attempt_number - 1]} ${reported}`
   const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
-  const description = `${report} while the payment was ${status}`
-  return recordAnomalyEffect.newEffect(payment, { anomaly_id, kind, description, reported_at: at }, { at })
+  const present = attempt.number === attempt_number ? '' : ` at attempt ${attempt.number}`
+  const description = `attempt ${attempt_number}: ${report} while the payment was ${status}${present}`
+  const data = { anomaly_id, kind, description, reported_at: at, attempt_number }
+  return recordAnomalyEffect.newEffect(payment, data, { at })
 }
 
 /** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */

@@ -1,5 +1,5 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { applyProviderUpdate, returnToPaidAttempt } from './apply-provider-update.ts'
+import { applyProviderUpdate, returnToOtherAttempt } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import { addLateLookup } from './late-lookup.ts'
 import type { Payment } from './payment.ts'
@@ -22,7 +22,7 @@ const RESPONSE_WAIT_MS = 60_000
 
 /**
  * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined` with
- * 6011. A provider that does not respond is asked again for a minute, and so is an earlier one that has called it paid. A
+ * 6011. A provider that does not respond is asked again for a minute, and so is another one that has called it paid or pending. A
  * final payment stays as it is. Pure.
  */
 export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
@@ -33,8 +33,8 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
     return askAgain(payment, at, ask_again_at)
   }
-  const paid_elsewhere = result.kind === 'success' ? undefined : returnToPaidAttempt(payment)
-  if (paid_elsewhere) return askAgain(paid_elsewhere, at, at)
+  const elsewhere = result.kind === 'success' ? undefined : returnToOtherAttempt(payment)
+  if (elsewhere) return askAgain(elsewhere, at, at)
   if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, update)
   const updated = applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   // A success with another amount is an anomaly and changes no status (P7).

@@ -152,16 +152,19 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     expect(applyProviderUpdate(once, updateWith(name))).toBe(once)
   })
 
-  test.each(RESULT_NAMES)('records only a success when an earlier attempt has the result %s', (name) => {
+  test.each(RESULT_NAMES)('remembers what may be paid when an earlier attempt has the result %s', (name) => {
     const attempt = { number: 2, account_id: 'second', created_at: at }
     const payment = newDeposit({ status, attempt, effects: [] })
     const updated = applyProviderUpdate(payment, updateWith(name))
-    const is_paid = RESULTS[name].kind === 'success'
-    const { anomalies: _anomalies, earlier_successes, ...unchanged } = updated
+    const { kind } = RESULTS[name]
+    const is_paid = kind === 'success'
+    const is_pending = kind === 'pending' && !isFinal(status)
+    const { anomalies: _anomalies, earlier_successes, pending_elsewhere, ...unchanged } = updated
     expect(earlier_successes).toEqual(is_paid ? [1] : undefined)
+    expect(pending_elsewhere).toEqual(is_pending ? [1] : undefined)
     expect({ ...unchanged, effects: [] }).toEqual(payment)
     expect(anomaliesOf(updated)).toEqual(is_paid ? ['success_of_earlier_attempt'] : [])
-    if (!is_paid) expect(updated).toBe(payment)
+    if (!is_paid && !is_pending) expect(updated).toBe(payment)
     expect(String(updated.effects[0]?.data['description'] ?? 'first')).toContain('first')
   })
 })
@@ -301,6 +304,19 @@ describe('an anomaly', () => {
   })
 })
 
+// P4, P7
+test.each(['declined', 'canceled'] as const)(
+  'an account that called another amount paid, and then %s, leaves the payment to the operator',
+  (name) => {
+    const result = { ...RESULTS.success, amount: { minor: 1n, currency: 'INR' } }
+    const noted = applyProviderUpdate(paymentIn('processing'), updateWith('success', { result }))
+    const failed = applyProviderUpdate(noted, updateWith(name))
+    expect(failed.status).toBe('processing')
+    expect(anomaliesOf(failed)).toEqual(['amount_differs', 'contradicts_final_status'])
+    expect(applyProviderUpdate(failed, updateWith('success')).status).toBe('success')
+  },
+)
+
 // P13
 test('a UPI deposit gets no web page of its provider, only the instructions of its method', () => {
   const instructions = { qr_payload: 'upi://pay', payment_url: 'https://pay.example.com/' }
@@ -330,6 +346,14 @@ describe('an attempt that the provider does not know', () => {
   test('is polled for five minutes before it is an anomaly: its request may be slow', () => {
     const payment = paymentIn('processing')
     expect(notFound(payment, false, new Date(late.getTime() - 1))).toBe(payment)
+  })
+
+  test('is polled for five minutes from its first result, because a create can be sent long after its attempt began', () => {
+    const began_at = new Date(CREATED_AT.getTime() + 3_600_000)
+    const payment = applyProviderUpdate(paymentIn('created'), updateWith('unknown', { at: began_at }))
+    const end = new Date(began_at.getTime() + 5 * 60_000)
+    expect(notFound(payment, false, new Date(end.getTime() - 1))).toBe(payment)
+    expect(anomaliesOf(notFound(payment, false, end))).toEqual(['not_found_at_provider'])
   })
 
   test('changes nothing when the payment is final or at another attempt', () => {

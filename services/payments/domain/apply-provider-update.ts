@@ -35,18 +35,15 @@ export interface ProviderUpdate {
  */
 export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): Payment {
   const { result, attempt_number, at } = update
-  if (attempt_number !== payment.attempt.number) {
-    const returned = returnToAttempt(payment, update)
-    if (returned !== undefined) return applyProviderUpdate(returned, update)
-    if (result.kind !== 'success') return payment
-    return withAnomaly(noteEarlierSuccess(payment, attempt_number), 'success_of_earlier_attempt', update)
-  }
+  if (attempt_number !== payment.attempt.number) return applyToOtherAttempt(payment, update)
   if (isFinal(payment.status)) {
     const anomaly = contradiction(payment, result)
     return anomaly ? withAnomaly(payment, anomaly, update) : payment
   }
-  if (namesOtherAmount(result, requestedAmount(payment)))
-    return pollLater(withAnomaly(payment, 'amount_differs', update), update)
+  if (namesOtherAmount(result, requestedAmount(payment))) {
+    const noted = result.kind === 'success' ? noteSuccess(payment, attempt_number) : payment
+    return pollLater(withAnomaly(noted, 'amount_differs', update), update)
+  }
   switch (result.kind) {
     case 'success':
       return succeed(payment, result, at)
@@ -59,7 +56,7 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
       // have arrived.
       if (payment.status !== 'created') return pollLater(payment, update)
       return (
-        keepForPaidAttempt(payment, update) ??
+        keepForOtherAttempt(payment, update) ??
         moveToNextAccount(payment, update) ??
         fail(payment, 'error', 7002, at)
       )
@@ -67,14 +64,35 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
       // A refusal by the provider is the public status `error`, with the code that its connector chose. The public status
       // `declined` is only for expiry (P8).
       return (
-        keepForPaidAttempt(payment, update) ??
+        keepForOtherAttempt(payment, update) ??
         fail(mergeProviderDetails(payment, result), 'error', result.code, at)
       )
     case 'canceled':
       return (
-        keepForPaidAttempt(payment, update) ??
+        keepForOtherAttempt(payment, update) ??
         fail(mergeProviderDetails(payment, result), 'canceled', result.code, at)
       )
+  }
+}
+
+/**
+ * Applies a report about another attempt than the present one. What its account has not called failed may still be paid
+ * there, so the payment remembers it.
+ */
+function applyToOtherAttempt(payment: Payment, update: ProviderUpdate): Payment {
+  const returned = returnToAttempt(payment, update)
+  if (returned !== undefined) return applyProviderUpdate(returned, update)
+  const { result, attempt_number } = update
+  switch (result.kind) {
+    case 'success':
+      return withAnomaly(noteSuccess(payment, attempt_number), 'success_of_earlier_attempt', update)
+    case 'pending':
+      return isFinal(payment.status) ? payment : notePending(payment, attempt_number)
+    case 'declined':
+    case 'canceled':
+      return withoutPending(payment, attempt_number)
+    default:
+      return payment
   }
 }
 
@@ -97,8 +115,13 @@ export function applyNotFoundUpdate(
 ): Payment {
   if (isFinal(payment.status) || attempt_number !== payment.attempt.number) return payment
   if (may_repeat) return addEffect(payment, repeatCreateEffect.newEffect(payment, {}, { at }))
-  if (at.getTime() - payment.attempt.created_at.getTime() < NOT_FOUND_GRACE_MS) return payment
+  if (at.getTime() - sentBy(payment).getTime() < NOT_FOUND_GRACE_MS) return payment
   return addAnomaly(payment, newNotFoundAnomaly(payment, { attempt_number, at }))
+}
+
+/** When the request of the attempt had been sent, if it was: its first result, also an unknown one, begins the processing. */
+function sentBy({ history, attempt }: Payment): Date {
+  return history.find(({ status }) => status === 'processing')?.at ?? attempt.created_at
 }
 
 /** Why a result cannot be true together with the final status of the payment (P7). */
@@ -186,51 +209,72 @@ function returnToAttempt(
 ): Payment | undefined {
   const may_return = payment.status === 'created' && attempt_number < payment.attempt.number
   const has_arrived = may_return && (result.kind === 'success' || result.kind === 'pending')
-  const account_id = payment.provider_accounts[attempt_number - 1]
   const { id: create_id } = createAtProviderEffect.newEffect(payment, {}, { at })
   const waiting = payment.effects.find(({ id }) => id === create_id)
-  if (!has_arrived || account_id === undefined || waiting === undefined || waiting.tries > 0) return undefined
-  return {
-    ...payment,
-    // No attempt is older than its payment, so no idempotency window is taken for longer than it is.
-    attempt: { number: attempt_number, account_id, created_at: payment.created_at },
-    effects: payment.effects.filter((effect) => effect !== waiting),
-  }
+  if (!has_arrived || waiting === undefined || waiting.tries > 0) return undefined
+  const effects = payment.effects.filter((effect) => effect !== waiting)
+  return atAttempt({ ...payment, effects }, attempt_number)
 }
 
 /**
- * Keeps a payment open whose present attempt has failed, but that an account has called paid: its next poll asks the account
- * of that attempt. An account that says both of one attempt leaves it to the operator. `undefined` when no account has
- * called it paid.
+ * Keeps a payment open whose present attempt has failed, but that another account has called paid or pending: its next poll
+ * asks the account of that attempt. An account that says both of one attempt leaves it to the operator. `undefined` when no
+ * account may have been paid.
  */
-function keepForPaidAttempt(payment: Payment, update: ProviderUpdate): Payment | undefined {
+function keepForOtherAttempt(payment: Payment, update: ProviderUpdate): Payment | undefined {
   if (payment.earlier_successes?.at(-1) === payment.attempt.number)
     return pollLater(withAnomaly(payment, 'contradicts_final_status', update), update)
-  const returned = returnToPaidAttempt(payment)
+  const returned = returnToOtherAttempt(payment)
   return returned && pollLater(returned, update)
 }
 
 /**
- * Goes back to the attempt that its account has called paid, without what waits for the present one. `undefined` unless
- * another attempt than the present one was called paid. Pure.
+ * Goes back to the attempt that its account has called paid or, when there is none, pending, without what waits for the present
+ * one. `undefined` unless another attempt than the present one was called so. Pure.
  */
-export function returnToPaidAttempt(payment: Payment): Payment | undefined {
-  const number = payment.earlier_successes?.at(-1) ?? payment.attempt.number
-  const account_id = payment.provider_accounts[number - 1]
-  if (number === payment.attempt.number || account_id === undefined) return undefined
+export function returnToOtherAttempt(payment: Payment): Payment | undefined {
+  const { earlier_successes, pending_elsewhere, attempt } = payment
+  const number = earlier_successes?.at(-1) ?? pending_elsewhere?.at(-1) ?? attempt.number
+  if (number === attempt.number) return undefined
   // A create that was not tried would go to the other account now. One that was tried ends, and changes nothing.
   const isForPresentAttempt = (effect: Effect): boolean =>
     pollProviderEffect.matches(effect) ||
     repeatCreateEffect.matches(effect) ||
     (createAtProviderEffect.matches(effect) && effect.tries === 0)
   const effects = payment.effects.filter((effect) => !isForPresentAttempt(effect))
-  return { ...payment, attempt: { number, account_id, created_at: payment.created_at }, effects }
+  return atAttempt({ ...payment, effects }, number)
 }
 
-function noteEarlierSuccess(payment: Payment, attempt_number: number): Payment {
+/** The payment at an attempt that it had left. `undefined` when its route had no such attempt. */
+function atAttempt(payment: Payment, number: number): Payment | undefined {
+  const { provider_accounts, attempt, highest_attempt = 0, created_at } = payment
+  const account_id = provider_accounts[number - 1]
+  if (account_id === undefined) return undefined
+  return {
+    ...withoutPending(payment, number),
+    // No attempt is older than its payment, so no idempotency window is taken for longer than it is.
+    attempt: { number, account_id, created_at },
+    highest_attempt: Math.max(highest_attempt, attempt.number),
+  }
+}
+
+function notePending(payment: Payment, attempt_number: number): Payment {
+  const { pending_elsewhere: noted = [] } = payment
+  if (noted.includes(attempt_number)) return payment
+  return { ...payment, pending_elsewhere: [...noted, attempt_number] }
+}
+
+function withoutPending(payment: Payment, attempt_number: number): Payment {
+  const { pending_elsewhere: noted, ...rest } = payment
+  if (!noted?.includes(attempt_number)) return payment
+  const others = noted.filter((number) => number !== attempt_number)
+  return others.length === 0 ? rest : { ...rest, pending_elsewhere: others }
+}
+
+function noteSuccess(payment: Payment, attempt_number: number): Payment {
   const { earlier_successes: noted = [] } = payment
   if (noted.includes(attempt_number)) return payment
-  return { ...payment, earlier_successes: [...noted, attempt_number] }
+  return { ...withoutPending(payment, attempt_number), earlier_successes: [...noted, attempt_number] }
 }
 
 /** What a provider reports besides the status. */

@@ -11,7 +11,7 @@ import {
 import { type CallResult, namesOtherAmount } from './call-result.ts'
 import { reportChange } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
-import { findRefund, type Refund, refundedAmount, withRefund } from './refund.ts'
+import { findRefund, type Refund, refundedAmount, requireRefund, withRefund } from './refund.ts'
 import {
   captureRefundEffect,
   pollRefundEffect,
@@ -100,7 +100,9 @@ export function applyRefundNotFoundUpdate(
   const refund = findRefund(payment, refund_id)
   if (refund?.state !== 'approved') return payment
   if (may_repeat) return addEffect(payment, repeatRefundEffect.newEffect(payment, { refund_id }, { at }))
-  if (at.getTime() - (refund.approved_at ?? refund.created_at).getTime() < NOT_FOUND_GRACE_MS) return payment
+  const { undecided_since, approved_at, created_at } = refund
+  if (at.getTime() - (undecided_since ?? approved_at ?? created_at).getTime() < NOT_FOUND_GRACE_MS)
+    return payment
   const reported = 'does not know the refund'
   return addAnomaly(payment, newRefundAnomaly(payment, 'not_found_at_provider', { refund_id, reported, at }))
 }
@@ -130,5 +132,6 @@ function isPolled({ effects }: Payment, { refund_id }: Pick<Refund, 'refund_id'>
 
 function pollLater(payment: Payment, { refund_id, at, poll_at }: RefundUpdate): Payment {
   if (isPolled(payment, { refund_id })) return payment
-  return addEffect(payment, pollRefundEffect.newEffect(payment, { refund_id }, { at, due_at: poll_at }))
+  const undecided = withRefund(payment, { undecided_since: at, ...requireRefund(payment, refund_id) })
+  return addEffect(undecided, pollRefundEffect.newEffect(payment, { refund_id }, { at, due_at: poll_at }))
 }

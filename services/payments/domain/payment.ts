@@ -76,8 +76,15 @@ interface PaymentFields extends EffectDocument {
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
   readonly attempt: Attempt
-  /** The earlier attempts of which a success was reported. While there are any, no create is sent again (P4). */
+  /**
+   * The attempts of which a success was reported that did not end the payment: of another attempt than the current one, or with
+   * another amount. While there are any, no create is sent again (P4).
+   */
   readonly earlier_successes?: readonly number[]
+  /** The attempts other than the current one that their accounts have called pending, and not failed since. */
+  readonly pending_elsewhere?: readonly number[]
+  /** The highest attempt so far; absent while the payment has not gone back to an earlier one. */
+  readonly highest_attempt?: number
   /** The earlier attempt that the operator found to be paid; absent when the current one was. */
   readonly paid_attempt?: number
   /** How the customer pays, as the provider reported it (P13). */

@@ -23,6 +23,8 @@ export interface Refund {
   readonly hold_refusal?: ErrorCode
   readonly created_at: Date
   readonly approved_at?: Date
+  /** When its request had been sent, if it was: when its first result was stored that decided nothing. */
+  readonly undecided_since?: Date
   /** When the refund was completed, failed, rejected or canceled. */
   readonly ended_at?: Date
   /** Why the refund failed. */

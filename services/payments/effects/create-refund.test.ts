@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { now } from '#lib/platform/time.ts'
 import { recordRefundAnomalyEffect } from '../domain/anomaly.ts'
+import { applyRefundNotFoundUpdate, applyRefundUpdate } from '../domain/apply-refund-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { endRefund } from '../domain/end-payment.ts'
@@ -154,6 +155,19 @@ describe('a poll of a refund', () => {
     expect(await run(10 * MINUTE_MS)).toBe('approved')
     expect(connector.creates).toEqual([])
     expect(await run(MINUTE_MS)).toBe('completed')
+  })
+
+  test('is left to the operator five minutes after its first result, because it can be sent long after its approval', () => {
+    const at = now()
+    const refund_id = REFUND_ID
+    const result = { kind: 'unknown', reason: 'time-out' } as const
+    const undecided = applyRefundUpdate(approved(60 * MINUTE_MS), { refund_id, result, at, poll_at: at })
+    const anomaliesAfter = (wait_ms: number) => {
+      const looked_at = new Date(at.getTime() + wait_ms)
+      const reported = applyRefundNotFoundUpdate(undecided, { refund_id, may_repeat: false, at: looked_at })
+      return reported.effects.filter(recordRefundAnomalyEffect.matches).length
+    }
+    expect([anomaliesAfter(5 * MINUTE_MS - 1), anomaliesAfter(5 * MINUTE_MS)]).toEqual([0, 1])
   })
 
   test.each([

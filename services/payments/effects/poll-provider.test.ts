@@ -89,7 +89,8 @@ describe('a poll of a payment that the provider does not know', () => {
           kind: recordAnomalyEffect.kind,
           data: {
             kind: 'not_found_at_provider',
-            description: 'provider account first does not know the attempt while the payment was processing',
+            description:
+              'attempt 1: provider account first does not know the attempt while the payment was processing',
           },
         },
       ],

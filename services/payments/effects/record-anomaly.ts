@@ -22,6 +22,7 @@ export function bindRecordRefundAnomaly(anomalies: Collection<Anomaly>): BoundEf
 interface RecordedAnomaly extends Pick<Anomaly, 'anomaly_id' | 'kind' | 'description'> {
   readonly reported_at: Date
   readonly refund_id?: string
+  readonly attempt_number?: number | undefined
 }
 
 function bindRecord<Data extends RecordedAnomaly>(
@@ -32,8 +33,11 @@ function bindRecord<Data extends RecordedAnomaly>(
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     async run({ data }, { merchant_id, environment, payment_id }) {
-      const { anomaly_id, kind, description, reported_at: created_at, refund_id } = data
-      const about = refund_id === undefined ? {} : { refund_id }
+      const { anomaly_id, kind, description, reported_at: created_at, refund_id, attempt_number } = data
+      const about = {
+        ...(refund_id === undefined ? {} : { refund_id }),
+        ...(attempt_number === undefined ? {} : { attempt_number }),
+      }
       const anomaly = {
         merchant_id,
         environment,

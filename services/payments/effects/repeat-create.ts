@@ -43,14 +43,15 @@ async function repeatCreate(deps: ProviderCallDeps, payment: Payment): Promise<D
 
 /**
  * Whether a repetition of the attempt's create arrives within the connector's idempotency window, and no other account has
- * reported the payment as paid.
+ * reported the payment as paid or pending.
  */
 export function mayRepeatCreate(
-  { attempt, earlier_successes = [] }: Payment,
+  { attempt, earlier_successes = [], pending_elsewhere = [] }: Payment,
   connector: Connector,
   timeout_ms: number,
 ): boolean {
-  return earlier_successes.length === 0 && isWithinWindow(attempt.created_at, connector, timeout_ms)
+  const is_elsewhere = earlier_successes.length + pending_elsewhere.length > 0
+  return !is_elsewhere && isWithinWindow(attempt.created_at, connector, timeout_ms)
 }
 
 /**

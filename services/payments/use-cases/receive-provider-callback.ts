@@ -206,11 +206,11 @@ function attemptNumber(
   account_id: string,
   { idempotency_key, kind }: ProviderReport,
 ): number | undefined {
-  const { payment_id, provider_accounts, attempt } = payment
+  const { payment_id, provider_accounts, attempt, highest_attempt = attempt.number } = payment
   const prefix = `${payment_id}:`
   if (kind !== operationKindOf(payment) || !idempotency_key.startsWith(prefix)) return undefined
   const digits = idempotency_key.slice(prefix.length)
   if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
   const number = Number(digits)
-  return number <= attempt.number && provider_accounts[number - 1] === account_id ? number : undefined
+  return number <= highest_attempt && provider_accounts[number - 1] === account_id ? number : undefined
 }

@@ -5,12 +5,12 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import { addAnomaly, newNotFoundAnomaly } from '../domain/anomaly.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
-import type { Payment } from '../domain/payment.ts'
+import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { creditLedgerEffect, lookUpLateEffect, pollProviderEffect } from '../domain/payment-effects.ts'
 import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
-import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
+import { CREATED_AT, newDeposit, newReservation, STATUSES } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { keyOfAnomaly } from '../store/anomalies.ts'
+import { keyOfAnomaly, recordAnomaly } from '../store/anomalies.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { type ResolveAnomalyRequest, resolveAnomaly } from './resolve-anomaly.ts'
 
@@ -58,7 +58,16 @@ async function openAnomaly(changes: Partial<Payment> = {}, sends_callbacks = tru
       { anomalies: collection, payments, runner, sendsCallbacks: () => sends_callbacks },
       { anomaly_id, kind, operation_id: 'op-1', note: 'asked the provider', ...decision },
     )
-  return { decide, anomaly, read: () => payments.get(keyOfPayment(payment)) }
+  const report = (attempt_number: number) =>
+    runner.update(keyOfPayment(payment), (current) =>
+      applyProviderUpdate(requireAdmitted(current), {
+        attempt_number,
+        result: PAID,
+        at: CREATED_AT,
+        poll_at: CREATED_AT,
+      }),
+    )
+  return { decide, anomaly, report, read: () => payments.get(keyOfPayment(payment)) }
 }
 
 const kindsOf = (payment: Pick<Payment, 'effects'> | undefined) => payment?.effects.map(({ kind }) => kind)
@@ -82,6 +91,31 @@ describe('the operator resolves an anomaly of an open payment', () => {
     const { decide, read } = await openAnomaly({ provider_accounts, attempt }, true, 2)
     await decide('paid')
     expect(await read()).toMatchObject({ status: 'success', attempt: { number: 3 }, paid_attempt: 2 })
+  })
+
+  test('as paid at one of two earlier accounts: it is the one that the anomaly is about', async () => {
+    const provider_accounts = ['first', 'second', 'third']
+    const attempt = { number: 3, account_id: 'third', created_at: CREATED_AT }
+    const { anomaly, decide, read, report } = await openAnomaly({ provider_accounts, attempt }, true, 1)
+    await report(2)
+    expect(anomaly).toMatchObject({ attempt_number: 1 })
+    expect(anomaly.description).toContain('attempt 1: provider account first')
+    expect(anomaly.description).toContain('while the payment was processing at attempt 3')
+    await decide('paid')
+    expect(await read()).toMatchObject({ status: 'success', paid_attempt: 1, earlier_successes: [1, 2] })
+  })
+
+  // An earlier release recorded no attempts.
+  test('as paid, without the number of its attempt: it is the last one that was called paid', async () => {
+    const provider_accounts = ['first', 'second', 'third']
+    const attempt = { number: 3, account_id: 'third', created_at: CREATED_AT }
+    const { anomaly, decide, read } = await openAnomaly({ provider_accounts, attempt }, true, 2)
+    const { anomalies } = fixture.store
+    const stored = await anomalies.get(keyOfAnomaly(anomaly))
+    const { attempt_number: _number, version: _version, ...unnumbered } = stored ?? anomaly
+    await anomalies.replace(unnumbered, stored?.version ?? 0)
+    await decide('paid')
+    expect(await read()).toMatchObject({ status: 'success', paid_attempt: 2 })
   })
 
   test('as not paid: the payment fails with its event', async () => {
@@ -109,6 +143,21 @@ describe('the operator resolves an anomaly of an open payment', () => {
     const before = await read()
     await decide('dismissed')
     expect(await read()).toEqual(before)
+  })
+})
+
+// P3
+test('a report about a withdrawal that is not admitted can be dismissed, and decides nothing', async () => {
+  const { payments, anomalies } = fixture.store
+  const { merchant_id, environment, payment_id } = await payments.insert(newReservation())
+  const about = { merchant_id, environment, payment_id, anomaly_id: 'a-1', created_at: CREATED_AT }
+  await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
+  const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
+  const request = { anomaly_id: 'a-1', operation_id: 'op-1', note: '' }
+  for (const kind of ['paid', 'not_paid'] as const)
+    await expect(resolveAnomaly(deps, { ...request, kind })).rejects.toMatchObject({ code: 6010 })
+  expect(await resolveAnomaly(deps, { ...request, kind: 'dismissed' })).toMatchObject({
+    resolution: { kind: 'dismissed' },
   })
 })
 

@@ -8,7 +8,7 @@ import { counter } from '#lib/platform/telemetry/metrics.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
 import { endPayment, endRefund } from '../domain/end-payment.ts'
-import { asPaid, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
@@ -48,8 +48,9 @@ export async function resolveAnomaly(
   const found = await findAnomaly(anomalies, request.anomaly_id)
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
   const named = await findByAnyId(payments, found.payment_id)
-  const payment = named && isOfOwner(named, found) ? named : undefined
-  const decision = payment && decisionOf(requireAdmitted(payment), found)
+  // No provider has been called for a withdrawal that is not admitted, so no decision can end it.
+  const payment = named && isAdmitted(named) && isOfOwner(named, found) ? named : undefined
+  const decision = payment && decisionOf(payment, found)
   // Money has moved by this decision, whatever the anomaly says.
   const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
   if (!is_begun && isRepetition(found, request)) return found
@@ -102,13 +103,12 @@ async function decidePayment(
 ): Promise<void> {
   const decision = decisionId(request)
   const { kind } = request
-  const is_paid_earlier = kind === 'paid' && anomaly.kind === 'success_of_earlier_attempt'
   const status = kind === 'paid' ? 'success' : 'error'
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
     if (!isFinal(payment.status)) {
       const sends_callbacks = deps.sendsCallbacks(payment)
-      const paid_attempt = is_paid_earlier ? payment.earlier_successes?.at(-1) : undefined
+      const paid_attempt = kind === 'paid' ? otherAttemptOf(payment, anomaly) : undefined
       return endPayment(payment, status, { decision, at: now(), sends_callbacks, paid_attempt })
     }
     if (payment.operator_decision !== decision) throw new PublicError(8801)
@@ -117,6 +117,16 @@ async function decidePayment(
   }
   const stored = await deps.runner.update(keyOfPayment(found), decide, found)
   if (stored) deps.runner.runEffectsInBackground(stored)
+}
+
+/** The attempt that the anomaly is about, unless it is the present one. An earlier release has not recorded its number. */
+function otherAttemptOf(
+  { attempt, earlier_successes }: Payment,
+  { kind, attempt_number }: Anomaly,
+): number | undefined {
+  const unrecorded = kind === 'success_of_earlier_attempt' ? earlier_successes?.at(-1) : undefined
+  const number = attempt_number ?? unrecorded
+  return number === attempt.number ? undefined : number
 }
 
 /** Ends the refund, like `decidePayment`. */

@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { creditLedgerEffect } from '../domain/payment-effects.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { creditLedgerEffect, holdFundsEffect } from '../domain/payment-effects.ts'
 import { bindHoldFunds } from '../effects/hold-funds.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
 import { retryEffect } from './retry-effect.ts'
 
 const STUCK_AT = new Date('2026-11-21T12:00:00.000Z')
@@ -55,6 +57,29 @@ test('retries once for two callers at the same time, and refuses the later one w
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   expect(refused).toEqual([expect.objectContaining({ code: 8801 })])
   expect(posted()).toBe(1)
+})
+
+// P3
+test('returns no other payment that has taken the c_id of a withdrawal which the ledger then refused', async () => {
+  await using fixture = await openPayments()
+  const { payments } = fixture.store
+  const withdrawal = newReservation()
+  const [effect] = withdrawal.effects
+  if (!effect) throw new Error('the withdrawal has no effect')
+  const effects = [{ ...effect, tries: 10_000, stuck: true }]
+  await payments.insert({ ...withdrawal, effects, stuck_at: STUCK_AT })
+  const successor = newDeposit({ payment_id: 'another', h_id: 'another', ids: ['another'], effects: [] })
+  const refuse = holdFundsEffect.bind<StoredPayment>({
+    lease_ms: 60_000,
+    tries_max: 3,
+    async run(_effect, { version, ...document }) {
+      await payments.delete(keyOfPayment(document), version)
+      await payments.insert(successor)
+      return (current) => current
+    },
+  })
+  const retried = await retryEffect(fixture.deps([refuse]), withdrawal.payment_id, effect.id)
+  expect(retried.payment_id).toBe(withdrawal.payment_id)
 })
 
 // P3

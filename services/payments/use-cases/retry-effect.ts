@@ -16,5 +16,6 @@ export async function retryEffect(
   if (!payment) throw new PublicError(6010)
   const retried = await runner.retry(keyOfPayment(payment), effect_id)
   if (!retried) throw new PublicError(8801)
-  return retried
+  // A withdrawal that the ledger then refuses is deleted, and another payment may have its c_id by now.
+  return retried.payment_id === payment.payment_id ? retried : payment
 }
