@@ -54,16 +54,21 @@ test.each<[string, string]>([
   ['-1', `"'-1"`],
   ['@SUM(A1)', `"'@SUM(A1)"`],
   ['\uff1d1+1', `"'\uff1d1+1"`],
+  ['\uff0b1', `"'\uff0b1"`],
+  ['\uff0d1', `"'\uff0d1"`],
+  ['\uff20A1', `"'\uff20A1"`],
   ['\t=1', `"'\t=1"`],
+  ['\r=1', `"'\r=1"`],
   ['a=1', '"a=1"'],
-])('the text %j is written as %s', (reason, expected) => {
+])('the text %j is written as %s, also as an id', (reason, expected) => {
   const line = csvLine({
     shard: 1,
     seq: 1n,
     position: 0,
     time: new Date(0),
     entry: {
-      id: 'a',
+      id: reason,
+      payment_id: reason,
       kind: 'adjustment',
       merchant_id: '1000',
       currency: 'INR',
@@ -77,6 +82,6 @@ test.each<[string, string]>([
   })
   // A negative number is a number, not a formula.
   expect(line).toBe(
-    `1970-01-01T00:00:00.000Z,"a",adjustment,"",INR,available,adjustments,7,,-7,0,${expected}\r\n`,
+    `1970-01-01T00:00:00.000Z,${expected},adjustment,${expected},INR,available,adjustments,7,,-7,0,${expected}\r\n`,
   )
 })

@@ -16,6 +16,7 @@ import {
 } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
+import { checkAccounts } from './check-batch.ts'
 import { partOfAccounts, storeWrongCheckpoint, verifyLedger } from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -109,6 +110,36 @@ describe('finds, and replaces when it began at the first batch,', () => {
   })
 })
 
+// B4
+describe('finds accounts', () => {
+  test.each([
+    ['whose debits and credits differ', 'available', /^debits and credits differ in INR of merchant 1000$/],
+    [
+      'whose held funds are not those of the holds',
+      'held',
+      /^the held funds are not the sum of the open holds/,
+    ],
+  ] as const)('%s', async (_, part, difference) => {
+    await using fixture = await openUsedLedger()
+    const { snapshot } = await soundCheckpoint(fixture.store, SHARD)
+    const rows = createShardState(snapshot).snapshot()
+    const problemsOf = (changed: typeof rows.accounts): string[] => {
+      const problems: string[] = []
+      checkAccounts({ ...rows, accounts: changed }, (_seq, description) => problems.push(description))
+      return problems
+    }
+    expect(problemsOf(rows.accounts)).toEqual([])
+    const [found] = problemsOf(
+      rows.accounts.map((one) => {
+        const moved = { ...one, [part]: one[part] + 1n }
+        // The sum stays right, so that only the holds can show what was moved.
+        return part === 'held' ? { ...moved, available: one.available - 1n } : moved
+      }),
+    )
+    expect(found).toMatch(difference)
+  })
+})
+
 describe('finds a journal with', () => {
   const entry = (id: string, available: bigint): Entry => ({ ...credit(id, 10n), available, held: 20n })
 
@@ -156,6 +187,18 @@ describe('finds a journal with', () => {
       'an overdraft',
       (hash) => sealed(6n, hash, { ...entry('z', -10n), debit: 'available', credit: 'fees', amount: 60n }),
       /took more than was available/,
+    ],
+    [
+      'a refusal for funds that were there',
+      (hash) =>
+        sealed(6n, hash, {
+          ...entry('z', 50n),
+          kind: 'hold',
+          debit: 'available',
+          credit: 'held',
+          refused_code: 6004,
+        }),
+      /entry z was refused although the funds were sufficient/,
     ],
   ])('%s', async (_, batch, difference) => {
     await using fixture = await openUsedLedger()
