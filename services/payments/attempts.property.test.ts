@@ -339,6 +339,6 @@ test('no accounts, in whatever order they speak, make a payment that is paid twi
     fc.asyncProperty(script, async (one) => {
       expect(await play(one)).toEqual([])
     }),
-    { numRuns: Number(process.env['RUNS'] ?? 150) },
+    { numRuns: 150 },
   )
 })

@@ -304,6 +304,36 @@ describe('an anomaly', () => {
   })
 })
 
+// P4
+describe.each(['declined', 'canceled'] as const)(
+  'a payment that another account has called pending',
+  (name) => {
+    const attempt = { number: 2, account_id: 'second', created_at: at }
+    const noted = applyProviderUpdate(
+      newDeposit({ status: 'processing', attempt, effects: [] }),
+      updateWith('pending'),
+    )
+    const present = updateWith(name, { attempt_number: 2 })
+
+    test(`stays open there when the present attempt is ${name}, until that one is too`, () => {
+      const returned = applyProviderUpdate(noted, present)
+      expect(returned).toMatchObject({
+        status: 'processing',
+        attempt: { account_id: 'first' },
+        highest_attempt: 2,
+      })
+      expect(returned.effects.filter(pollProviderEffect.matches)).toHaveLength(1)
+      expect(isFinal(applyProviderUpdate(returned, updateWith(name)).status)).toBe(true)
+    })
+
+    test(`ends when both are ${name}, in the other order`, () => {
+      const failed = applyProviderUpdate(noted, updateWith(name))
+      expect(failed).not.toHaveProperty('pending_elsewhere')
+      expect(isFinal(applyProviderUpdate(failed, present).status)).toBe(true)
+    })
+  },
+)
+
 // P4, P7
 test.each(['declined', 'canceled'] as const)(
   'an account that called another amount paid, and then %s, leaves the payment to the operator',

@@ -79,6 +79,18 @@ describe('a poll of a payment that the provider does not know', () => {
     expect(await repeat(MINUTE_MS)).toBe(1)
   })
 
+  test.each([{ pending_elsewhere: [1] }, { earlier_successes: [1] }])(
+    'does not send it again while another account may have it: %j',
+    async (elsewhere) => {
+      const connector = scriptedConnector(() => PENDING, { idempotency_window_ms: Number.POSITIVE_INFINITY })
+      const attempt = { number: 2, account_id: 'second', created_at: now() }
+      const payment = newDeposit({ status: 'processing', attempt, effects: [], ...elsewhere })
+      const effect = repeatCreateEffect.newEffect(payment, {}, { at: now() })
+      await bindRepeatCreate(connector.deps()).run(effect, { ...payment, version: 2 })
+      expect(connector.creates).toEqual([])
+    },
+  )
+
   test('leaves the decision to the operator after the window, and polls again', async () => {
     const { payment } = await pollUnknownDeposit(PENDING, undefined, 6 * MINUTE_MS)
     expect(payment).toMatchObject({
