@@ -179,7 +179,8 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
       lease_ms: MINUTE_MS,
       tries_max: 3,
       async run({ id }) {
-        entries.push(id)
+        // The ledger gives each id one result, so a repetition moves nothing.
+        if (!entries.includes(id)) entries.push(id)
         return (current) => current
       },
     })

@@ -9,7 +9,7 @@ import {
   newOpenTooLongAnomaly,
   recordAnomalyEffect,
 } from './anomaly.ts'
-import { applyNotFoundUpdate, applyProviderUpdate, type ProviderUpdate } from './apply-provider-update.ts'
+import { applyProviderUpdate, type ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { endPayment } from './end-payment.ts'
 import type { Payment } from './payment.ts'
@@ -18,7 +18,6 @@ import {
   creditLedgerEffect,
   expirePaymentEffect,
   pollProviderEffect,
-  repeatCreateEffect,
 } from './payment-effects.ts'
 
 const at = new Date(CREATED_AT.getTime() + 1_000)
@@ -326,6 +325,11 @@ describe.each(['declined', 'canceled'] as const)(
       expect(isFinal(applyProviderUpdate(returned, updateWith(name)).status)).toBe(true)
     })
 
+    test(`still counts as pending there when another amount is ${name}`, () => {
+      const result = { ...RESULTS[name], amount: { minor: 1n, currency: 'INR' } }
+      expect(applyProviderUpdate(noted, updateWith(name, { result }))).toBe(noted)
+    })
+
     test(`ends when both are ${name}, in the other order`, () => {
       const failed = applyProviderUpdate(noted, updateWith(name))
       expect(failed).not.toHaveProperty('pending_elsewhere')
@@ -353,47 +357,4 @@ test('a UPI deposit gets no web page of its provider, only the instructions of i
   const result = { kind: 'pending', provider_id: 'p-1', instructions } as const
   const updated = applyProviderUpdate(paymentIn('created'), updateWith('pending', { result }))
   expect(updated.instructions).toEqual({ qr_payload: 'upi://pay' })
-})
-
-describe('an attempt that the provider does not know', () => {
-  const late = new Date(CREATED_AT.getTime() + 5 * 60_000)
-  const notFound = (payment: Payment, may_repeat: boolean, looked_at = late): Payment =>
-    applyNotFoundUpdate(payment, { attempt_number: 1, may_repeat, at: looked_at })
-
-  test('is sent again once at a time where that is safe', () => {
-    const repeated = notFound(paymentIn('processing'), true)
-    expect(repeated.effects.map(({ kind }) => kind)).toEqual([repeatCreateEffect.kind])
-    expect(notFound(repeated, true)).toBe(repeated)
-  })
-
-  test('is an anomaly, once, where it is not safe', () => {
-    const reported = notFound(paymentIn('processing'), false)
-    expect(anomaliesOf(reported)).toEqual(['not_found_at_provider'])
-    const recorded = { ...reported, effects: [] }
-    expect(notFound(recorded, false)).toBe(recorded)
-  })
-
-  test('is polled for five minutes before it is an anomaly: its request may be slow', () => {
-    const payment = paymentIn('processing')
-    expect(notFound(payment, false, new Date(late.getTime() - 1))).toBe(payment)
-  })
-
-  test('is polled for five minutes from its first result, because a create can be sent long after its attempt began', () => {
-    const began_at = new Date(CREATED_AT.getTime() + 3_600_000)
-    const payment = applyProviderUpdate(paymentIn('created'), updateWith('unknown', { at: began_at }))
-    const end = new Date(began_at.getTime() + 5 * 60_000)
-    expect(notFound(payment, false, new Date(end.getTime() - 1))).toBe(payment)
-    expect(anomaliesOf(notFound(payment, false, end))).toEqual(['not_found_at_provider'])
-  })
-
-  test('changes nothing when the payment is final or at another attempt', () => {
-    const final = paymentIn('success')
-    const moved = newDeposit({
-      status: 'processing',
-      attempt: { number: 2, account_id: 'second', created_at: at },
-    })
-    for (const payment of [final, moved]) {
-      for (const may_repeat of [true, false]) expect(notFound(payment, may_repeat)).toBe(payment)
-    }
-  })
 })

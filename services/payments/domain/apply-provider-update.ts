@@ -90,7 +90,10 @@ function applyToOtherAttempt(payment: Payment, update: ProviderUpdate): Payment 
       return isFinal(payment.status) ? payment : notePending(payment, attempt_number)
     case 'declined':
     case 'canceled':
-      return withoutPending(payment, attempt_number)
+      // A failure of another amount proves nothing about this operation (P7).
+      return namesOtherAmount(result, requestedAmount(payment))
+        ? payment
+        : withoutPending(payment, attempt_number)
     default:
       return payment
   }
@@ -236,11 +239,11 @@ export function returnToOtherAttempt(payment: Payment): Payment | undefined {
   const { earlier_successes, pending_elsewhere, attempt } = payment
   const number = earlier_successes?.at(-1) ?? pending_elsewhere?.at(-1) ?? attempt.number
   if (number === attempt.number) return undefined
-  // A create that was not tried would go to the other account now. One that was tried ends, and changes nothing.
+  // A create that was not tried would go to the other account now. One that was tried ends, and sends nothing more.
+  const isCreate = (effect: Effect): boolean =>
+    createAtProviderEffect.matches(effect) || repeatCreateEffect.matches(effect)
   const isForPresentAttempt = (effect: Effect): boolean =>
-    pollProviderEffect.matches(effect) ||
-    repeatCreateEffect.matches(effect) ||
-    (createAtProviderEffect.matches(effect) && effect.tries === 0)
+    pollProviderEffect.matches(effect) || (isCreate(effect) && effect.tries === 0)
   const effects = payment.effects.filter((effect) => !isForPresentAttempt(effect))
   return atAttempt({ ...payment, effects }, number)
 }

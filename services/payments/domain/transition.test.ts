@@ -110,6 +110,13 @@ test('a withdrawal keeps its hold while it is in progress', () => {
   expect(effects.filter(({ lane }) => lane === 'money')).toEqual([])
 })
 
+// P7
+test('a repeated create that is on its way stays: its response may contradict the end', () => {
+  const processing = newDeposit({ status: 'processing', effects: [] })
+  const sent = { ...repeatCreateEffect.newEffect(processing, {}, { at }), tries: 1 }
+  expect(transition({ ...processing, effects: [sent] }, 'canceled', { at }).effects).toContain(sent)
+})
+
 test("a success has the provider's time, not the time at which it was reported", () => {
   const finished_at = new Date(CREATED_AT.getTime() + 500)
   expect(transition(newDeposit(), 'success', { at, finished_at }).finished_at).toBe(finished_at)

@@ -53,11 +53,13 @@ export function transition(
   return { ...changed, effects: [...kept, ...effectsOf(changed, at, entry)] }
 }
 
-/** Polls, repeated creates, the expiry and the report of an open withdrawal have no purpose once the payment is final. */
+/**
+ * Polls, repeated creates, the expiry and the report of an open withdrawal have no purpose once the payment is final. A repeated
+ * create that is on its way stays: its response may contradict the end of the payment (P7).
+ */
 function isForUnfinishedPayment(effect: Effect): boolean {
-  return [pollProviderEffect, repeatCreateEffect, expirePaymentEffect, reportOpenEffect].some(({ matches }) =>
-    matches(effect),
-  )
+  if (repeatCreateEffect.matches(effect)) return effect.tries === 0
+  return [pollProviderEffect, expirePaymentEffect, reportOpenEffect].some(({ matches }) => matches(effect))
 }
 
 /** The reason in the words of the error table, so that the merchant finds the same text under the error code. */

@@ -3,6 +3,7 @@ import { now } from '#lib/platform/time.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { CallResult } from '../domain/call-result.ts'
+import type { Payment } from '../domain/payment.ts'
 import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { bindPollProvider } from './poll-provider.ts'
@@ -90,6 +91,17 @@ describe('a poll of a payment that the provider does not know', () => {
       expect(connector.creates).toEqual([])
     },
   )
+
+  test.each<[string, Partial<Payment>]>([
+    ['has ended', { status: 'canceled' }],
+    ['has gone to another attempt', { attempt: { number: 2, account_id: 'second', created_at: now() } }],
+  ])('does not send it again when the payment %s since a crash', async (_what, changes) => {
+    const connector = scriptedConnector(() => PENDING, { idempotency_window_ms: Number.POSITIVE_INFINITY })
+    const payment = newDeposit({ status: 'processing', effects: [] })
+    const effect = { ...repeatCreateEffect.newEffect(payment, {}, { at: now() }), tries: 2 }
+    await bindRepeatCreate(connector.deps()).run(effect, { ...payment, ...changes, version: 2 })
+    expect(connector.creates).toEqual([])
+  })
 
   test('leaves the decision to the operator after the window, and polls again', async () => {
     const { payment } = await pollUnknownDeposit(PENDING, undefined, 6 * MINUTE_MS)

@@ -1,3 +1,4 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Connector } from '../connectors/connector.ts'
@@ -28,11 +29,18 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: accountBudget(REPEATS_PER_ACCOUNT_MAX),
-    run: (_effect, payment) => repeatCreate(deps, payment),
+    run: ({ id }, payment) => repeatCreate(deps, id, payment),
   })
 }
 
-async function repeatCreate(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
+async function repeatCreate(
+  deps: ProviderCallDeps,
+  effect_id: string,
+  payment: Payment,
+): Promise<DocumentChange<Payment>> {
+  // One that a crash left behind may be of a payment that has ended, or has gone to another attempt, since.
+  const { id } = repeatCreateEffect.newEffect(payment, {}, { at: now() })
+  if (isFinal(payment.status) || id !== effect_id) return (current) => current
   const connected = deps.accountOf(payment)
   const { create_timeout_ms: timeout_ms } = deps
   // The effect may have waited since the poll, for room or for a process.
