@@ -5,6 +5,8 @@ import { asPaid, type Payment } from './domain/payment.ts'
 interface AttemptBook {
   readonly may_be_open: boolean
   readonly was_paid: boolean
+  /** Called paid with another amount: the operator must know, and nothing else follows (P7). */
+  readonly was_paid_otherwise: boolean
 }
 
 /** A naive account of a payment's attempts, which knows nothing of the rules: only what was sent, and what was said. */
@@ -19,11 +21,13 @@ export interface AttemptBooks {
   unexplained(payment: Payment): readonly number[]
 }
 
+const UNKNOWN: AttemptBook = { may_be_open: false, was_paid: false, was_paid_otherwise: false }
+
 /** Opens the books of one payment. */
 export function openAttemptBooks(): AttemptBooks {
   const books = new Map<number, AttemptBook>()
   const change = (attempt: number, changes: Partial<AttemptBook>): void => {
-    books.set(attempt, { may_be_open: false, was_paid: false, ...books.get(attempt), ...changes })
+    books.set(attempt, { ...UNKNOWN, ...books.get(attempt), ...changes })
   }
   const mayBePaid = (): number[] =>
     [...books].filter(([, book]) => book.may_be_open || book.was_paid).map(([attempt]) => attempt)
@@ -38,7 +42,10 @@ export function openAttemptBooks(): AttemptBooks {
       const is_other = 'amount' in result && result.amount !== undefined && result.amount.minor !== requested
       switch (result.kind) {
         case 'success':
-          return change(attempt, { may_be_open: true, was_paid: true })
+          return change(
+            attempt,
+            is_other ? { was_paid_otherwise: true } : { may_be_open: true, was_paid: true },
+          )
         case 'pending':
           return change(attempt, { may_be_open: true })
         case 'not_sent':
@@ -51,8 +58,12 @@ export function openAttemptBooks(): AttemptBooks {
     },
     unexplained(payment) {
       const is_paid = payment.status === 'success'
-      const paid = [...books].filter(([, { was_paid }]) => was_paid).map(([attempt]) => attempt)
-      return paid.filter((attempt) => !is_paid || attempt !== asPaid(payment).attempt.number)
+      return [...books]
+        .filter(([attempt, { was_paid, was_paid_otherwise }]) => {
+          const explains = is_paid && attempt === asPaid(payment).attempt.number
+          return was_paid_otherwise || (was_paid && !explains)
+        })
+        .map(([attempt]) => attempt)
     },
   }
 }

@@ -338,18 +338,14 @@ describe.each(['declined', 'canceled'] as const)(
   },
 )
 
-// P4, P7
-test.each(['declined', 'canceled'] as const)(
-  'an account that called another amount paid, and then %s, leaves the payment to the operator',
-  (name) => {
-    const result = { ...RESULTS.success, amount: { minor: 1n, currency: 'INR' } }
-    const noted = applyProviderUpdate(paymentIn('processing'), updateWith('success', { result }))
-    const failed = applyProviderUpdate(noted, updateWith(name))
-    expect(failed.status).toBe('processing')
-    expect(anomaliesOf(failed)).toEqual(['amount_differs', 'contradicts_final_status'])
-    expect(applyProviderUpdate(failed, updateWith('success')).status).toBe('success')
-  },
-)
+// P7
+test('a refusal after a success with another amount ends the payment: the anomaly is for the operator', () => {
+  const result = { ...RESULTS.success, amount: { minor: 1n, currency: 'INR' } }
+  const noted = applyProviderUpdate(paymentIn('processing'), updateWith('success', { result }))
+  const failed = applyProviderUpdate(noted, updateWith('declined'))
+  expect(failed.status).toBe('error')
+  expect(anomaliesOf(failed)).toEqual(['amount_differs'])
+})
 
 // P13
 test('a UPI deposit gets no web page of its provider, only the instructions of its method', () => {

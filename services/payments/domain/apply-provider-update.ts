@@ -40,10 +40,8 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
     const anomaly = contradiction(payment, result)
     return anomaly ? withAnomaly(payment, anomaly, update) : payment
   }
-  if (namesOtherAmount(result, requestedAmount(payment))) {
-    const noted = result.kind === 'success' ? noteSuccess(payment, attempt_number) : payment
-    return pollLater(withAnomaly(noted, 'amount_differs', update), update)
-  }
+  if (namesOtherAmount(result, requestedAmount(payment)))
+    return pollLater(withAnomaly(payment, 'amount_differs', update), update)
   switch (result.kind) {
     case 'success':
       return succeed(payment, result, at)

@@ -76,10 +76,7 @@ interface PaymentFields extends EffectDocument {
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
   readonly attempt: Attempt
-  /**
-   * The attempts of which a success was reported that did not end the payment: of another attempt than the current one, or with
-   * another amount. While there are any, no create is sent again (P4).
-   */
+  /** The attempts of which a success was reported while another one was current. While there are any, no create is sent again (P4). */
   readonly earlier_successes?: readonly number[]
   /** The attempts other than the current one that their accounts have called pending, and not failed since. */
   readonly pending_elsewhere?: readonly number[]
