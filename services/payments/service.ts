@@ -141,7 +141,7 @@ export const role: Role = {
       effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute, support }),
     })
     const selection = createAccountSelection(findAccount)
-    const create_deps: CreatePaymentDeps = {
+    const payment_deps: CreatePaymentDeps = {
       payments,
       runner,
       withdrawal_refusals: store.withdrawal_refusals,
@@ -161,7 +161,7 @@ export const role: Role = {
     const measuring = measureRegularly(store)
     return {
       services: [
-        createPaymentRpc(store, refreshStale, create_deps, notification_deps, explain_deps),
+        createPaymentRpc(store, refreshStale, payment_deps, notification_deps, explain_deps),
         createPaymentRefundRpc({ payments, runner, findAccount }),
         createProviderAccountRpc(accounts),
       ],

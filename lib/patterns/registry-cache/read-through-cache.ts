@@ -91,7 +91,7 @@ export function createReadThroughCache<V>(
     where.set(key, { ...result, next_refresh_ms: result.started_ms + limits.refresh_ms })
   }
 
-  function usable(key: string): CacheEntry<V> | undefined {
+  function findUsable(key: string): CacheEntry<V> | undefined {
     const now_ms = clock.monotonic_ms()
     const entry = present.get(key)
     if (entry) {
@@ -113,21 +113,21 @@ export function createReadThroughCache<V>(
     const now_ms = clock.monotonic_ms()
     if (now_ms < entry.next_refresh_ms || !isReachable(now_ms)) return
     entry.next_refresh_ms = now_ms + REFRESH_PAUSE_MS
-    reads.shared(key).catch((error) => log.warn({ error }, 'a cached registry entry was not refreshed'))
+    reads.read(key).catch((error) => log.warn({ error }, 'a cached registry entry was not refreshed'))
   }
 
   return {
     async get(key) {
-      const entry = usable(key)
-      if (!entry) return (await reads.shared(key)).value?.value
+      const entry = findUsable(key)
+      if (!entry) return (await reads.read(key)).value?.value
       refreshIfOld(key, entry)
       return entry.value?.value
     },
     async getReadAfter(key, instant) {
-      const entry = usable(key)
+      const entry = findUsable(key)
       if (entry && entry.started_at_ms >= instant.getTime() + CLOCK_SKEW_MS) return entry.value?.value
       const last_started_ms = entry?.started_ms ?? Number.NEGATIVE_INFINITY
-      return (await reads.fresh(key, last_started_ms, limits.read_interval_ms)).value?.value
+      return (await reads.readAfter(key, last_started_ms, limits.read_interval_ms)).value?.value
     },
     drop(key) {
       present.delete(key)

@@ -15,12 +15,12 @@ export interface ReadResult<F> {
 /** Reads by key, with at most one read per key in progress. Every method throws `PublicError` 2002 when the read fails. */
 export interface SharedReads<F> {
   /** Joins the read in progress, or starts one. */
-  shared(key: string): Promise<ReadResult<F>>
+  read(key: string): Promise<ReadResult<F>>
   /**
    * Returns a read that begins after this call, and at least `interval_ms` after `last_started_ms`, the beginning of the
    * previous read. All calls before it begins share it.
    */
-  fresh(key: string, last_started_ms: number, interval_ms: number): Promise<ReadResult<F>>
+  readAfter(key: string, last_started_ms: number, interval_ms: number): Promise<ReadResult<F>>
   /**
    * Invalidates the read in progress: its present callers get its result, but it is neither kept nor joined. A read that
    * still waits for the semaphore is not affected, because it will see the change.
@@ -47,7 +47,7 @@ export function createSharedReads<F>(
   const planned = new Map<string, Promise<ReadResult<F>>>()
   const semaphore = createSemaphore(limits)
 
-  const readAfter = async (key: string, acquired: Promise<void> | undefined): Promise<ReadResult<F>> => {
+  const readOnce = async (key: string, acquired: Promise<void> | undefined): Promise<ReadResult<F>> => {
     if (acquired !== undefined) await acquired
     const started_ms = clock.monotonic_ms()
     const started_at_ms = clock.now_ms()
@@ -68,7 +68,7 @@ export function createSharedReads<F>(
     const acquired = waiting?.then(() => {
       begun.has_begun = true
     })
-    const begun: ReadInProgress<F> = { result: readAfter(key, acquired), has_begun: waiting === undefined }
+    const begun: ReadInProgress<F> = { result: readOnce(key, acquired), has_begun: waiting === undefined }
     in_progress.set(key, begun)
     const end = (result?: ReadResult<F>): void => {
       if (in_progress.get(key) !== begun) return
@@ -83,8 +83,6 @@ export function createSharedReads<F>(
     if (in_progress.get(key)?.has_begun === true) in_progress.delete(key)
   }
 
-  const shared = (key: string): Promise<ReadResult<F>> => in_progress.get(key)?.result ?? begin(key)
-
   const pausedRead = async (
     key: string,
     last_started_ms: number,
@@ -98,8 +96,8 @@ export function createSharedReads<F>(
   }
 
   return {
-    shared,
-    fresh(key, last_started_ms, interval_ms) {
+    read: (key) => in_progress.get(key)?.result ?? begin(key),
+    readAfter(key, last_started_ms, interval_ms) {
       const planned_read = planned.get(key)
       if (planned_read !== undefined) return planned_read
       const next = pausedRead(key, last_started_ms, interval_ms)

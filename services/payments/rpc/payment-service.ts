@@ -54,17 +54,17 @@ const PERMISSIONS = {
 export function createPaymentRpc(
   { payments, anomalies, withdrawal_refusals }: PaymentsStore,
   refreshStale: RefreshStalePayment,
-  create_deps: CreatePaymentDeps,
+  payment_deps: CreatePaymentDeps,
   notification_deps: NotificationDeps,
   explain_deps: ExplainRouteDeps,
 ): RpcService {
   return rpcService(PaymentService, PERMISSIONS, {
     async createPayment(request) {
-      const payment = await createPayment(create_deps, createRequestFromProto(request))
+      const payment = await createPayment(payment_deps, createRequestFromProto(request))
       return { payment: paymentToProto(payment) }
     },
     async findPayment(request) {
-      const found = await findPayment(create_deps, paymentQueryFromProto(request))
+      const found = await findPayment(payment_deps, paymentQueryFromProto(request))
       return { payment: paymentToProto(await refreshStale(found)) }
     },
     async notifyPayment(request) {
@@ -82,7 +82,7 @@ export function createPaymentRpc(
       })
     },
     async getPayment(request) {
-      const payment = await getPayment(create_deps, requiredId(request.paymentId, 'payment_id'))
+      const payment = await getPayment(payment_deps, requiredId(request.paymentId, 'payment_id'))
       return { payment: paymentToProto(payment) }
     },
     async listPayments(request) {
@@ -97,7 +97,7 @@ export function createPaymentRpc(
     },
     async resolveAnomaly(request) {
       const { sendsCallbacks } = findAccountOfPayment(explain_deps.findAccount)
-      const resolve_deps = { anomalies, payments, runner: create_deps.runner, sendsCallbacks }
+      const resolve_deps = { anomalies, payments, runner: payment_deps.runner, sendsCallbacks }
       const anomaly = await resolveAnomaly(resolve_deps, resolveRequestFromProto(request))
       return { anomaly: anomalyToProto(anomaly) }
     },
@@ -114,7 +114,7 @@ export function createPaymentRpc(
     async retryEffect(request) {
       const payment_id = requiredId(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
-      const payment = await retryEffect(create_deps, payment_id, effect_id)
+      const payment = await retryEffect(payment_deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
     },
     async explainRoute(request) {
