@@ -50,12 +50,12 @@ const scanningFiles = (count: number) => Promise.all(Array.from({ length: count 
 
 /** The ids of the files that have a place. */
 const places = async () =>
-  ((await store.upload_quotas.get(quotaKey()))?.sessions ?? []).map(({ attachment_id }) => attachment_id)
+  ((await store.upload_quotas.get(quotaKey()))?.places ?? []).map(({ attachment_id }) => attachment_id)
 
 // F4
 describe('the place of a file that is scanned', () => {
   test('is kept, also after the end of its session, and the refusal says when to try again', async () => {
-    await scanningFiles(QUOTA_LIMITS.sessions)
+    await scanningFiles(QUOTA_LIMITS.places)
     for (const step_ms of [0, SESSION_MS]) {
       clock.stepWall(step_ms)
       await expect(fixture.prepare({ merchant_id })).rejects.toMatchObject({
@@ -130,7 +130,7 @@ describe('the place of a file that is scanned', () => {
     const quota = await store.upload_quotas.get(quotaKey())
     if (quota === undefined) throw new Error('no quota')
     const { version, ...rest } = quota
-    await store.upload_quotas.replace({ ...rest, sessions: [] }, version)
+    await store.upload_quotas.replace({ ...rest, places: [] }, version)
     await expect(fixture.finalize(id, { merchant_id })).rejects.toMatchObject({ code: 13003 })
     expect((await store.attachments.get(keyOf(id)))?.status).toBe('uploaded')
   })
@@ -138,15 +138,15 @@ describe('the place of a file that is scanned', () => {
 
 /** Marks the places that are there as kept, and adds those of files that do not exist. */
 async function keepPlaces(
-  isMarked: (sessions: readonly object[]) => boolean,
+  isMarked: (places: readonly object[]) => boolean,
   lost: readonly string[] = [],
 ): Promise<void> {
   const quota = await store.upload_quotas.get(quotaKey())
-  if (quota === undefined || !isMarked(quota.sessions)) throw new Error('no session to keep')
-  const { version, sessions, ...rest } = quota
+  if (quota === undefined || !isMarked(quota.places)) throw new Error('no place to keep')
+  const { version, places, ...rest } = quota
   const more = lost.map((attachment_id) => ({ attachment_id, size_bytes: 1, expires_at: new Date() }))
   await store.upload_quotas.replace(
-    { ...rest, sessions: [...sessions, ...more].map((session) => ({ ...session, is_kept: true as const })) },
+    { ...rest, places: [...places, ...more].map((place) => ({ ...place, is_kept: true as const })) },
     version,
   )
 }

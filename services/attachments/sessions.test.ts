@@ -194,7 +194,7 @@ describe('an upload session', () => {
     )
     expect([await files.get(blob_id), await files.get(last)]).toEqual([undefined, undefined])
     const quota = await upload_quotas.get({ merchant_id: own, environment: 'test', sender: 'merchant' })
-    expect(quota?.sessions).toEqual([])
+    expect(quota?.places).toEqual([])
   })
 })
 

@@ -59,16 +59,16 @@ export async function* endSessions(
       yield `${merchant_id} cannot upload after the end of all sessions: ${JSON.stringify(outcome)}`
     // A crash can leave a session in the quota until its time is over, and then the next one drops it. No kept place is left.
     const quota = quotasOf(world).find((one) => one.merchant_id === merchant_id && one.sender === 'merchant')
-    if (quota?.sessions.length !== 1)
-      yield `${merchant_id} has ${quota?.sessions.length} sessions in its quota, of which one is open`
+    if (quota?.places.length !== 1)
+      yield `${merchant_id} has ${quota?.places.length} sessions in its quota, of which one is open`
   }
 }
 
 /** Each file that is uploaded or scanned has a place in the quota of its sender (F4). */
 function* unfinishedFilesHavePlaces(world: World): Iterable<string> {
-  const places = new Set(quotasOf(world).flatMap(({ sessions }) => sessions.map((one) => one.attachment_id)))
+  const placed = new Set(quotasOf(world).flatMap(({ places }) => places.map((one) => one.attachment_id)))
   for (const { attachment_id, status } of filesOf(world))
-    if (NEEDS_PLACE.includes(status) && !places.has(attachment_id))
+    if (NEEDS_PLACE.includes(status) && !placed.has(attachment_id))
       yield `the file ${attachment_id} is ${status} without a place in a quota`
 }
 
@@ -79,8 +79,8 @@ function* placesAreFree(world: World): Iterable<string> {
       NEEDS_PLACE.includes(status) ? [attachment_id] : [],
     ),
   )
-  for (const { merchant_id, sessions } of quotasOf(world))
-    for (const { attachment_id } of sessions)
+  for (const { merchant_id, places } of quotasOf(world))
+    for (const { attachment_id } of places)
       if (!open.has(attachment_id))
         yield `the file ${attachment_id} has ended and still has a place in the quota of ${merchant_id}`
 }

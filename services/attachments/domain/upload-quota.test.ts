@@ -20,14 +20,14 @@ test('a session that is opened again after a crash is covered to its end, and ta
 })
 
 test('a session that is opened again after its end is refused when its place is taken', () => {
-  const others = Array.from({ length: QUOTA_LIMITS.sessions }, (_, number) => place(`${number}`, 5_000))
+  const others = Array.from({ length: QUOTA_LIMITS.places }, (_, number) => place(`${number}`, 5_000))
   expect(() => withPlace([place('a', 1_000), ...others], place('a', 3_000), at(2_000))).toThrow(
     expect.objectContaining({ code: 1000, http: 429 }),
   )
 })
 
 test('a place that is kept has no end, and the refusal names the earliest time at which one may be free', () => {
-  const others = Array.from({ length: QUOTA_LIMITS.sessions }, (_, number) => place(`${number}`, 30_000))
+  const others = Array.from({ length: QUOTA_LIMITS.places }, (_, number) => place(`${number}`, 30_000))
   const refusal = (places: readonly FilePlace[], at_ms: number): unknown => {
     try {
       return withPlace(places, place('new', 900_000), at(at_ms))

@@ -23,11 +23,11 @@ export interface UploadQuota {
   readonly environment: string
   readonly sender: Sender
   /** The places that are taken. */
-  readonly sessions: readonly FilePlace[]
+  readonly places: readonly FilePlace[]
 }
 
 /** The limits of files that are uploaded or scanned (F4). */
-export const QUOTA_LIMITS = { sessions: 20, unfinished_bytes: 100 * 1024 * 1024 } as const
+export const QUOTA_LIMITS = { places: 20, unfinished_bytes: 100 * 1024 * 1024 } as const
 
 /**
  * The places with a new one, and without those that have expired: the place of a session that a crash left behind is free
@@ -44,8 +44,8 @@ export function withPlace(
   if (own !== undefined && (own.is_kept || own.expires_at >= expires_at)) return undefined
   const taken = places.filter((one) => one !== own && (one.is_kept || one.expires_at > at))
   const unfinished_bytes = taken.reduce((sum, one) => sum + one.size_bytes, size_bytes)
-  if (taken.length >= QUOTA_LIMITS.sessions)
-    throw quotaRefusal('attachment_sessions', QUOTA_LIMITS.sessions, taken, at)
+  if (taken.length >= QUOTA_LIMITS.places)
+    throw quotaRefusal('attachment_sessions', QUOTA_LIMITS.places, taken, at)
   if (unfinished_bytes > QUOTA_LIMITS.unfinished_bytes)
     throw quotaRefusal('attachment_bytes', QUOTA_LIMITS.unfinished_bytes, taken, at)
   return [...taken, place]

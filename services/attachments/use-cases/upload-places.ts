@@ -37,8 +37,8 @@ export async function reservePlace(deps: QuotaDeps, owner: PlaceOwner, place: Fi
   const key = keyOfQuota(owner)
   const reserve = (): Promise<unknown> =>
     upsert(deps.upload_quotas, key, (current) => {
-      const sessions = withPlace(current?.sessions ?? [], place, now())
-      return sessions && { ...current, ...key, sessions }
+      const places = withPlace(current?.places ?? [], place, now())
+      return places && { ...current, ...key, places }
     })
   try {
     await reserve()
@@ -57,10 +57,10 @@ export async function keepPlace(quotas: Collection<UploadQuota>, attachment: Att
   const quota = await update(quotas, keyOfQuota(attachment), (current) => {
     // A session that has ended since it was read may have been opened again, by a prepare that is repeated after a crash.
     if (!isSessionOpen(attachment, now())) return undefined
-    const sessions = withKeptPlace(current.sessions, attachment_id)
-    return sessions && { ...current, sessions }
+    const places = withKeptPlace(current.places, attachment_id)
+    return places && { ...current, places }
   })
-  return quota?.sessions.some((place) => place.attachment_id === attachment_id && place.is_kept) ?? false
+  return quota?.places.some((place) => place.attachment_id === attachment_id && place.is_kept) ?? false
 }
 
 /** Gives the place of an attachment back. */
@@ -78,7 +78,7 @@ async function freeLostPlaces(
   owner: PlaceOwner,
 ): Promise<boolean> {
   const quota = await upload_quotas.get(keyOfQuota(owner))
-  const kept = (quota?.sessions ?? []).flatMap((place) => (place.is_kept ? [place.attachment_id] : []))
+  const kept = (quota?.places ?? []).flatMap((place) => (place.is_kept ? [place.attachment_id] : []))
   const files = await getAttachments({ attachments }, owner, kept)
   const needed = new Set(
     files.flatMap(({ attachment_id, status }) => (NEEDS_PLACE.includes(status) ? [attachment_id] : [])),
@@ -97,7 +97,7 @@ function releasePlaces(
   attachment_ids: readonly string[],
 ): Promise<unknown> {
   return update(quotas, keyOfQuota(owner), (current) => {
-    const sessions = withoutPlaces(current.sessions, attachment_ids)
-    return sessions && { ...current, sessions }
+    const places = withoutPlaces(current.places, attachment_ids)
+    return places && { ...current, places }
   })
 }

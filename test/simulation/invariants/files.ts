@@ -19,7 +19,7 @@ export interface StoredFile {
 export interface StoredQuota {
   readonly merchant_id: string
   readonly sender: 'merchant' | 'operator'
-  readonly sessions: readonly {
+  readonly places: readonly {
     readonly attachment_id: string
     readonly size_bytes: number
     readonly is_kept?: true

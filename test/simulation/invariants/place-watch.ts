@@ -38,6 +38,6 @@ export function createPlaceWatch(): PlaceWatch {
 }
 
 function keptIn(quota: Change['after']): readonly string[] {
-  const { sessions = [] } = (quota ?? {}) as unknown as Partial<StoredQuota>
-  return sessions.flatMap(({ attachment_id, is_kept }) => (is_kept ? [attachment_id] : []))
+  const { places = [] } = (quota ?? {}) as unknown as Partial<StoredQuota>
+  return places.flatMap(({ attachment_id, is_kept }) => (is_kept ? [attachment_id] : []))
 }
