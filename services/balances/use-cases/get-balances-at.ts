@@ -28,8 +28,8 @@ export async function getBalancesAt(
   instant: Date,
 ): Promise<Balance[]> {
   const shard = shardOf(merchant_id, environment)
+  // This ends with a linearizable read or a write of the journal, so the reads after it do not come from a former primary.
   const present = await getAccounts(shards, environment, merchant_id)
-  await journal.ensureCurrentReads(shard)
   const last = await journal.lastSequenceBefore(shard, new Date(instant.getTime() + 1))
   const entries = await Promise.all(
     present.map(async ({ currency }) => {

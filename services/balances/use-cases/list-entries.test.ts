@@ -9,7 +9,7 @@ import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
 import { listEntries } from './list-entries.ts'
-import { merchantsOfShard, readStatement } from './statement.fixture.ts'
+import { failingOver, merchantsOfShard, readStatement } from './statement.fixture.ts'
 
 const MERCHANTS = ['1000', ...merchantsOfShard(shardOf('1000', 'test'), 2)] as const
 
@@ -108,24 +108,12 @@ test('a page reads no more batches than it has entries', async () => {
   expect(reads).toBeLessThanOrEqual(26)
 })
 
-/** A store during a fail-over: a former primary answers all reads without a document until a linearizable read ends that. */
-function duringFailOver(store: Store): Store {
-  let is_over = false
-  const outdated = <D extends object>(collection: Collection<D>): Collection<D> => ({
-    ...collection,
-    async get(key, options) {
-      if (options?.linearizable) is_over = true
-      return is_over ? await collection.get(key, options) : undefined
-    },
-    find: async (...query) => (is_over ? await collection.find(...query) : []),
-  })
-  return { ...store, collection: async (spec) => outdated(await store.collection(spec)) }
-}
-
 test('a former primary with an older journal is not asked', async () => {
   await using fixture = await openFixture()
   await fixture.ledger.submit('test', credit('a', 1n))
-  const ledger = createLedger(await openLedgerStore(duringFailOver(fixture.opened)), trustedClock)
+  const failOver = failingOver(fixture.opened)
+  const ledger = createLedger(await openLedgerStore(failOver.store), trustedClock)
+  failOver.begin()
   expect(await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 2 })).toHaveLength(1)
   await ledger.stop()
 })

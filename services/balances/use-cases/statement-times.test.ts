@@ -7,7 +7,8 @@ import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture, withJournal } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
-import { merchantsOfShard, readStatement } from './statement.fixture.ts'
+import { openLedgerStore } from '../store/ledger-store.ts'
+import { failingOver, merchantsOfShard, readStatement } from './statement.fixture.ts'
 
 const BEGIN_MS = Date.UTC(2026, 10, 22)
 const SHARD = shardOf('1000', 'test')
@@ -135,6 +136,23 @@ describe('the balances at an instant', () => {
     expect(await at(999)).toEqual([{ currency: 'INR', available: 10n, held: 0n }])
     expect(await at(1_000)).toEqual([{ currency: 'INR', available: 6n, held: 4n }])
     expect(await at(-1)).toEqual([])
+  })
+
+  test('include what another process committed, also while a former primary would answer', async () => {
+    await using fixture = await openFixture()
+    const failOver = failingOver(fixture.opened)
+    const ledger = createLedger(await openLedgerStore(failOver.store), trustedClock)
+    const balances = () => ledger.balancesAt('test', '1000', new Date(BEGIN_MS))
+    await fixture.ledger.submit('test', credit('a', 10n))
+    expect(await balances()).toEqual([{ currency: 'INR', available: 10n, held: 0n }])
+    await fixture.ledger.submit('test', credit('b', 5n))
+    await fixture.ledger.submit('test', credit('c', 7n, '1000', 'MXN'))
+    failOver.begin()
+    expect(await balances()).toEqual([
+      { currency: 'INR', available: 15n, held: 0n },
+      { currency: 'MXN', available: 7n, held: 0n },
+    ])
+    await ledger.stop()
   })
 
   test('cost as many reads in a long journal as in a short one', async () => {
