@@ -16,6 +16,7 @@ interface StoredEffect {
   readonly kind: string
   readonly due_at: Date
   readonly tries_at_retry?: number
+  readonly failure?: string
   readonly lease?: { readonly token: string; readonly until: Date }
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -93,9 +94,10 @@ export function createLeaseWatch(): LeaseWatch {
   }
 }
 
-/** Whether a try of an effect ended without success. What is put back can be due in the millisecond in which it was before. */
+/** Whether a try of an effect ended without success. It can be due again in the millisecond in which it was before. */
 function isTriedAgain(before: StoredEffect, after: StoredEffect): boolean {
-  return after.due_at.getTime() !== before.due_at.getTime() || after.tries_at_retry !== before.tries_at_retry
+  const has_failed = after.tries_at_retry !== before.tries_at_retry || after.failure !== before.failure
+  return has_failed || after.due_at.getTime() !== before.due_at.getTime()
 }
 
 /** Whether the lease of an effect has not ended by the clock of a process that it can rely on. */
