@@ -16,7 +16,7 @@ export function claimsSuite(name: string, start: () => Promise<AttachmentsFixtur
     const claim = (
       owner: string,
       ids: readonly string[],
-      more: { merchant_id?: string; purpose?: AttachmentPurpose } = {},
+      more: { merchant_id?: string; purpose?: AttachmentPurpose; call_id?: string } = {},
     ) =>
       fixture.support.claimAttachments({
         merchantId: more.merchant_id ?? MERCHANT,
@@ -24,13 +24,15 @@ export function claimsSuite(name: string, start: () => Promise<AttachmentsFixtur
         purpose: more.purpose ?? AttachmentPurpose.TICKET,
         attachmentIds: [...ids],
         owner,
+        callId: more.call_id ?? '',
       })
-    const release = (owner: string, ids: readonly string[]) =>
+    const release = (owner: string, ids: readonly string[], call_id = '') =>
       fixture.support.releaseAttachments({
         merchantId: MERCHANT,
         environment: Environment.TEST,
         attachmentIds: [...ids],
         owner,
+        callId: call_id,
       })
     const ownersOf = async (ids: readonly string[]): Promise<readonly string[]> => {
       const { attachments } = await fixture.operator.getAttachments({
@@ -139,6 +141,20 @@ export function claimsSuite(name: string, start: () => Promise<AttachmentsFixtur
         const next = newOwner()
         await claim(next, [id])
         expect(await ownersOf([id])).toEqual([next])
+      })
+
+      test('of two calls for one owner stays when one of them was refused, also when that one says so late', async () => {
+        const id = await fixture.ready()
+        const owner = newOwner()
+        await claim(owner, [id], { call_id: 'refused' })
+        await claim(owner, [id], { call_id: 'stored' })
+        await release(owner, [id], 'refused')
+        await release(owner, [id], 'refused')
+        expect(await ownersOf([id])).toEqual([owner])
+        await release(newOwner(), [id], 'stored')
+        expect(await ownersOf([id])).toEqual([owner])
+        await release(owner, [id], 'stored')
+        expect(await ownersOf([id])).toEqual([''])
       })
 
       test('is refused for more than 10 files and for callers other than support', async () => {

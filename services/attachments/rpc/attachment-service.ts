@@ -105,6 +105,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
         owner: requiredText(request.owner, 'owner'),
         ...(request.ticketId === '' ? {} : { ticket_id: request.ticketId }),
+        ...(request.callId === '' ? {} : { execution: request.callId }),
       })
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
     },
@@ -113,6 +114,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         ...ownerOf(request),
         attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
         owner: requiredText(request.owner, 'owner'),
+        ...(request.callId === '' ? {} : { execution: request.callId }),
       })
       return {}
     },

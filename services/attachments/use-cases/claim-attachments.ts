@@ -17,6 +17,8 @@ export interface ClaimRequest
   extends Pick<AttachmentIdentity, 'merchant_id' | 'environment'>,
     Omit<ClaimExecution, 'execution'> {
   readonly attachment_ids: readonly string[]
+  /** The id of the call, so that it can give its claim back later; absent in calls of the release before. */
+  readonly execution?: string
 }
 
 /** The most attachments of one ticket, comment or chargeback in one request (S1). */
@@ -31,9 +33,9 @@ export const CLAIM_MAX = 10
  */
 export async function claimAttachments(
   deps: Pick<AttachmentsDeps, 'attachments' | 'runner'>,
-  { merchant_id, environment, attachment_ids, ...claim }: ClaimRequest,
+  { merchant_id, environment, attachment_ids, execution: call = randomHex(8), ...claim }: ClaimRequest,
 ): Promise<readonly Attachment[]> {
-  const execution = { ...claim, execution: randomHex(8) }
+  const execution = { ...claim, execution: call }
   const keys = attachment_ids.map((attachment_id) =>
     keyOfAttachment({ merchant_id, environment, attachment_id }),
   )
@@ -63,15 +65,21 @@ export async function claimAttachments(
   return claimed
 }
 
-/** Takes attachments from an owner that was refused after its claim. Those of other owners stay as they are. */
+/**
+ * Takes back what a call has claimed for an owner, after the call was refused. Claims of other owners and of other calls stay
+ * as they are: one of those may have stored the owner meanwhile, because the release of a refused call can arrive late. A
+ * process of the release before does not name the call, and then the claim of the owner ends.
+ */
 export async function releaseAttachments(
   { runner }: Pick<AttachmentsDeps, 'runner'>,
-  { merchant_id, environment, attachment_ids, owner }: Omit<ClaimRequest, 'purpose'>,
+  { merchant_id, environment, attachment_ids, owner, execution }: Omit<ClaimRequest, 'purpose'>,
 ): Promise<void> {
+  const release = (current: Attachment): Attachment | undefined => {
+    if (execution === undefined) return withoutOwner(current, owner, now())
+    return current.claim?.owner === owner ? withoutExecution(current, execution, now()) : undefined
+  }
   for (const attachment_id of attachment_ids)
-    await runner.update(keyOfAttachment({ merchant_id, environment, attachment_id }), (current) =>
-      withoutOwner(current, owner, now()),
-    )
+    await runner.update(keyOfAttachment({ merchant_id, environment, attachment_id }), release)
 }
 
 function refuse(attachment: Attachment | undefined, execution: ClaimExecution, path: string): void {

@@ -16,13 +16,18 @@ const CLAIM: FileClaim = {
   claim_owner: 'ticket:1',
 }
 
-/** Claims files for work that ends with an error. Returns the ids that were given back. */
+/** Claims files for work that ends with an error. Returns the ids that the call gave back under its own id. */
 async function releasedAfter(error: Error): Promise<readonly string[]> {
   const released: string[] = []
+  const calls = new Set<string | undefined>()
   const attachments: AttachmentClaims = {
-    claimAttachments: async () => create(ClaimAttachmentsResponseSchema),
-    async releaseAttachments({ attachmentIds = [] }) {
-      released.push(...attachmentIds)
+    async claimAttachments({ callId }) {
+      calls.add(callId)
+      return create(ClaimAttachmentsResponseSchema)
+    },
+    async releaseAttachments({ attachmentIds = [], callId }) {
+      expect(callId).toMatch(/^[0-9a-f]{16}$/)
+      if (calls.has(callId)) released.push(...attachmentIds)
       return create(ReleaseAttachmentsResponseSchema)
     },
   }

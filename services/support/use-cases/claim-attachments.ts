@@ -7,6 +7,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
+import { randomHex } from '#lib/platform/crypto/random.ts'
 import { now } from '#lib/platform/time.ts'
 import type { AttachedFile } from '../domain/attached-file.ts'
 import type { Owner } from '../domain/support-resource.ts'
@@ -36,9 +37,9 @@ export interface ClaimedFiles {
 
 /**
  * Claims the files, then does the work that uses them. When the work is refused, the files are given back before the
- * refusal is thrown, so that another ticket or comment can have them. A repetition for the same owner claims nothing twice.
- * After a crash the claim ends by itself, unless what uses the files was stored by then. Throws 13001 to 13004 and 9000
- * for a file that cannot be used.
+ * refusal is thrown, so that another ticket or comment can have them, but not what another call for the same owner has
+ * claimed, too. After a crash the claim ends by itself, unless what uses the files was stored by then. A repetition claims
+ * nothing twice. Throws 13001 to 13004 and 9000 for a file that cannot be used.
  */
 export async function withClaimed<T>(
   attachments: AttachmentClaims,
@@ -52,6 +53,7 @@ export async function withClaimed<T>(
     environment: environmentToProto(environment),
     attachmentIds: [...attachment_ids],
     owner: claim_owner,
+    callId: randomHex(8),
   }
   const { attachments: claimed } = await attachments.claimAttachments({
     ...claim,
