@@ -1,5 +1,6 @@
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 import { defineEffect, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Payment } from './payment.ts'
 import type { Refund } from './refund.ts'
 
@@ -120,11 +121,18 @@ export const reportChargebackEffect = defineEffect({
   id: (_payment: Payment, { chargeback_id }) => `${chargeback_id}:report`,
 })
 
-/** The payment without the effects that wait for the provider's word about a refund, which has ended. */
+/**
+ * The payment without the effects that wait for the provider's word about a refund, which has ended. A repetition that is on
+ * its way stays: its response may contradict the end of the refund (P7).
+ */
 export function withoutProviderEffects(payment: Payment, { refund_id }: Refund): Payment {
-  const ended = [pollRefundEffect, repeatRefundEffect, reportOpenRefundEffect]
   const effects = payment.effects.filter(
-    (effect) => effect.data['refund_id'] !== refund_id || !ended.some(({ matches }) => matches(effect)),
+    (effect) => effect.data['refund_id'] !== refund_id || !isForOpenRefund(effect),
   )
   return { ...payment, effects }
+}
+
+function isForOpenRefund(effect: Effect): boolean {
+  if (repeatRefundEffect.matches(effect)) return effect.tries === 0
+  return [pollRefundEffect, reportOpenRefundEffect].some(({ matches }) => matches(effect))
 }

@@ -26,11 +26,12 @@ async function repeat(
   payment: Payment,
   refund_id: string,
 ): Promise<DocumentChange<Payment>> {
-  const connected = deps.accountOf(payment)
   const refund = openRefund(payment, refund_id)
+  // One that a crash left behind may be of a refund that has ended since.
+  if (!refund) return (current) => current
+  const connected = deps.accountOf(payment)
   // The effect may have waited since the poll, for room or for a process.
-  if (!refund || !mayRepeatRefund(refund, connected.connector, deps.create_timeout_ms))
-    return (current) => current
+  if (!mayRepeatRefund(refund, connected.connector, deps.create_timeout_ms)) return (current) => current
   const result = await sendRefund(deps, connected, payment, refund, { earlier_result_unknown: true })
   return applyRefundResult(refund, result, connected.schedule.first_ms)
 }
