@@ -11,6 +11,7 @@ import type { Role } from '#lib/platform/process/role.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
 import { bindCheckClaim } from './effects/check-claim.ts'
+import { createContentCheck } from './effects/content-check.ts'
 import { bindDeleteBytes } from './effects/delete-bytes.ts'
 import { bindExpireSession } from './effects/expire-session.ts'
 import { bindExpireUnused } from './effects/expire-unused.ts'
@@ -53,6 +54,7 @@ export const role: Role = {
     )
     if (scanner === NO_SCANNER)
       log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
+    const content_check = createContentCheck()
     const runner = createEffectRunner<Attachment>({
       name: 'attachments',
       collection: attachments,
@@ -64,7 +66,7 @@ export const role: Role = {
         bindExpireUnused(),
         bindCheckClaim(context.clientOf(AttachmentUseService)),
         bindDeleteBytes(files),
-        bindInspectContent(files, scanner),
+        bindInspectContent(files, scanner, content_check),
         bindScanContent(files, scanner),
       ],
     })
@@ -92,6 +94,8 @@ export const role: Role = {
       limitations: () => (scanner === undefined ? ['no virus scanner: uploaded files wait'] : []),
       async stop() {
         await listening?.close()
+        // First, so that no check of a file delays the stop.
+        await content_check.close()
         await runner.stop()
       },
     }

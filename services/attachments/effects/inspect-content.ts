@@ -1,33 +1,67 @@
-import { createBudget } from '#lib/patterns/effects/budget.ts'
+import type { RejectionReason } from '#lib/contract/attachments.ts'
+import { createSharedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Scanner } from '#lib/platform/clamd/scanner-setting.ts'
 import type { Blobs } from '#lib/platform/store/store.ts'
 import { log } from '#lib/platform/telemetry/log.ts'
+import { ThreadLimitExceeded } from '#lib/platform/thread.ts'
 import { now } from '#lib/platform/time.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { inspectContentEffect } from '../domain/attachment-effects.ts'
-import { checkContent } from '../domain/content/check-content.ts'
 import { applyInspection } from '../domain/finalize.ts'
 import { readBytes } from '../use-cases/read-bytes.ts'
+import type { ContentCheck } from './content-check.ts'
 
-/** Each holds a whole file in memory: up to 10 MiB. */
+/** Each holds a whole file in memory, up to 10 MiB, and waits for the same thread. */
 const INSPECTIONS_MAX = 4
+/** Those of one merchant at once: its files may all take long, and files of others must go on meanwhile. */
+const INSPECTIONS_PER_MERCHANT_MAX = 2
+/** It outlasts the checks of all files that are inspected at once. */
 const LEASE_MS = 60_000
 
 /** Checks the structure of a file against its type before its virus scan. */
-export function bindInspectContent(files: Blobs, scanner: Scanner | undefined): BoundEffect<Attachment> {
+export function bindInspectContent(
+  files: Blobs,
+  scanner: Scanner | undefined,
+  content_check: ContentCheck,
+): BoundEffect<Attachment> {
   return inspectContentEffect.bind<Attachment>({
     lease_ms: LEASE_MS,
-    // Only an unavailable store makes it fail, so it is never given up.
+    // An unavailable store makes it fail, or the end of this process, so it is never given up.
     tries_max: Number.POSITIVE_INFINITY,
-    budget: createBudget(INSPECTIONS_MAX),
+    budget: createSharedBudget(
+      INSPECTIONS_MAX,
+      INSPECTIONS_PER_MERCHANT_MAX,
+      ({ merchant_id }) => merchant_id,
+    ),
     async run({ data }, { attachment_id, mime_type }) {
-      const chunks: Uint8Array[] = []
-      for await (const chunk of await readBytes(files, data.blob_id)) chunks.push(chunk)
-      const reason = checkContent(Buffer.concat(chunks), mime_type)
+      const content = await readWhole(files, data.blob_id)
+      const reason = await content_check
+        .run({ content, mime_type }, [content.buffer])
+        .catch((error: unknown) => reasonOf(error, attachment_id))
       if (reason === undefined && scanner === undefined)
         log.warn({ attachment_id }, 'a file waits for a virus scan: MULTIHUB_SCANNER is not set')
       return (current) => applyInspection(current, reason, now())
     },
   })
+}
+
+/** Why a file is rejected whose check has failed. Throws the error when the file is not to blame. */
+function reasonOf(error: unknown, attachment_id: string): RejectionReason {
+  if (!(error instanceof ThreadLimitExceeded)) throw error
+  log.warn({ attachment_id, error }, 'a file was rejected because its check used up its limits')
+  return 'malformed'
+}
+
+/** In a buffer of its own, which can be moved to a thread. */
+async function readWhole(files: Blobs, blob_id: string): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of await readBytes(files, blob_id)) chunks.push(chunk)
+  const content = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    content.set(chunk, at)
+    at += chunk.length
+  }
+  return content
 }

@@ -5,6 +5,7 @@ import { useNetwork } from '#lib/platform/http/network.ts'
 import type { RoleName } from '#lib/platform/process/role.ts'
 import { useProcessStates } from '#lib/platform/process-state.ts'
 import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
+import { useCallingThread } from '#lib/platform/thread.ts'
 import { useClock } from '#lib/platform/time.ts'
 import { loadRoles } from '../../../roles.ts'
 import { type Activity, createActivity } from '../parts/activity.ts'
@@ -246,6 +247,7 @@ function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choic
     useRandomness(choices.fill),
     useProcessStates(machine.states),
     useNetwork(http),
+    useCallingThread(),
   ]
 }
 

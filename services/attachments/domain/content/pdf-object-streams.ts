@@ -23,7 +23,7 @@ const FLATE = new RegExp(
 /** They rearrange the bytes, so names in them could not be seen. */
 const PARAMETERS = new RegExp(`/(?:DecodeParms|DP)${NAME_END}`)
 const OBJECT_STREAMS_MAX = 1_000
-/** All compressed objects of one file. Decompressing them blocks the process, so there are not more. */
+/** All compressed objects of one file. */
 const OBJECTS_MAX_BYTES = 16 * 1024 * 1024
 
 /** A part of a file. */
@@ -41,7 +41,7 @@ export function checkObjectStreams(
   text: string,
   active: RegExp,
 ): RejectionReason | undefined {
-  const named = [...text.matchAll(OBJECT_STREAM)].map(({ index }) => index)
+  const named = Array.from(text.matchAll(OBJECT_STREAM), ({ index }) => index)
   if (named.length === 0) return undefined
   const dictionaries = findObjectStreams(text, named)
   if (dictionaries === undefined || dictionaries.length > OBJECT_STREAMS_MAX) return 'malformed'

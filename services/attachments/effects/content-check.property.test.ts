@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { createThread } from '#lib/platform/thread.ts'
+import { bytesOf, objectStream, pdf } from '../domain/content/samples.fixture.ts'
+import { CONTENT_CHECK, CONTENT_CHECK_LIMITS, type ContentCheck } from './content-check.ts'
+
+const FILE_MAX_BYTES = 10 * 1024 * 1024
+/** What a PDF is made of, and what the check looks for. Repeated, each can make a careless check slow. */
+const TOKENS = [
+  ...['<<', '>>', '[', ']', '(', ')', '<', '>', '%', '/', '\\', '#', ' ', '\n', '\r', '\0', 'a', '\xff'],
+  ...['obj', 'obj<<', '5 0 obj ', 'endobj', 'stream\n', 'endstream', '<</X', '%obj<<\n', '(\\)', '<<%\n'],
+  ...['/First ', '/First 6 0 R', '/Type/ObjStm', '/Type/Obj#53tm', '/Filter/FlateDecode', '/DP', '/F'],
+  ...['/E', '/EF', '/EF ', '/EF%', '/EF%/E', '/EF 2', '/XFA', '/XFA ', '/J#61va', '/JavaScrip', '/Encryp'],
+]
+
+const part = fc
+  .record({
+    tokens: fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 4 }),
+    bytes: fc.integer({ min: 1, max: FILE_MAX_BYTES / 2 }),
+  })
+  .map(({ tokens, bytes }) => {
+    const text = tokens.join('')
+    return text.repeat(Math.ceil(bytes / text.length))
+  })
+const parts = fc.array(part, { minLength: 1, maxLength: 3 })
+
+/** It has the heap of the real one, and more time, which only work without a bound can use up. */
+let content_check: ContentCheck
+beforeAll(() => {
+  content_check = createThread(CONTENT_CHECK, { ...CONTENT_CHECK_LIMITS, processor_ms: 120_000 })
+})
+afterAll(() => content_check.close())
+
+async function check(file: Buffer): Promise<string | undefined> {
+  const content = new Uint8Array(file.subarray(0, FILE_MAX_BYTES))
+  return content_check.run({ content, mime_type: 'application/pdf' }, [content.buffer])
+}
+
+test('a PDF of 10 MiB takes bounded time and memory, whatever is repeated in it', async () => {
+  await fc.assert(
+    fc.asyncProperty(parts, async (texts) => {
+      const file = bytesOf('%PDF-1.7\n', ...texts.map((text) => text.slice(0, 3 * 1024 * 1024)), '\n%%EOF\n')
+      expect([undefined, 'malformed', 'active_content']).toContain(await check(file))
+    }),
+    { numRuns: 25 },
+  )
+}, 240_000)
+
+test('no repeated text hides an object stream with a script', async () => {
+  await fc.assert(
+    fc.asyncProperty(parts, fc.boolean(), async (texts, is_first) => {
+      const script = bytesOf('5 0 obj', objectStream('1 0 <</S/JavaScript>>'), '\nendobj\n')
+      const padding = bytesOf('\n', ...texts.map((text) => text.slice(0, 100_000)), '\n')
+      const file = pdf(...(is_first ? [script, padding] : [padding, script]))
+      expect(['malformed', 'active_content']).toContain(await check(file))
+    }),
+    { numRuns: 100 },
+  )
+}, 240_000)

@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from '@jest/globals'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Scanner } from '#lib/platform/clamd/scanner-setting.ts'
+import type { Blobs } from '#lib/platform/store/store.ts'
+import { ThreadLimitExceeded } from '#lib/platform/thread.ts'
+import type { Attachment } from '../domain/attachment.ts'
+import { inspectContentEffect } from '../domain/attachment-effects.ts'
+import { png } from '../domain/content/samples.fixture.ts'
+import { finalize } from '../domain/finalize.ts'
+import { openSession } from '../domain/session.ts'
+import { type ContentCheck, createContentCheck } from './content-check.ts'
+import { bindInspectContent } from './inspect-content.ts'
+import { bindScanContent } from './scan-content.ts'
+
+const files: Blobs = Object.freeze({}) as Blobs
+const scanner: Scanner = { host: 'clamd', port: 3310 }
+
+function fileOf(merchant_id: string): Attachment {
+  return openSession(
+    {
+      merchant_id,
+      environment: 'test',
+      attachment_id: 'a',
+      purpose: 'ticket',
+      name: 'receipt.txt',
+      mime_type: 'text/plain',
+      size_bytes: 1,
+      sha256: '',
+    },
+    new Date(),
+  )
+}
+
+/** How many of the files are admitted at once. */
+function admitted({ budget }: BoundEffect<Attachment>, merchant_ids: readonly string[]): number {
+  return merchant_ids.filter((merchant_id) => budget?.reserve(fileOf(merchant_id)) !== undefined).length
+}
+
+const ONE = Array.from({ length: 20 }, () => 'one')
+const OTHERS = Array.from({ length: 20 }, (_, number) => `other ${number}`)
+
+test('8 files are scanned at once, and 2 of them at most are of one merchant', () => {
+  const scans = bindScanContent(files, scanner)
+  expect(admitted(scans, ONE)).toBe(2)
+  expect(admitted(scans, OTHERS)).toBe(6)
+  expect(admitted(bindScanContent(files, scanner), OTHERS)).toBe(8)
+})
+
+test('a process without a scanner scans nothing', () => {
+  expect(admitted(bindScanContent(files, undefined), OTHERS)).toBe(0)
+})
+
+test('4 files are inspected at once, and 2 of them at most are of one merchant', () => {
+  const inspections = bindInspectContent(files, scanner, createContentCheck())
+  expect(admitted(inspections, ONE)).toBe(2)
+  expect(admitted(inspections, OTHERS)).toBe(2)
+})
+
+describe('the check of a file', () => {
+  test('runs in a thread of its own, where the bytes are moved', async () => {
+    const content_check = createContentCheck()
+    const content = new Uint8Array(png())
+    expect(await content_check.run({ content, mime_type: 'image/png' }, [content.buffer])).toBeUndefined()
+    expect(content.length).toBe(0)
+    const wrong = new Uint8Array(png())
+    expect(await content_check.run({ content: wrong, mime_type: 'image/jpeg' })).toBe('wrong_type')
+    await content_check.close()
+  })
+
+  test('rejects the file when it used up its limits', async () => {
+    const inspection = bindInspectContent(oneFile(), scanner, failingCheck(new ThreadLimitExceeded()))
+    expect(await inspect(inspection)).toMatchObject({ status: 'rejected', reason: 'malformed' })
+  })
+
+  test('is repeated when it fails for another reason', async () => {
+    const inspection = bindInspectContent(oneFile(), scanner, failingCheck(new Error('closed')))
+    await expect(inspect(inspection)).rejects.toThrow('closed')
+  })
+})
+
+const oneFile = (): Blobs => ({ ...files, get: async () => Readable.from([Buffer.from('a text')]) })
+
+function failingCheck(error: Error): ContentCheck {
+  return { run: () => Promise.reject(error), close: async () => {} }
+}
+
+/** The attachment after its inspection. */
+async function inspect({ run }: BoundEffect<Attachment>): Promise<Attachment> {
+  const upload = { blob_id: 'b', sha256: '', head: Buffer.from('a text') }
+  const uploaded: Attachment = { ...fileOf('one'), status: 'uploaded', upload }
+  const scanning = finalize(uploaded, new Date())
+  const effect = scanning.effects.find((one) => inspectContentEffect.matches(one))
+  if (effect === undefined) throw new Error('no inspection')
+  return (await run(effect, { ...scanning, version: 1 }))(scanning)
+}
