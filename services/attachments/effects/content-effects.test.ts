@@ -1,14 +1,21 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from '@jest/globals'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Scanner } from '#lib/platform/clamd/scanner-setting.ts'
 import type { Blobs } from '#lib/platform/store/store.ts'
 import { ThreadLimitExceeded } from '#lib/platform/thread.ts'
+import { now } from '#lib/platform/time.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { openTestStore } from '../../../test/support/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
-import { inspectContentEffect } from '../domain/attachment-effects.ts'
+import { inspectContentEffect, scanContentEffect } from '../domain/attachment-effects.ts'
 import { png } from '../domain/content/samples.fixture.ts'
-import { finalize } from '../domain/finalize.ts'
+import { applyInspection, finalize } from '../domain/finalize.ts'
 import { openSession } from '../domain/session.ts'
+import { keyOfAttachment } from '../store/attachments.ts'
+import { openAttachmentsStore } from '../store/attachments-store.ts'
 import { type ContentCheck, createContentCheck } from './content-check.ts'
 import { bindInspectContent } from './inspect-content.ts'
 import { bindScanContent } from './scan-content.ts'
@@ -57,6 +64,33 @@ test('4 files are inspected at once, and 2 of them at most are of one merchant',
   expect(admitted(inspections, OTHERS)).toBe(2)
 })
 
+// F4
+test('a file is scanned again within a minute, however long the scanner was down', async () => {
+  using clock = installManualClock()
+  await using opened = await openTestStore()
+  const { attachments } = await openAttachmentsStore(opened.store)
+  const scan = bindScanContent({ ...files, get: () => Promise.reject(new Error('down')) }, scanner)
+  const runner = createEffectRunner<Attachment>({
+    name: 'attachments',
+    collection: attachments,
+    clock_guard: trustedClock,
+    keyOf: keyOfAttachment,
+    effects: [scan],
+  })
+  // Ten, because a pause is random, and one that could be longer is longer in most cases.
+  for (let number = 0; number < 10; number += 1) {
+    const inspected = applyInspection(finalized(`m${number}`), undefined, now())
+    const effects = inspected.effects
+      .filter((effect) => scanContentEffect.matches(effect))
+      .map((effect) => ({ ...effect, tries: 5_000 }))
+    await runner.runEffects(await runner.insert({ ...inspected, effects }))
+    const [tried] = (await attachments.get(keyOfAttachment(inspected)))?.effects ?? []
+    expect(tried).toMatchObject({ tries: 5_001, failure: 'Error' })
+    expect(tried?.due_at.getTime()).toBeLessThanOrEqual(clock.now_ms() + 60_000)
+  }
+  await runner.stop()
+})
+
 describe('the check of a file', () => {
   test('runs in a thread of its own, where the bytes are moved', async () => {
     const content_check = createContentCheck()
@@ -87,10 +121,14 @@ function failingCheck(error: Error): ContentCheck {
 
 /** The attachment after its inspection. */
 async function inspect({ run }: BoundEffect<Attachment>): Promise<Attachment> {
-  const upload = { blob_id: 'b', sha256: '', head: Buffer.from('a text') }
-  const uploaded: Attachment = { ...fileOf('one'), status: 'uploaded', upload }
-  const scanning = finalize(uploaded, new Date())
+  const scanning = finalized('one')
   const effect = scanning.effects.find((one) => inspectContentEffect.matches(one))
   if (effect === undefined) throw new Error('no inspection')
   return (await run(effect, { ...scanning, version: 1 }))(scanning)
+}
+
+/** A file that waits for its inspection. */
+function finalized(merchant_id: string): Attachment {
+  const upload = { blob_id: 'b', sha256: '', head: Buffer.from('a text') }
+  return finalize({ ...fileOf(merchant_id), status: 'uploaded', upload }, now())
 }
