@@ -24,6 +24,8 @@ const NULL = '"'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: keys may hold any text
 const LOW = /[\u0000-!]/g
 const ESCAPED_ZERO = 0x30
+/** ASCII without characters to escape. Nearly every part is, and this test takes a third of the time of the replacement. */
+const PLAIN = /^["-~]*$/
 
 /** Encodes one part. Throws `TypeError` for a value that the stores would order differently. */
 export function keyPartText(value: unknown): string {
@@ -58,6 +60,7 @@ export function checkKeyLength(...texts: readonly string[]): void {
 }
 
 function escaped(text: string): string {
+  if (PLAIN.test(text)) return text
   if (!text.isWellFormed()) throw new TypeError('a key holds half of a surrogate pair')
   return text.replace(LOW, (low) => `!${String.fromCharCode(ESCAPED_ZERO + low.charCodeAt(0))}`)
 }
