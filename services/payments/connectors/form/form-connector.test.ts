@@ -127,10 +127,10 @@ describe('the protocol', () => {
   })
 
   // P4
-  test('a fault of the provider refuses nothing: under 5xx only a reason of the protocol counts', async () => {
+  test('a fault or a conflict refuses nothing: only a reason of the protocol counts under its status', async () => {
     response = { error: 'INTERNAL_ERROR' }
     try {
-      for (const status of [500, 502, 503, 504]) {
+      for (const status of [408, 409, 425, 500, 502, 503, 504]) {
         http_status = status
         expect(await connector.create(order, HANG_LIMIT_MS)).toEqual(unknown)
       }
