@@ -77,9 +77,17 @@ describe('a payment that is open at its expiry', () => {
   })
 })
 
-test.each(STATUSES.filter(isFinal))('a payment in %s does not change at its expiry', (status) => {
+// P7, P8
+test.each(STATUSES.filter(isFinal))('a payment in %s keeps its status at its expiry', (status) => {
   const payment = newDeposit({ status, effects: [] })
-  for (const result of [SUCCESS, UNKNOWN]) expect(expire(payment, result)).toBe(payment)
+  for (const result of [UNKNOWN, { kind: 'not_found' } as const])
+    expect(expire(payment, result)).toBe(payment)
+  const found_paid = expire(payment, SUCCESS)
+  expect(found_paid).toMatchObject({ status, history: payment.history })
+  const is_contradicted = status === 'error' || status === 'canceled' || status === 'declined'
+  expect(found_paid.effects.map(({ kind }) => kind)).toEqual(
+    is_contradicted ? [recordAnomalyEffect.kind] : [],
+  )
 })
 
 // P4, P8

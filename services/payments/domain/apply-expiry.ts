@@ -23,11 +23,14 @@ const RESPONSE_WAIT_MS = 60_000
 /**
  * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined` with
  * 6011. A provider that does not respond is asked again for a minute, and so is another one that has called it paid or pending. A
- * final payment stays as it is. Pure.
+ * payment that has ended meanwhile keeps its status, and what contradicts it is an anomaly (P7). Pure.
  */
 export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
-  if (isFinal(payment.status)) return payment
   const { result, attempt_number, at, ask_again_at } = update
+  if (isFinal(payment.status)) {
+    if (result.kind === 'not_found') return payment
+    return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
+  }
   // An attempt at another account may have begun since the question.
   const is_known = result.kind !== 'unknown' && attempt_number === payment.attempt.number
   if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {

@@ -55,11 +55,12 @@ export function transition(
 
 /**
  * Polls, repeated creates, the expiry and the report of an open withdrawal have no purpose once the payment is final. A repeated
- * create that is on its way stays: its response may contradict the end of the payment (P7).
+ * create and the last question of an expiry that are on their way stay: the response may contradict the end of the payment (P7).
  */
 function isForUnfinishedPayment(effect: Effect): boolean {
-  if (repeatCreateEffect.matches(effect)) return effect.tries === 0
-  return [pollProviderEffect, expirePaymentEffect, reportOpenEffect].some(({ matches }) => matches(effect))
+  if ([repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect)))
+    return effect.tries === 0
+  return [pollProviderEffect, reportOpenEffect].some(({ matches }) => matches(effect))
 }
 
 /** The reason in the words of the error table, so that the merchant finds the same text under the error code. */

@@ -3,13 +3,16 @@ import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { expirePaymentEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
+import { keyOfPayment } from '../store/payments.ts'
 import { bindExpirePayment } from './expire-payment.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
+import { bindRecordAnomaly } from './record-anomaly.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const MINUTE_MS = 60_000
@@ -39,6 +42,34 @@ test('a deposit that its provider calls paid only when it is asked once more is 
 // P8
 test('a deposit that its provider does not know is declined at its expiry', async () => {
   expect(await expire(UNKNOWN_THERE)).toMatchObject({ status: 'declined', error_code: 6011 })
+})
+
+// P7, P8
+test('a success that the last question finds is an anomaly when the payment has ended without it meanwhile', async () => {
+  await using fixture = await openPayments()
+  const { payments, anomalies } = fixture.store
+  const at = now()
+  const created_at = new Date(at.getTime() - 31 * MINUTE_MS)
+  const payment = newDeposit({ status: 'processing', created_at, expires_at: at, effects: [] })
+  const amount = { minor: payment.amount, currency: payment.currency }
+  const canceled = { attempt_number: 1, result: { kind: 'canceled', code: 6012 }, at, poll_at: at } as const
+  const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
+    async lookUp() {
+      await runner.update(keyOfPayment(payment), (current) =>
+        applyProviderUpdate(requireAdmitted(current), canceled),
+      )
+      return { kind: 'success', provider_id: 'p-1', amount, completed_at: at }
+    },
+  })
+  const runner = fixture.runner([bindExpirePayment(deps()), bindRecordAnomaly(anomalies)])
+  const effects = [expirePaymentEffect.newEffect(payment, {}, { at })]
+  await runner.runEffects(await runner.insert({ ...payment, effects }))
+  const left = await payments.get(keyOfPayment(payment))
+  expect(left).toMatchObject({ status: 'canceled' })
+  expect(left?.effects.filter(expirePaymentEffect.matches)).toEqual([])
+  expect(await anomalies.find('by_created', {}, { limit: 10 })).toMatchObject([
+    { payment_id: payment.payment_id, kind: 'contradicts_final_status' },
+  ])
 })
 
 // P8
