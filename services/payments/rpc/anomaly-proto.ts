@@ -60,6 +60,7 @@ export function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof Anomal
     anomalyId: anomaly.anomaly_id,
     paymentId: anomaly.payment_id,
     ...(anomaly.refund_id === undefined ? {} : { refundId: anomaly.refund_id }),
+    ...(anomaly.attempt_number === undefined ? {} : { attemptNumber: anomaly.attempt_number }),
     merchantId: anomaly.merchant_id,
     environment: environmentToProto(anomaly.environment),
     kind: KINDS.toProto(anomaly.kind),
