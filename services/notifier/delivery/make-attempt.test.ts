@@ -14,7 +14,7 @@ const SENT = { started_at: AT, duration_ms: 7 }
 const body = Buffer.from('{"id":"1"}')
 const secret = newSecret()
 const address = {
-  url: 'https://moved.example.com/',
+  url: 'https://shop.example.com/moved',
   timeout_seconds: 20,
   max_retries: 1,
   retry_delay_seconds: 2,
@@ -40,8 +40,16 @@ async function attempt(deps: Partial<MakeAttemptDeps> = {}, options: Partial<Att
 describe('an attempt', () => {
   test('posts the stored bytes under the id of the delivery, to the present address of its destination', async () => {
     const { posted, outcome } = await attempt()
-    expect(posted).toEqual([{ url: 'https://moved.example.com/', body, timeout_ms: 20_000, id: 'd-1' }])
+    expect(posted).toEqual([{ url: 'https://shop.example.com/moved', body, timeout_ms: 20_000, id: 'd-1' }])
     expect(outcome).toEqual({ kind: 'ended', address, result: { ...SENT, http_status: 204 } })
+  })
+
+  // N9
+  test('whose endpoint was moved to another host sends nothing, and is due there at once', async () => {
+    const moved = { ...address, url: 'https://moved.example.com/callbacks' }
+    const { posted, outcome } = await attempt({ findTarget: async () => ({ address: moved, secret }) })
+    expect(posted).toEqual([])
+    expect(outcome).toEqual({ kind: 'postponed', wait_ms: 0, address: moved })
   })
 
   test('reads no event when its body is known', async () => {

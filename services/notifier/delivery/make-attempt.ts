@@ -5,7 +5,7 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import { inSpan, type SpanDescription } from '#lib/platform/telemetry/span.ts'
 import { now } from '#lib/platform/time.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
-import type { Delivery, DeliveryAddress } from '../domain/delivery.ts'
+import { type Delivery, type DeliveryAddress, hostOf } from '../domain/delivery.ts'
 import type { PostDelivery } from './post-delivery.ts'
 import { signDelivery } from './sign-delivery.ts'
 
@@ -28,12 +28,12 @@ export interface MakeAttemptDeps {
 
 /**
  * What an attempt came to: a try with its result and the address that it used, or no try, because the endpoint has no
- * secret (`blocked`), or because of a failure of this system (`postponed`) (N7).
+ * secret (`blocked`), or because of a failure of this system or a new host (`postponed`) (N7).
  */
 export type AttemptOutcome =
   | { readonly kind: 'ended'; readonly result: AttemptResult; readonly address?: DeliveryAddress }
   | { readonly kind: 'blocked' }
-  | { readonly kind: 'postponed'; readonly wait_ms: number }
+  | { readonly kind: 'postponed'; readonly wait_ms: number; readonly address?: DeliveryAddress }
 
 /** How one attempt is made. */
 export interface AttemptOptions {
@@ -99,6 +99,9 @@ async function signAndPost(
   const target = await findTarget(delivery)
   if (!target) return { kind: 'blocked' }
   const { address, secret } = target
+  // Its slot is one of the host before. With a slot of the new host it is made at once.
+  if (address.url !== delivery.url && hostOf(address.url) !== hostOf(delivery.url))
+    return { kind: 'postponed', wait_ms: 0, address }
   const { environment, delivery_id } = delivery
   const { response_start, ...result } = await post({
     url: address.url,

@@ -12,7 +12,7 @@ export interface DeliveryAddress {
 
 /**
  * Where one copy of an event goes. The destination is fixed when the event is first stored; the address of an endpoint is
- * the one that the last attempt used.
+ * the one that was last read for an attempt.
  */
 export interface DeliveryTarget extends DeliveryAddress {
   /** Follows from the event and the destination, so that a repeated event has the same deliveries. */
@@ -100,6 +100,11 @@ export interface Delivery extends DeliveryTarget {
   readonly kept_until: Date
   /** The place of its event in a trace, if that is recorded: all attempts belong to that trace. */
   readonly traceparent?: string
+}
+
+/** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname ?? ''
 }
 
 /** The key of a delivery. */

@@ -94,7 +94,7 @@ function apply(current: Delivery, outcome: AttemptOutcome, at: Date, random: num
     return recordAttempt({ ...current, ...outcome.address }, outcome.result, at, random)
   return outcome.kind === 'blocked'
     ? blockDelivery(current, at)
-    : postponeAttempt(current, at, outcome.wait_ms)
+    : postponeAttempt({ ...current, ...outcome.address }, at, outcome.wait_ms)
 }
 
 async function moveBreaker(

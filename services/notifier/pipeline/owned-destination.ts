@@ -1,7 +1,7 @@
 import type { Stored } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Breaker, breakerState } from '../domain/breaker.ts'
-import type { Delivery, Lane } from '../domain/delivery.ts'
+import { type Delivery, hostOf, type Lane } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'
 import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
 import type { Health, SlotUser } from './slots.ts'
@@ -135,9 +135,4 @@ export function toDue(delivery: Delivery): DueDelivery | undefined {
 /** A copy: a text of a decoded document can be a slice, which keeps all texts of the document in memory. */
 function copyText(text: string): string {
   return Buffer.from(text).toString()
-}
-
-/** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */
-export function hostOf(url: string): string {
-  return URL.parse(url)?.hostname ?? ''
 }
