@@ -6,7 +6,11 @@ import { ROOT, readSources } from './sources.ts'
 
 const top = (await readdir(ROOT)).filter((name) => name.endsWith('.md'))
 const nested = await readdir(join(ROOT, 'docs'), { recursive: true })
-const pages = [...top, ...nested.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+const pages = [
+  ...top,
+  'deploy/README.md',
+  ...nested.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+]
 const texts = new Map(
   await Promise.all(pages.map(async (page) => [page, await readFile(join(ROOT, page), 'utf8')] as const)),
 )
@@ -66,7 +70,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
 
 test('every file of the project that a page names exists', async () => {
   const path =
-    /(?<![\w./-])(?:bench|gateway|lib|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|sh|proto)\b/g
+    /(?<![\w./-])(?:bench|deploy|docs|gateway|lib|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|md|sh|yaml|proto)\b/g
   const named = [...texts].flatMap(([page, text]) =>
     [...text.matchAll(path)].map(([file]) => ({ page, file })),
   )
