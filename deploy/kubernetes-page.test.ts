@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
 import { findInstalledProgram } from '../test/support/needs.ts'
+import { buildOverlay, containerOf, serversOf } from './manifests.fixture.ts'
 import { makeSecretManifests } from './secrets.fixture.ts'
 
 /** The parts of a Kubernetes object that the tests read. */
@@ -22,8 +23,17 @@ const blocksOf = (language: string): readonly string[] =>
 const commands = blocksOf('sh').join('\n')
 const parse = (text: string): readonly Manifest[] =>
   parseAllDocuments(text).map((document) => document.toJS() as Manifest)
-const wordsOf = (pattern: RegExp): readonly (string | undefined)[] =>
-  [...commands.matchAll(pattern)].map(([, word]) => word)
+const wordsOf = (pattern: RegExp, text = commands): readonly (string | undefined)[] =>
+  [...text.matchAll(pattern)].map(([, word]) => word)
+/** The commands of all pages for operators, with those that a text quotes. */
+const everywhere = [
+  'deploy/README.md',
+  ...readdirSync('docs/operators', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs/operators', name)),
+]
+  .map((name) => readFileSync(name, 'utf8'))
+  .join('\n')
 
 const kustomize = findInstalledProgram('kustomize')
 const describePage = kustomize === undefined ? describe.skip : describe
@@ -40,14 +50,35 @@ describePage('the page "In Kubernetes"', () => {
   test('names objects of the production overlay', () => {
     const objects = build(PRODUCTION)
     const known = objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`)
-    const named = wordsOf(/\b((?:deployment|statefulset|cronjob|job)\/[a-z]+)\b/g)
+    const named = wordsOf(/\b((?:deployment|statefulset|cronjob|job)\/[a-z]+)\b/g, everywhere)
     expect(new Set(named).size).toBeGreaterThan(5)
+    const services = wordsOf(/\bservices? `([a-z-]+)`/g, everywhere)
+    expect(services.length).toBeGreaterThan(2)
+    for (const name of services) expect(known).toContain(`service/${name}`)
     for (const name of named) expect(known).toContain(name)
     for (const name of wordsOf(/^\s*run (\w+) /gm)) expect(known).toContain(`cronjob/${name}`)
     const [migrate, ...others] = objects.filter(
       ({ metadata }) => metadata.labels?.['app.kubernetes.io/name'] === 'migrate',
     )
     expect([migrate?.kind, others]).toEqual(['Job', []])
+  })
+
+  test('forwards ports that the pods have', () => {
+    const pods = serversOf(buildOverlay('production'))
+    const forwards = [...everywhere.matchAll(/port-forward -n multihub \w+\/(\w+) (?:\d+:)?(\d+)/g)]
+    expect(forwards.length).toBeGreaterThan(1)
+    for (const [, name, port] of forwards) {
+      const pod = pods.find(({ metadata }) => metadata.name === name)
+      const ports = (pod && containerOf(pod).ports)?.map(({ containerPort }) => `${containerPort}`)
+      expect(ports).toContain(port)
+    }
+  })
+
+  test('gives namespaces labels that the policies know, and none is left out', () => {
+    const policies = JSON.stringify(build(PRODUCTION).filter(({ kind }) => kind === 'NetworkPolicy'))
+    const label = /multihub\.dev\/\w+/g
+    const known = [...new Set(policies.match(label))].sort()
+    expect([...new Set(everywhere.match(label))].sort()).toEqual(known)
   })
 
   test('applies the job that migrates, and waits for its end, before anything else starts', () => {
@@ -67,7 +98,9 @@ describePage('the page "In Kubernetes"', () => {
   test('names keys of the secrets', () => {
     const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
     const made = makeSecretManifests(env) as readonly Manifest[]
-    const read = [...commands.matchAll(/get secret -n multihub ([\w-]+) -o jsonpath='\{\.data\.([\w-]+)\}'/g)]
+    const read = [
+      ...everywhere.matchAll(/get secret -n multihub ([\w-]+) -o jsonpath='\{\.data\.([\w-]+)\}'/g),
+    ]
     expect(read.length).toBeGreaterThan(2)
     for (const [, name, key = ''] of read)
       expect(made.find(({ metadata }) => metadata.name === name)?.stringData).toHaveProperty([key])

@@ -54,6 +54,7 @@ export interface Volume {
 
 /** The parts of a container that the tests read. */
 export interface Container {
+  readonly image?: string
   readonly args: readonly string[]
   readonly env: readonly Variable[]
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]

@@ -48,6 +48,15 @@ describeOverlays('in %s', (overlay) => {
     },
   )
 
+  test.each(named(startersOf(manifests)))(
+    '%s runs an image whose release the overlay chooses',
+    (name, pods) => {
+      expect(containerOf(pods).image).toMatch(
+        name === 'clamav' ? /@sha256:[0-9a-f]{64}$/ : /^multihub:[\d.]+$/,
+      )
+    },
+  )
+
   test.each(named(workloadsOf(manifests)))('%s looks up complete names only', (_, pods) => {
     expect(pods.spec.template.spec).toMatchObject({
       dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
