@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
+import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import {
   BODY,
@@ -61,6 +62,24 @@ test('a destination whose own notifier has no room for it is taken by another on
   expect(waiting.length).toBeGreaterThan(3)
   await advance(3_000)
   for (const delivery of deliveries) expect(processesOf(delivery)).toEqual(['other'])
+})
+
+test('a notifier that stops leases nothing more, so that what it still stores is delivered by the next one at once', async () => {
+  const one = await fixture.startProcess('one')
+  const { promise, resolve } = Promise.withResolvers<AttemptOutcome>()
+  fixture.respond = ({ delivery }) => (delivery.endpoint_id === 'hang' ? promise : DELIVERED)
+  await one.pipeline.queueDelivery(newDelivery(1, 'hang'), BODY)
+  await advance(10)
+  const stopped = one.stop()
+  const late = newDelivery(1, 'late')
+  await one.pipeline.queueDelivery(late, BODY)
+  await advance(10)
+  expect((await fixture.destination('endpoint:late'))?.lease).toBeUndefined()
+  resolve(DELIVERED)
+  await stopped
+  await fixture.startProcess('two')
+  await advance(500)
+  expect(processesOf(late)).toEqual(['two'])
 })
 
 // R8
