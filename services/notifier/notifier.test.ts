@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
@@ -7,7 +6,7 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type Receiver, startReceiver } from '../../test/support/receiver.ts'
+import { signatureV3, startReceiver } from '../../test/support/receiver.ts'
 import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
 
 const WEBHOOK_OWNER = 'webhook:7001:order-1'
@@ -48,12 +47,6 @@ function newWebhook(url: string) {
     secretOwner: WEBHOOK_OWNER,
   }
   return { secret: secret.reveal(), webhook }
-}
-
-/** The V3 signature as a merchant computes it. */
-function signatureV3(secret: string, { headers, raw }: Receiver['callbacks'][number]): string {
-  const { 'x-webhook-timestamp': timestamp, 'x-webhook-nonce': nonce, 'x-webhook-id': id } = headers
-  return createHmac('sha512', secret).update(`${timestamp}.${nonce}.${id}.`).update(raw).digest('hex')
 }
 
 test('an event gets no receipt before it is stored, so the publisher keeps it', async () => {

@@ -79,3 +79,9 @@ export async function startReceiver(
 export function callbackSecret(api_secret: string): string {
   return createHmac('sha256', api_secret).update('service:merchant-webhook-signing:v1').digest('hex')
 }
+
+/** The V3 signature of a callback, as a merchant computes it. */
+export function signatureV3(secret: string, { headers, raw }: ReceivedCallback): string {
+  const { 'x-webhook-timestamp': timestamp, 'x-webhook-nonce': nonce, 'x-webhook-id': id } = headers
+  return createHmac('sha512', secret).update(`${timestamp}.${nonce}.${id}.`).update(raw).digest('hex')
+}

@@ -35,3 +35,22 @@ test('a delivery is not lost that one stores before the late last write of an ow
   await advance(10_000)
   expect(await fixture.stored(late)).toMatchObject({ status: 'delivered' })
 })
+
+test('a destination that was about to be deleted as unused is kept while a delivery waits there', async () => {
+  const one = await fixture.startProcess('one')
+  await one.pipeline.queueDelivery(newDelivery(1), BODY)
+  await advance(5_000)
+  await one.stop()
+  const { expires_at } = (await fixture.destination('endpoint:one')) ?? {}
+  await advance((expires_at?.getTime() ?? 0) - fixture.clock.now_ms() - 1_000)
+  // It leases nothing, and ends before another notifier can.
+  const last = await fixture.startProcess('last', { owned_max: 0 })
+  const late = newDelivery(2)
+  await last.pipeline.queueDelivery(late, BODY)
+  await last.stop()
+  await advance(5_000)
+  expect(fixture.clock.now_ms()).toBeGreaterThan(expires_at?.getTime() ?? 0)
+  await fixture.startProcess('next')
+  await advance(1_000)
+  expect(await fixture.stored(late)).toMatchObject({ status: 'delivered' })
+})

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BODY, newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'
+import { SLOT_LIMITS } from './slots.ts'
 
 let fixture: PipelineFixture
 beforeEach(async () => {
@@ -25,6 +27,28 @@ test('a URL that is used once costs five writes besides that of its event', asyn
     'replace destinations',
     'replace destinations',
   ])
+})
+
+test('deliveries that come at once for a new destination lease it with one write', async () => {
+  const { pipeline, writes } = await fixture.startProcess('one')
+  const deliveries = Array.from({ length: 10 }, (_, number) => newDelivery(number))
+  await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, BODY)))
+  expect(writes.filter((write) => write === 'insert destinations')).toHaveLength(1)
+  expect(fixture.attempts).toHaveLength(10)
+})
+
+test('deliveries that could not be stored keep no slot', async () => {
+  const one = await fixture.startProcess('one')
+  await one.pipeline.queueDelivery(newDelivery(0), BODY)
+  one.onCommand = ({ kind, collection }) =>
+    kind === 'insert' && collection === 'deliveries' ? Promise.reject(new Unavailable('down')) : undefined
+  for (let number = 1; number <= SLOT_LIMITS.destination.all; number += 1)
+    await expect(one.pipeline.queueDelivery(newDelivery(number), BODY)).rejects.toThrow(Unavailable)
+  one.onCommand = () => undefined
+  const next = newDelivery(1_000)
+  await one.pipeline.queueDelivery(next, BODY)
+  await advance(100)
+  expect(await fixture.stored(next)).toMatchObject({ status: 'delivered' })
 })
 
 test('a destination that is used once per second is leased once, and renewed every 1.5 s', async () => {
