@@ -8,6 +8,8 @@ export interface DeliveryWatch {
   onDestination(change: Change): Iterable<string>
   /** Judges one change of a delivery. */
   onDelivery(change: Change, writer: Actor | undefined): Iterable<string>
+  /** Judges an event that a process stores. */
+  onEvent(change: Change, writer: Actor | undefined): Iterable<string>
   /** Judges a callback that a process sends. */
   onCallback(request: Pick<WireRequest, 'headers'>, sender: Actor): Iterable<string>
 }
@@ -19,7 +21,7 @@ interface Destination {
 interface Delivery {
   readonly delivery_id: string
   readonly status: string
-  readonly attempt?: { readonly fence: string; readonly reclaims: number }
+  readonly attempt?: { readonly fence: string; readonly reclaims: number; readonly started_at: Date }
   readonly attempts: readonly { readonly failure?: string }[]
 }
 
@@ -50,6 +52,7 @@ export function createDeliveryWatch(): DeliveryWatch {
       if (before?.status === 'delivered') yield `the delivery ${key} was changed after its success`
       const { name } = writer.process
       if (after.attempt !== undefined && after.attempt.fence !== before?.attempt?.fence) {
+        if (isAhead(after.attempt.started_at, writer)) yield `an attempt of ${key} is of a later time`
         begun_by.set(key, name)
         begun.add(`${name} ${after.delivery_id}`)
       } else if (before?.attempt !== undefined && after.attempt === undefined) {
@@ -59,10 +62,19 @@ export function createDeliveryWatch(): DeliveryWatch {
           yield `${name} wrote the result of an attempt of ${key} that ${beginner} had begun`
       }
     },
+    *onEvent({ key, after }, writer) {
+      const { created_at } = (after ?? {}) as { created_at?: Date }
+      if (created_at !== undefined && isAhead(created_at, writer)) yield `the event ${key} is of a later time`
+    },
     *onCallback({ headers }, { process }) {
       const entry = Object.entries(headers).find(([field]) => field.toLowerCase() === 'x-webhook-id')
       if (entry !== undefined && !begun.has(`${process.name} ${entry[1]}`))
         yield `${process.name} sent the callback ${entry[1]} without a stored attempt`
     },
   }
+}
+
+/** Whether a time is later than the clock of the store shows, which a notifier uses whatever its own clock says (R8). */
+function isAhead(time: Date, writer: Actor | undefined): boolean {
+  return writer !== undefined && time.getTime() > writer.true_now_ms + CLOCK_ERROR_MS
 }

@@ -88,6 +88,7 @@ export function createWatch(history: History): Watch {
         problems.push(...fileProblems(change, history.clean_files), ...places.onFile(change))
       if (name === 'attachments.upload_quotas')
         problems.push(...places.onQuota(change), ...quotaProblems(change))
+      if (name === 'notifier.events') problems.push(...deliveries.onEvent(change, writer))
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
       if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))
       if (name === 'payments.withdrawal_refusals' && after !== undefined) {

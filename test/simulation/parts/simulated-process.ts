@@ -18,6 +18,8 @@ export interface Actor {
   readonly process: SimulatedProcess
   /** The time on its own clock. */
   readonly now_ms: number
+  /** The true time, which is that of the store. */
+  readonly true_now_ms: number
   /** Whether its clock was not set recently, so that what it decided a moment ago can be judged by its clock now. */
   readonly has_steady_clock: boolean
 }
@@ -120,7 +122,7 @@ export function createMachine(scheduler: Scheduler): Machine {
       if (process === undefined) return undefined
       const { set_at_ms = Number.NEGATIVE_INFINITY } = process.clock_error
       const has_steady_clock = scheduler.now_ms() - set_at_ms > STEADY_CLOCK_MS
-      return { process, now_ms: nowOf(process), has_steady_clock }
+      return { process, now_ms: nowOf(process), true_now_ms: nowOf(undefined), has_steady_clock }
     },
     current,
     runIn,

@@ -77,6 +77,13 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
     has_files: true,
   },
   {
+    name: 'a refused call ends the claim of another one',
+    file: 'services/attachments/domain/claim.ts',
+    search: 'return executions.length === 0\n    ? withoutClaim',
+    replace: 'return executions.length < 99\n    ? withoutClaim',
+    has_files: true,
+  },
+  {
     name: 'a file expires while it is used',
     file: 'services/attachments/domain/attachment.ts',
     search: 'const is_unused = claim === undefined && unused_until',

@@ -48,6 +48,13 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'amount: { minor: payment.amount - 1n,',
   },
   {
+    name: 'an expired deposit is not looked up late',
+    file: 'services/payments/domain/apply-expiry.ts',
+    search: 'return sends_callbacks ? declined : addLateLookup(declined, at)',
+    replace: 'return sends_callbacks || at ? declined : addLateLookup(declined, at)',
+    needs: ['provider succeeds late'],
+  },
+  {
     name: 'the event does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
     search: '{ at, after: entry?.id }',

@@ -22,6 +22,13 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
     needs: ['process is paused'],
   },
   {
+    name: 'the clock of the process counts as that of the store',
+    file: 'lib/platform/clock-guard.ts',
+    search: '(measurement === undefined ? clock.now_ms() : storeNowMs(measurement))',
+    replace: 'clock.now_ms()',
+    needs: ['clock is wrong'],
+  },
+  {
     name: 'the first attempt is not stored before its request',
     file: 'services/notifier/pipeline/queue-delivery.ts',
     search: 'await insert(deps, reserved?.delivery ?? delivery, options)',

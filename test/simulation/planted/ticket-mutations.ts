@@ -3,6 +3,13 @@ import type { Mutation } from './mutation.ts'
 /** Planted faults of tickets. */
 export const TICKET_MUTATIONS: readonly Mutation[] = [
   {
+    name: 'an unknown outcome frees its key',
+    file: 'lib/patterns/idempotency/idempotency.ts',
+    search: 'error instanceof PublicError && !UNKNOWN_OUTCOME_CODES.has(error.code)',
+    replace: 'error instanceof PublicError || !UNKNOWN_OUTCOME_CODES.has(0)',
+    needs: ['store loses results'],
+  },
+  {
     name: 'a change of a status is counted at each try',
     file: 'services/support/store/period-counts.ts',
     search: 'if (!is_waiting || current?.counted.includes(id)) return undefined',
