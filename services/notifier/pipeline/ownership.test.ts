@@ -48,6 +48,26 @@ test('no attempt begins in the last half second of a lease, which the next owner
   expect(processesOf(late)).toEqual(['two'])
 })
 
+test('a renewal that arrives after another notifier has leased the destination does not take it back', async () => {
+  const one = await fixture.startProcess('one')
+  // Attempts in progress keep the destination.
+  fixture.respond = () => new Promise(() => {})
+  const delivery = newDelivery(0)
+  await one.pipeline.queueDelivery(delivery, BODY)
+  const { promise: network, resolve: mendNetwork } = Promise.withResolvers<void>()
+  one.onCommand = ({ collection }) => (collection === 'destinations' ? network : undefined)
+  await fixture.startProcess('two')
+  const before = await fixture.destination('endpoint:one')
+  await advance(16_000)
+  const taken = await fixture.destination('endpoint:one')
+  expect(taken?.lease?.token).not.toBe(before?.lease?.token)
+  mendNetwork()
+  await advance(1)
+  const after = await fixture.destination('endpoint:one')
+  expect(after?.lease?.token).toBe(taken?.lease?.token)
+  expect(processesOf(delivery)).toEqual(['one', 'two'])
+})
+
 test('a destination whose own notifier has no room for it is taken by another one after 10 s', async () => {
   const full = await fixture.startProcess('full', { owned_max: 1 })
   fixture.respond = ({ process }) => (process === 'full' ? new Promise(() => {}) : DELIVERED)
