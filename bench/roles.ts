@@ -30,9 +30,9 @@ export async function run(): Promise<BenchResult[]> {
   const rows = (what: string, unit: string, values: ByRole<number>, factor = 1): BenchResult[] =>
     ROLES.map((role) => ({ name: `roles, ${role}, ${what}`, unit, ours: values[role] * factor }))
   try {
-    printProgress(`roles, start`)
+    printProgress('roles, start')
     const starts = await measureStarts(system)
-    printProgress(`roles, at rest`)
+    printProgress('roles, at rest')
     await sleep(REST_MS)
     const rest_memory = await system.memories()
     const rest = await withCpu(system, () => sleep(REST_MS))
@@ -50,8 +50,8 @@ export async function run(): Promise<BenchResult[]> {
       ...rows('start, processor', 'ms', medians(starts, 'cpu_ms')),
       ...rows('memory at rest', 'MB', rest_memory),
       ...rows('processor at rest', 'ms/min', rest.cpu_ms, MINUTE_MS / REST_MS),
-      { name: `roles, payments`, unit: '1/s', ours: (payments / elapsed_ms) * 1_000 },
-      { name: `roles, creation, p99`, unit: 'ms', ours: p99_ms },
+      { name: 'roles, payments', unit: '1/s', ours: (payments / elapsed_ms) * 1_000 },
+      { name: 'roles, creation, p99', unit: 'ms', ours: p99_ms },
       ...rows(`memory at ${rate}/s`, 'MB', load_memory),
       ...rows(`processor at ${rate}/s`, 'ms/payment', loaded.cpu_ms, 1 / payments),
       ...rows('stored', 'bytes/payment', growth, 1 / payments),

@@ -51,7 +51,7 @@ const MISBEHAVIOURS: readonly (readonly [string, (socket: Socket) => void])[] = 
   ['answers with null', (socket) => void socket.end(withBody('200 OK', 'null'))],
   [
     'answers with bytes that are not UTF-8',
-    (socket) => void socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe`, 'latin1'),
+    (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe', 'latin1'),
   ],
   [
     'answers with compressed bytes',

@@ -308,7 +308,7 @@ describe.each(['grpc', 'connect', 'grpc-web'] as const)('the token of a caller o
     calls = 0
   })
 
-  test.each([undefined, 'wrong', `token-of-gateway-0123456789abcdeF`, 'Bearer', 'x'.repeat(600)])(
+  test.each([undefined, 'wrong', 'token-of-gateway-0123456789abcdeF', 'Bearer', 'x'.repeat(600)])(
     'is refused if it is %p',
     async (token) => {
       const { log, lines } = recordingLog()

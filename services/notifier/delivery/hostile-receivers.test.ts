@@ -154,7 +154,7 @@ const RECEIVERS: Readonly<Record<string, Behaviour>> = {
 
 /** The first byte of a TLS connection. */
 const TLS_HANDSHAKE = 22
-const HEALTHY = `HTTP/1.1 204 No Content\r\n\r\n`
+const HEALTHY = 'HTTP/1.1 204 No Content\r\n\r\n'
 
 const sockets = new Set<Socket>()
 const requests: string[] = []

@@ -176,7 +176,7 @@ describe('hostile requests', () => {
     `POST ${rpc} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
     `POST ${rpc} HTTP/1.1\r\nhost: [\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
     `POST ${rpc} HTTP/1.1\r\nhost: a b\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
-    `GET //[ HTTP/1.1\r\nhost: x\r\n\r\n`,
+    'GET //[ HTTP/1.1\r\nhost: x\r\n\r\n',
     `POST ${rpc} HTTP/1.1\r\nhost: x\r\nconnect-timeout-ms: x\r\ncontent-length: 0\r\n\r\n`,
     'nonsense\r\n\r\n',
     `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
