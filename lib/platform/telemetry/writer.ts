@@ -17,6 +17,9 @@ const BUFFER_MAX_BYTES = 8 * 1024 * 1024
 const WAITING_MAX_MS = 5
 const WAITING_MAX = 64
 
+/** How long a process that exits waits for the write that another thread has begun, or Node.js would cancel it. */
+const LAST_WRITE_MS = 250
+
 const lines_dropped = counter(
   'multihub_log_lines_dropped_total',
   'Log lines dropped because their reader was too slow.',
@@ -27,7 +30,8 @@ let shared: LineWriter | undefined
 /**
  * Standard error, written without blocking. Lines that are not urgent are formatted and written together, because one
  * at a time they take twice the processor time and each write wakes another thread. Waiting lines are written when the
- * process exits, also after an exception. A kill signal loses at most the last 5 ms.
+ * process exits, also after an exception. A kill signal loses at most the last 5 ms, and so does an exit during which
+ * that thread does not run for a quarter of a second.
  */
 export function standardError(): LineWriter {
   shared ??= createStandardError()
@@ -42,6 +46,7 @@ export function useLineWriter(writer: LineWriter): void {
 function createStandardError(): LineWriter {
   let waiting: (() => string)[] = []
   let scheduled = false
+  let is_writing = false
   const flush = (): void => {
     scheduled = false
     if (waiting.length === 0) return
@@ -49,12 +54,19 @@ function createStandardError(): LineWriter {
     waiting = []
     let text = ''
     for (const line of lines) text += line()
+    is_writing = true
     destination.write(text)
   }
   // Registered before the destination opens, which writes its remaining bytes and closes at exit.
   process.on('beforeExit', flush)
-  process.on('exit', flush)
+  process.on('exit', () => {
+    flush()
+    if (is_writing) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_WRITE_MS)
+  })
   const destination = openDestination({ dest: 2, sync: false, maxLength: BUFFER_MAX_BYTES })
+  destination.on('drain', () => {
+    is_writing = false
+  })
   destination.on('drop', (text: string) => lines_dropped.increment({}, text.split('\n').length - 1))
   return {
     write(line) {
