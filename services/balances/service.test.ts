@@ -8,6 +8,7 @@ import { Secret } from '#lib/platform/crypto/secret.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { role } from './service.ts'
 import { openMembers } from './store/members.ts'
 
@@ -15,8 +16,8 @@ const ADDRESS = 'balances-0:9000'
 
 test('a process takes its share of the shards while it serves, and gives it back when it drains', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-balances-role-'))
-  const store = await openStore({ database: 'balances', directory })
-  const own_store = await openStore({ database: 'balances', directory })
+  const store = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
+  const own_store = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
   const members = await openMembers(store)
   const draining = new AbortController()
   const refuse = (): never => {

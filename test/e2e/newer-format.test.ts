@@ -12,6 +12,7 @@ import { startProcess } from '../support/child.ts'
 import { trustedClock } from '../support/clock-guard.ts'
 import { eventually } from '../support/eventually.ts'
 import { ANY_PORTS } from '../support/free-port.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const TOKEN = 'c'.repeat(64)
 const MERCHANT = '1000'
@@ -19,7 +20,11 @@ const MERCHANT_OF_ANOTHER_SHARD = '1001'
 
 /** Does what a process of the release after the next one would do: writes a batch of the next format. */
 async function commitNewerBatch(home: string): Promise<void> {
-  const store = await openStore({ database: 'multihub_balances', directory: join(home, 'data') })
+  const store = await openStore({
+    database: 'multihub_balances',
+    directory: join(home, 'data'),
+    timeout_ms: HANG_LIMIT_MS,
+  })
   const ledger = createLedger(await openLedgerStore(store, { written: 2, read_max: 2 }), trustedClock)
   await ledger.submit('test', credit('a', 1n, MERCHANT))
   await ledger.stop()

@@ -9,6 +9,7 @@ import { openSnapshot } from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec } from '#lib/platform/store/store.ts'
 import { loadRoles } from '../../roles.ts'
 import { verify } from '../../verify.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -69,7 +70,7 @@ async function deleteAll(role: 'merchants' | 'payments' | 'balances' | 'notifier
   const documents: Body[] = []
   for await (const document of snapshot.database(database).readDocuments(spec)) documents.push(document)
   await snapshot.close()
-  const store = await openStore({ database, directory })
+  const store = await openStore({ database, directory, timeout_ms: HANG_LIMIT_MS })
   const collection = await store.collection<object>(spec)
   for (const document of documents) {
     const key = Object.fromEntries(spec.key.map((field) => [field, document[field] as string]))
@@ -78,7 +79,7 @@ async function deleteAll(role: 'merchants' | 'payments' | 'balances' | 'notifier
   await store.close()
   expect(documents.length).toBeGreaterThan(0)
   return async (change = (document: Body): Body => document): Promise<void> => {
-    const again = await openStore({ database, directory })
+    const again = await openStore({ database, directory, timeout_ms: HANG_LIMIT_MS })
     const emptied = await again.collection<object>(spec)
     for (const document of documents) await emptied.insert(change(document))
     await again.close()

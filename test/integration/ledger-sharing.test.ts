@@ -13,13 +13,14 @@ import { credit } from '../../services/balances/ledger.fixture.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { verifyLedger } from '../../services/balances/verification/verification.fixture.ts'
 import { eventually } from '../support/eventually.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const CHILD = join(import.meta.dirname, 'ledger-sharing.child.ts')
 const MERCHANTS = Array.from({ length: 40 }, (_, number) => `m${number}`)
 
 test('a process that is killed loses nothing, and the others decide its shards at once', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-sharing-'))
-  const opened = await openStore({ database: 'balances', directory })
+  const opened = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
   const store = await openLedgerStore(opened)
   const own = await startProcess(store)
   const child = spawn(process.execPath, [CHILD, directory], { stdio: ['ignore', 'pipe', 'inherit'] })

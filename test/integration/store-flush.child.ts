@@ -1,11 +1,12 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { openStore } from '#lib/platform/store/open.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const [directory = '', trace = '', fail_flushes = ''] = process.argv.slice(2)
 const WRITES = 10
 
 /** Writes documents and blobs one after another, and adds a line to the trace for each acknowledgement. */
-const store = await openStore({ database: 'test', directory })
+const store = await openStore({ database: 'test', directory, timeout_ms: HANG_LIMIT_MS })
 const documents = await store.collection<{ id: string; count: number }>({
   name: 'documents',
   partition: ['id'],

@@ -4,11 +4,14 @@ import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { startVerification } from '../../services/balances/use-cases/start-verification.ts'
 import { createVerifier } from '../../services/balances/verification/verifier.ts'
 import { trustedClock } from '../support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const [directory = ''] = process.argv.slice(2)
 
 /** Verifies a ledger from its first batch, and prints each mark that is stored, until the parent kills the process. */
-const opened = await openLedgerStore(await openStore({ database: 'balances', directory }))
+const opened = await openLedgerStore(
+  await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS }),
+)
 const verifications: typeof opened.verifications = {
   ...opened.verifications,
   async putShard(document, version) {

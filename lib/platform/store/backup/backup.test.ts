@@ -10,6 +10,7 @@ import { openStore } from '#lib/platform/store/open.ts'
 import { openRestoreTarget } from '#lib/platform/store/restore-target.ts'
 import { openSnapshot } from '#lib/platform/store/snapshot.ts'
 import type { CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../../../test/support/servers.ts'
 import { blobsOfFrames, framesOfBlobs } from './blob-frames.ts'
 import { dumpDatabase } from './dump-database.ts'
@@ -108,6 +109,7 @@ async function copy(
     mongodb_uri: to_uri,
     directory: join(directory, 'restored'),
     schema: 'verify',
+    timeout_ms: HANG_LIMIT_MS,
   })
 }
 
@@ -126,7 +128,7 @@ async function expectRestored(store: Store): Promise<void> {
 
 test('embedded files come back with every type of value and with their indexes', async () => {
   const database = 'system_x'
-  const store = await openStore({ database, directory: join(directory, 'data') })
+  const store = await openStore({ database, directory: join(directory, 'data'), timeout_ms: HANG_LIMIT_MS })
   await fill(store)
   await store.close()
   const restored = await copy({ database, mongodb_uri: undefined }, undefined)
@@ -136,7 +138,7 @@ test('embedded files come back with every type of value and with their indexes',
 
 test('a database with a collection that is not declared is refused', async () => {
   const database = 'system_x'
-  const store = await openStore({ database, directory: join(directory, 'data') })
+  const store = await openStore({ database, directory: join(directory, 'data'), timeout_ms: HANG_LIMIT_MS })
   await store.collection({ ...ITEMS, name: 'others' })
   await store.close()
   await expect(copy({ database, mongodb_uri: undefined }, undefined)).rejects.toThrow(
@@ -157,7 +159,7 @@ else
     })
 
     test('comes back in MongoDB, which refuses documents and unfinished restores', async () => {
-      const store = await openStore({ database, mongodb_uri: uri })
+      const store = await openStore({ database, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
       await fill(store)
       await store.close()
       const files = await copy({ database, mongodb_uri: uri }, undefined)
@@ -170,14 +172,18 @@ else
       await openRestoreTarget(target)
       const unfinished = 'was not finished: drop the database and restore again'
       await expect(openRestoreTarget(target)).rejects.toThrow(unfinished)
-      const opened = await openStore({ database, mongodb_uri: uri })
+      const opened = await openStore({ database, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
       await expect(opened.collection(ITEMS)).rejects.toThrow(unfinished)
       await opened.close()
 
       await client.db(database).dropDatabase()
       await rm(directory, { recursive: true })
       directory = await mkdtemp(join(tmpdir(), 'multihub-backup-'))
-      const embedded = await openStore({ database, directory: join(directory, 'data') })
+      const embedded = await openStore({
+        database,
+        directory: join(directory, 'data'),
+        timeout_ms: HANG_LIMIT_MS,
+      })
       await fill(embedded)
       await embedded.close()
       const moved = await copy({ database, mongodb_uri: undefined }, uri)
