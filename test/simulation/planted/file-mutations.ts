@@ -106,4 +106,12 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
     needs: ['process is killed'],
     has_files: true,
   },
+  {
+    name: 'the bytes of an upload that could not be completed stay',
+    file: 'services/attachments/domain/session.ts',
+    search: '  if (!is_received) return rest\n',
+    replace: '  if (!is_received || rest.effects.length < 99) return rest\n',
+    needs: ['store refuses'],
+    has_files: true,
+  },
 ]

@@ -55,6 +55,13 @@ export const MUTATIONS: readonly Mutation[] = [
     needs: ['provider succeeds late'],
   },
   {
+    name: 'what a late lookup finds is dropped',
+    file: 'services/payments/domain/late-lookup.ts',
+    search: "    result.kind === 'not_found'\n      ? payment\n      : applyProviderUpdate",
+    replace: "    result.kind !== 'pending'\n      ? payment\n      : applyProviderUpdate",
+    needs: ['provider succeeds late'],
+  },
+  {
     name: 'the event does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
     search: '{ at, after: entry?.id }',
