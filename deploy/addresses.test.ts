@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals'
+import {
+  buildOverlay,
+  canBuild,
+  containerOf,
+  type Labels,
+  type Manifest,
+  NAME_LABEL,
+  serversOf,
+  startersOf,
+} from './manifests.fixture.ts'
+
+/** The services of production, with their ports and where those lead. A headless service has no ports of its own. */
+const SERVICES: Readonly<Record<string, readonly (readonly [port: number, target: string | number])[]>> = {
+  attachments: [
+    [9090, 9090],
+    [9091, 9091],
+    [9095, 9095],
+  ],
+  balances: [
+    [9090, 9090],
+    [9091, 9091],
+  ],
+  'balances-peers': [[9090, 9090]],
+  clamav: [[3310, 3310]],
+  gateway: [[80, 'http']],
+  merchants: [
+    [9090, 9090],
+    [9091, 9091],
+  ],
+  notifier: [
+    [9090, 9090],
+    [9091, 9091],
+  ],
+  payments: [
+    [9090, 9090],
+    [9091, 9091],
+  ],
+  'provider-callbacks': [[80, 'callbacks']],
+  sandbox: [[9092, 9092]],
+  support: [
+    [9090, 9090],
+    [9091, 9091],
+  ],
+}
+
+/** What pods call at an address other than that of a role: the setting, and the service with its port. */
+const CALLS = [
+  ['attachments', 'MULTIHUB_SCANNER', 'clamav', 3310],
+  ['gateway', 'MULTIHUB_ATTACHMENTS_URL', 'attachments', 9095],
+  ['payments', 'MULTIHUB_SANDBOX_CALLBACK_URL', 'provider-callbacks', 80],
+  ['payments', 'MULTIHUB_SANDBOX_URL', 'sandbox', 9092],
+  ['sandbox', 'MULTIHUB_SANDBOX_URL', 'sandbox', 9092],
+] as const
+
+const describeProduction = canBuild ? describe : describe.skip
+
+describeProduction('production', () => {
+  const manifests = canBuild ? buildOverlay('production') : []
+  const pods = startersOf(manifests)
+  const ports = (service: Manifest) =>
+    service.spec.ports?.map(({ port, targetPort }) => [port, targetPort ?? port])
+
+  test('each service has its ports, and they are those of the pods that it selects', () => {
+    const services = manifests.filter(({ kind }) => kind === 'Service')
+    expect(Object.fromEntries(services.map((service) => [service.metadata.name, ports(service)]))).toEqual(
+      SERVICES,
+    )
+    for (const service of services) {
+      const selected = pods.filter((pod) => isSelected(service.spec.selector, pod))
+      expect(selected).toHaveLength(1)
+      const open = selected.flatMap((pod) => containerOf(pod).ports ?? [])
+      for (const [, target] of ports(service) ?? [])
+        expect(open.flatMap(({ name, containerPort }) => [name, containerPort])).toContain(target)
+    }
+  })
+
+  test.each(CALLS)('%s finds by %s the service %s at port %d', (role, variable, service, port) => {
+    const caller = pods.find(({ metadata }) => metadata.name === role)
+    const value = caller && containerOf(caller).env.find(({ name }) => name === variable)?.value
+    const { hostname, port: named } = new URL(value?.replace('$(POD_NAMESPACE)', 'multihub') ?? '')
+    expect(hostname).toBe(`${service}.multihub.svc.cluster.local`)
+    expect(Number(named || 80)).toBe(port)
+  })
+
+  test.each(serversOf(manifests).map((each): [string, Manifest] => [each.metadata.name, each]))(
+    '%s counts the pods that it starts as its own',
+    (name, { spec }) => {
+      expect(spec.selector).toEqual({ matchLabels: { [NAME_LABEL]: name } })
+      expect(spec.template.metadata.labels).toMatchObject({ [NAME_LABEL]: name })
+    },
+  )
+})
+
+function isSelected(selector: unknown, { spec }: Manifest): boolean {
+  const labels = Object.entries(selector as Labels)
+  return labels.every(([label, value]) => spec.template.metadata.labels[label] === value)
+}

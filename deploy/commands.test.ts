@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals'
+import {
+  buildOverlay,
+  canBuild,
+  commandsOf,
+  containerOf,
+  type Manifest,
+  NAME_LABEL,
+} from './manifests.fixture.ts'
+
+/** The commands of the operator: their arguments, and the settings that they read. */
+const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], settings: readonly string[]]>> = {
+  backup: [['backup', '/backups/$(POD_NAME)'], ['MONGODB_URI_FILE']],
+  doctor: [
+    ['doctor', 'all'],
+    [
+      'MONGODB_URI_FILE',
+      'MULTIHUB_MASTER_KEYS_FILE',
+      'MULTIHUB_RPC_CALLERS',
+      'MULTIHUB_SANDBOX_KEY_FILE',
+      'NATS_URL_FILE',
+    ],
+  ],
+  reseal: [['reseal'], ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE']],
+  restore: [
+    ['restore', '--verify', '/backups/$(BACKUP)'],
+    ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE'],
+  ],
+  verify: [['verify'], ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE']],
+}
+/** What fills the arguments: the pod's own name is new for each run, and a restore does not start without a backup. */
+const ARGUMENTS = {
+  POD_NAME: { fieldRef: { fieldPath: 'metadata.name' } },
+  BACKUP: { configMapKeyRef: { name: 'multihub-restore', key: 'backup', optional: false } },
+}
+
+const describeProduction = canBuild ? describe : describe.skip
+
+describeProduction('the commands of production', () => {
+  const commands = canBuild ? commandsOf(buildOverlay('production')) : []
+  const named = (names?: readonly string[]) =>
+    commands
+      .filter(({ metadata }) => names === undefined || names.includes(metadata.name))
+      .map((command): [string, Manifest] => [command.metadata.name, command])
+
+  test.each(named())('%s has its arguments, its settings, and what its arguments name', (name, command) => {
+    const [args, settings] = COMMANDS[name] ?? []
+    const { env, ...container } = containerOf(command)
+    expect(container.args).toEqual(args)
+    const variables = args?.flatMap((word) =>
+      [...word.matchAll(/\$\((\w+)\)/g)].map(([, variable]) => variable),
+    )
+    const filled = env.filter((variable) => variables?.includes(variable.name))
+    expect(filled).toEqual(
+      Object.entries(ARGUMENTS)
+        .filter(([variable]) => variables?.includes(variable))
+        .map(([variable, valueFrom]) => ({ name: variable, valueFrom })),
+    )
+    const others = env.filter((variable) => !filled.includes(variable)).map((variable) => variable.name)
+    expect(others.sort()).toEqual(settings)
+  })
+
+  test.each(named())('%s has the labels by which the policies and the operator find it', (name, { spec }) => {
+    expect(spec.template.metadata.labels).toEqual({
+      [NAME_LABEL]: name,
+      'app.kubernetes.io/part-of': 'multihub',
+    })
+  })
+
+  test.each(named(['backup', 'restore']))('%s has the volume of backups', (name, command) => {
+    expect(command.spec.template.spec.volumes).toContainEqual({
+      name: 'backups',
+      persistentVolumeClaim: { claimName: 'multihub-backups' },
+    })
+    // A restore changes no backup.
+    const only_read = name === 'restore' ? { readOnly: true } : undefined
+    expect(containerOf(command).volumeMounts).toContainEqual({
+      name: 'backups',
+      mountPath: '/backups',
+      ...only_read,
+    })
+  })
+})
