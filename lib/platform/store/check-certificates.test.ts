@@ -13,7 +13,7 @@ afterAll(async () => {
   await authority.remove()
 })
 
-/** Serves TLS with a certificate that ends in so many days, and returns its SRV record. */
+/** Serves TLS with a certificate that is valid for this number of days, and returns its SRV record. */
 async function startServer(days: number): Promise<{ readonly name: string; readonly port: number }> {
   const files = await authority.issue(`days${days}`, { days })
   const [key, cert] = await Promise.all([readFile(files.key), readFile(files.certificate)])
