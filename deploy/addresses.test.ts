@@ -6,7 +6,6 @@ import {
   type Labels,
   type Manifest,
   NAME_LABEL,
-  serversOf,
   startersOf,
 } from './manifests.fixture.ts'
 
@@ -58,6 +57,7 @@ const describeProduction = canBuild ? describe : describe.skip
 describeProduction('production', () => {
   const manifests = canBuild ? buildOverlay('production') : []
   const pods = startersOf(manifests)
+  const lasting = pods.filter(({ kind }) => kind !== 'Job')
   const ports = (service: Manifest) =>
     service.spec.ports?.map(({ port, targetPort }) => [port, targetPort ?? port])
 
@@ -83,13 +83,30 @@ describeProduction('production', () => {
     expect(Number(named || 80)).toBe(port)
   })
 
-  test.each(serversOf(manifests).map((each): [string, Manifest] => [each.metadata.name, each]))(
+  test.each(lasting.map((each): [string, Manifest] => [each.metadata.name, each]))(
     '%s counts the pods that it starts as its own',
-    (name, { spec }) => {
+    (name, { kind, spec }) => {
       expect(spec.selector).toEqual({ matchLabels: { [NAME_LABEL]: name } })
       expect(spec.template.metadata.labels).toMatchObject({ [NAME_LABEL]: name })
+      if (kind === 'StatefulSet') expect(Object.keys(SERVICES)).toContain(spec.serviceName)
     },
   )
+
+  test('everything is in the namespace of the overlay', () => {
+    const outside = manifests.filter(
+      ({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== 'multihub',
+    )
+    expect(outside.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
+  })
+
+  test.each([
+    ['payments', 'MULTIHUB_PROVIDER_URL', 'https://providers.example.com'],
+    ['gateway', 'MULTIHUB_PUBLIC_URL', 'https://api.example.com'],
+  ])('only %s has %s, at which others reach it from outside', (role, name, value) => {
+    const having = pods.filter((pod) => containerOf(pod).env?.some((variable) => variable.name === name))
+    expect(having.map(({ metadata }) => metadata.name)).toEqual([role])
+    expect(having.flatMap((pod) => containerOf(pod).env)).toContainEqual({ name, value })
+  })
 })
 
 function isSelected(selector: unknown, { spec }: Manifest): boolean {

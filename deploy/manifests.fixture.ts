@@ -6,7 +6,7 @@ import { findInstalledProgram } from '../test/support/needs.ts'
 /** The parts of a Kubernetes object that the tests read. */
 export interface Manifest {
   readonly kind: string
-  readonly metadata: { readonly name: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string }
   readonly spec: {
     readonly replicas?: number
     readonly serviceName?: string

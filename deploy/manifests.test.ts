@@ -106,10 +106,14 @@ describeManifests('the manifests', () => {
     const manifests = buildOverlay('production')
     for (const workload of serversOf(manifests)) {
       const { env } = containerOf(workload)
-      const endpoint = env.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')
-      expect(endpoint?.valueFrom).toEqual({
-        configMapKeyRef: { name: 'multihub-traces', key: 'endpoint', optional: true },
-      })
+      for (const [name, key] of [
+        ['OTEL_EXPORTER_OTLP_ENDPOINT', 'endpoint'],
+        ['MULTIHUB_TRACE_RATIO', 'ratio'],
+      ])
+        expect(env).toContainEqual({
+          name,
+          valueFrom: { configMapKeyRef: { name: 'multihub-traces', key, optional: true } },
+        })
     }
     const policy = manifests.find(
       ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'traces',
