@@ -18,11 +18,12 @@ export function canonicalJson(value: JsonValue): string {
   if (typeof value === 'bigint') return value.toString()
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const fields = Object.entries(value).flatMap(([key, field]) =>
-    field === undefined ? [] : [{ key, field }],
-  )
-  fields.sort((a, b) => (a.key < b.key ? -1 : 1))
-  return `{${fields.map(({ key, field }) => `${JSON.stringify(key)}:${canonicalJson(field)}`).join(',')}}`
+  let text = ''
+  for (const key of Object.keys(value).sort()) {
+    const field = value[key]
+    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(field)}`
+  }
+  return `{${text}}`
 }
 
 /** The SHA-256 of the canonical JSON text, in hexadecimal. */
