@@ -52,9 +52,9 @@ const CALLS = [
   ['sandbox', 'MULTIHUB_SANDBOX_URL', 'sandbox', 9092],
 ] as const
 
-const describeProduction = canBuild ? describe : describe.skip
+const describeOverlay = canBuild ? describe : describe.skip
 
-describeProduction('production', () => {
+describeOverlay('production', () => {
   const manifests = canBuild ? buildOverlay('production') : []
   const pods = startersOf(manifests)
   const lasting = pods.filter(({ kind }) => kind !== 'Job')
@@ -106,6 +106,32 @@ describeProduction('production', () => {
     const having = pods.filter((pod) => containerOf(pod).env?.some((variable) => variable.name === name))
     expect(having.map(({ metadata }) => metadata.name)).toEqual([role])
     expect(having.flatMap((pod) => containerOf(pod).env)).toContainEqual({ name, value })
+  })
+})
+
+describeOverlay('development', () => {
+  const manifests = canBuild ? buildOverlay('development') : []
+
+  test('has one service, which leads to the one pod, in a namespace of its own', () => {
+    const [pod, ...others] = startersOf(manifests)
+    expect(others).toEqual([])
+    const labels = { [NAME_LABEL]: 'multihub', 'app.kubernetes.io/part-of': 'multihub' }
+    expect(pod?.spec).toMatchObject({
+      selector: { matchLabels: { [NAME_LABEL]: 'multihub' } },
+      template: { metadata: { labels } },
+    })
+    expect(manifests.filter(({ kind }) => kind === 'Service')).toMatchObject([
+      {
+        spec: {
+          selector: { [NAME_LABEL]: 'multihub' },
+          ports: [{ port: 80, targetPort: 'http' }, { port: 9090 }, { port: 9091 }],
+        },
+      },
+    ])
+    const namespaces = manifests
+      .filter(({ kind }) => kind !== 'Namespace')
+      .map(({ metadata }) => metadata.namespace)
+    expect(new Set(namespaces)).toEqual(new Set(['multihub-development']))
   })
 })
 

@@ -47,9 +47,11 @@ describePage('the page "In Kubernetes"', () => {
     execFileSync('bash', ['-n'], { input: commands })
   })
 
-  test('names objects of the production overlay', () => {
+  test('names objects of the overlays, as the other pages for operators do', () => {
     const objects = build(PRODUCTION)
-    const known = objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`)
+    const known = [...objects, ...buildOverlay('development')].map(
+      ({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`,
+    )
     const named = wordsOf(/\b((?:deployment|statefulset|cronjob|job)\/[a-z]+)\b/g, everywhere)
     expect(new Set(named).size).toBeGreaterThan(5)
     const services = wordsOf(/\bservices? `([a-z-]+)`/g, everywhere)

@@ -171,7 +171,12 @@ describeProduction('production', () => {
       expect(spec).toMatchObject({
         minReplicas: 2,
         maxReplicas: 10,
-        metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { averageUtilization: 70 } } }],
+        metrics: [
+          {
+            type: 'Resource',
+            resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } },
+          },
+        ],
         behavior: { scaleDown: { stabilizationWindowSeconds: 600 } },
       })
   })
@@ -203,6 +208,16 @@ describeProduction('production', () => {
           'prometheus.io/path': '/metrics',
         },
       })
+  })
+
+  test.each([
+    ['multihub-alerts', 'alerts.yaml', {}],
+    ['multihub-dashboard', 'dashboard.json', { labels: { grafana_dashboard: '1' } }],
+  ])('the ConfigMap %s has the file %s, under the name that the pages tell', (name, file, metadata) => {
+    const found = objectsOf('ConfigMap').filter((object) => object.metadata.name === name)
+    const text = readFileSync(join(import.meta.dirname, 'components/telemetry', file), 'utf8')
+    expect(found).toEqual([expect.objectContaining({ data: { [file]: text } })])
+    expect(found).toMatchObject([{ metadata }])
   })
 
   test('the scanner starts as the unprivileged user of its image, and has minutes to load its signatures', () => {
