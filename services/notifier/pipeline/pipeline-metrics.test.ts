@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import {
   BODY,
   DELIVERED,
@@ -47,6 +48,28 @@ test('attempts, breakers, slots and the age of what is due can be watched', asyn
   expect(await readMetric('multihub_delivery_slots_in_use{health="sick"}')).toBe(32)
   expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(3)
   fixture.respond = () => DELIVERED
+})
+
+test('the gauges are 0 again when all is delivered and the destinations are given back', async () => {
+  const { pipeline } = await fixture.startProcess('one')
+  const { promise, resolve } = Promise.withResolvers<AttemptOutcome>()
+  fixture.respond = () => promise
+  for (let number = 0; number < 40; number += 1)
+    await pipeline.queueDelivery(newDelivery(number, 'hang'), BODY)
+  await fixture.clock.advance(5_000)
+  const readAll = () =>
+    Promise.all(
+      [
+        'breakers{state="closed"}',
+        'slots_in_use{health="sick"}',
+        'slots_in_use{health="unproven"}',
+        'oldest_due_seconds',
+      ].map((name) => readMetric(`multihub_delivery_${name}`)),
+    )
+  expect(await readAll()).toEqual([1, 32, 0, expect.any(Number)])
+  resolve(DELIVERED)
+  await fixture.clock.advance(10_000)
+  expect(await readAll()).toEqual([0, 0, 0, 0])
 })
 
 test('an outage of a receiver that cost callbacks shows as dead and held deliveries, by environment', async () => {

@@ -18,7 +18,7 @@ const oldest_due = gauge(
 )
 const breakers = gauge(
   'multihub_delivery_breakers',
-  'Destinations of this process, by state of their breaker.',
+  'Destinations that this process has leased, by state of their breaker. Those that only wait for a probe are not leased.',
   ['state'],
 )
 const breaker_changes = counter(
