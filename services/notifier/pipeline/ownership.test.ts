@@ -24,29 +24,35 @@ const processesOf = ({ delivery_id }: Delivery): readonly string[] =>
     .filter(({ delivery }) => delivery.delivery_id === delivery_id)
     .map(({ process }) => process)
 
-test('no attempt begins in the last half second of a lease, which the next owner may already see as its end', async () => {
-  const one = await fixture.startProcess('one')
-  // An attempt in progress keeps the destination here.
-  fixture.respond = ({ delivery }) => (delivery.event_key === 'p-0:3' ? new Promise(() => {}) : DELIVERED)
-  await one.pipeline.queueDelivery(newDelivery(0), BODY)
-  await advance(100)
-  const until_ms = (await fixture.destination('endpoint:one'))?.lease?.until.getTime() ?? 0
-  // No renewal of the lease arrives.
-  one.onCommand = ({ collection }) => (collection === 'destinations' ? new Promise(() => {}) : undefined)
-  const [early, late] = [newDelivery(1), newDelivery(2)]
-  await advance(until_ms - 600 - fixture.clock.now_ms())
-  await one.pipeline.queueDelivery(early, BODY)
-  await advance(200)
-  void one.pipeline.queueDelivery(late, BODY)
-  await advance(10)
-  expect(fixture.clock.now_ms()).toBeLessThan(until_ms)
-  expect(await fixture.stored(late)).toMatchObject({ status: 'pending' })
-  expect([processesOf(early), processesOf(late)]).toEqual([['one'], []])
-  one.kill()
-  await fixture.startProcess('two')
-  await advance(8_000)
-  expect(processesOf(late)).toEqual(['two'])
-})
+test.each([
+  ['first', 100],
+  ['renewed', 2_000],
+])(
+  'no attempt begins in the last half second of a %s lease, which the next owner may already see as its end',
+  async (_name, age_ms) => {
+    const one = await fixture.startProcess('one')
+    // An attempt in progress keeps the destination here.
+    fixture.respond = ({ delivery }) => (delivery.event_key === 'p-0:3' ? new Promise(() => {}) : DELIVERED)
+    await one.pipeline.queueDelivery(newDelivery(0), BODY)
+    await advance(age_ms)
+    const until_ms = (await fixture.destination('endpoint:one'))?.lease?.until.getTime() ?? 0
+    // No renewal of the lease arrives.
+    one.onCommand = ({ collection }) => (collection === 'destinations' ? new Promise(() => {}) : undefined)
+    const [early, late] = [newDelivery(1), newDelivery(2)]
+    await advance(until_ms - 600 - fixture.clock.now_ms())
+    await one.pipeline.queueDelivery(early, BODY)
+    await advance(200)
+    void one.pipeline.queueDelivery(late, BODY)
+    await advance(10)
+    expect(fixture.clock.now_ms()).toBeLessThan(until_ms)
+    expect(await fixture.stored(late)).toMatchObject({ status: 'pending' })
+    expect([processesOf(early), processesOf(late)]).toEqual([['one'], []])
+    one.kill()
+    await fixture.startProcess('two')
+    await advance(8_000)
+    expect(processesOf(late)).toEqual(['two'])
+  },
+)
 
 test('a renewal that arrives after another notifier has leased the destination does not take it back', async () => {
   const one = await fixture.startProcess('one')
@@ -82,6 +88,28 @@ test('a destination whose own notifier has no room for it is taken by another on
   expect(waiting.length).toBeGreaterThan(3)
   await advance(3_000)
   for (const delivery of deliveries) expect(processesOf(delivery)).toEqual(['other'])
+})
+
+test('a notifier that was away for longer than its lease leaves the destination to the one that has it now', async () => {
+  const one = await fixture.startProcess('one')
+  fixture.respond = () => new Promise(() => {})
+  await one.pipeline.queueDelivery(newDelivery(1), BODY)
+  await advance(10)
+  const back = Promise.withResolvers<undefined>()
+  one.onCommand = () => back.promise
+  await advance(8_000)
+  await fixture.startProcess('two')
+  await advance(3_000)
+  const late = newDelivery(2)
+  const before = await fixture.destination('endpoint:one')
+  expect(processesOf(newDelivery(1))).toEqual(['one', 'two'])
+  one.onCommand = () => undefined
+  back.resolve(undefined)
+  await advance(1_000)
+  void one.pipeline.queueDelivery(late, BODY)
+  await advance(2_000)
+  expect((await fixture.destination('endpoint:one'))?.lease?.token).toBe(before?.lease?.token)
+  expect(processesOf(late)).toEqual(['two'])
 })
 
 test('a notifier that stops leases nothing more, so that what it still stores is delivered by the next one at once', async () => {

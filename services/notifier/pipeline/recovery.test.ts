@@ -100,6 +100,21 @@ describe('the breaker of a destination', () => {
     expect((await fixture.destination('endpoint:one'))?.breaker).toEqual({ failures: 0, has_succeeded: true })
   })
 
+  test('queues what was lost again while its destination stays in use', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    await openBreaker(pipeline)
+    const lost = newDelivery(10, 'one', { max_retries: 0 })
+    await pipeline.queueDelivery(lost, BODY)
+    await advance(100)
+    expect(await read(lost)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
+    fixture.respond = () => DELIVERED
+    for (let number = 20; number < 60; number += 1) {
+      await pipeline.queueDelivery(newDelivery(number, 'one', { max_retries: 10 }), BODY)
+      await advance(1_000)
+    }
+    expect(await read(lost)).toMatchObject({ status: 'delivered' })
+  })
+
   test('queues what was lost again also when an outage hid that it was held, while its destination stays in use', async () => {
     const one = await fixture.startProcess('one')
     await openBreaker(one.pipeline)

@@ -6,6 +6,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { deepFreeze } from '#lib/platform/deep-freeze.ts'
@@ -107,6 +108,20 @@ describe('an event from the bus', () => {
       tries: 0,
     })
     expect(created.every((delivery) => !('secret' in delivery))).toBe(true)
+  })
+
+  // Otherwise its publisher would drop it.
+  test('is not received while one of its deliveries cannot be stored', async () => {
+    const { pipeline } = notifier
+    const queueDelivery: typeof pipeline.queueDelivery = (delivery, ...rest) =>
+      delivery.endpoint_id === 'two'
+        ? Promise.reject(new Unavailable('the store is unavailable'))
+        : pipeline.queueDelivery(delivery, ...rest)
+    const failing = { ...notifier, pipeline: { queueDelivery } }
+    await expect(receiveEvent(failing, eventBytes())).rejects.toThrow(Unavailable)
+    await expect(queueEvent(failing, paymentEvent())).rejects.toThrow(Unavailable)
+    expect(await receiveEvent(notifier, eventBytes())).toBe(key.event_key)
+    expect(await deliveries()).toHaveLength(2)
   })
 
   // The replay by filter compares with this clock, and another process may store what a crash left missing.
