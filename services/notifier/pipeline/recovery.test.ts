@@ -303,3 +303,20 @@ test.each([
     expect((await read(dead)).status).toBe('delivered')
   },
 )
+
+test('a replay that is repeated delivers what one before has queued without waking anybody', async () => {
+  const { pipeline } = await fixture.startProcess('one')
+  fixture.respond = () => FAILED
+  const dead = newDelivery(1, 'one', { max_retries: 0 })
+  await pipeline.queueDelivery(dead, BODY)
+  await advance(10_000)
+  fixture.respond = () => DELIVERED
+  const deps = { pipeline, deliveries: fixture.store.deliveries, storeNow: now }
+  const crashed = { ...deps, pipeline: { wake: () => Promise.reject(new Unavailable('it was killed')) } }
+  await expect(replayDelivery(crashed, dead.delivery_id)).rejects.toThrow(Unavailable)
+  await advance(1_000)
+  expect((await read(dead)).status).toBe('pending')
+  await replayDelivery(deps, dead.delivery_id)
+  await advance(1_000)
+  expect((await read(dead)).status).toBe('delivered')
+})
