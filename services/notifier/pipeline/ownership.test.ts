@@ -90,7 +90,7 @@ test('a destination whose own notifier has no room for it is taken by another on
   for (const delivery of deliveries) expect(processesOf(delivery)).toEqual(['other'])
 })
 
-test('a notifier that was away for longer than its lease leaves the destination to the one that has it now', async () => {
+test('a notifier that paused for longer than its lease leaves the destination to the one that has it now', async () => {
   const one = await fixture.startProcess('one')
   fixture.respond = () => new Promise(() => {})
   await one.pipeline.queueDelivery(newDelivery(1), BODY)

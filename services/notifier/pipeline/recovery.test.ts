@@ -236,6 +236,21 @@ describe('the breaker of a destination', () => {
 
 // N7
 describe('a delivery without a secret', () => {
+  test('that has failed before keeps the tries that are left', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    fixture.respond = () => FAILED
+    const delivery = newDelivery(1, 'one', { max_retries: 1 })
+    await pipeline.queueDelivery(delivery, BODY)
+    await advance(500)
+    fixture.hasSecret = () => false
+    await advance(5_000)
+    expect((await read(delivery)).status).toBe('blocked')
+    fixture.hasSecret = () => true
+    await advance(20_000)
+    expect((await read(delivery)).status).toBe('dead')
+    expect(fixture.attempts).toHaveLength(2)
+  })
+
   test('is blocked, uses up no tries, and goes on when a secret was issued, also after a restart', async () => {
     const one = await fixture.startProcess('one')
     fixture.hasSecret = () => false
@@ -304,7 +319,7 @@ test.each([
   },
 )
 
-test('a replay that is repeated delivers what one before has queued without waking anybody', async () => {
+test('a replay that is repeated delivers what one before has queued without a wake', async () => {
   const { pipeline } = await fixture.startProcess('one')
   fixture.respond = () => FAILED
   const dead = newDelivery(1, 'one', { max_retries: 0 })
