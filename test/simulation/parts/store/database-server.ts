@@ -71,30 +71,34 @@ export function createDatabaseServers(
     const name = `store ${client?.name ?? 'outside'} ${database}.${collection} ${kind} ${subject}`
     const sent_ms = scheduler.now_ms()
     return new Promise((resolve, reject) => {
+      const limit_ms = sent_ms + LIMIT_MS
       const fail = (delay_ms: number, error: Error): void =>
-        void machine.schedule(client, scheduler.now_ms() + delay_ms, () => {
+        void machine.schedule(client, Math.min(scheduler.now_ms() + delay_ms, limit_ms), () => {
           trace.add(`${name}: ${error.name}`)
           reject(error)
         })
+      const giveUp = (delay_ms: number): void =>
+        fail(delay_ms, is_write ? new Ambiguous('the write may have happened') : new Unavailable('no result'))
       /** The client gets no result: it sees a broken connection, or waits for its time limit. */
-      const lose = (): void => {
-        const wait_ms = choices.chance(0.5) ? delayMs() : sent_ms + LIMIT_MS - scheduler.now_ms()
-        fail(wait_ms, is_write ? new Ambiguous('the write may have happened') : new Unavailable('no result'))
-      }
+      const lose = (): void => giveUp(choices.chance(0.5) ? delayMs() : LIMIT_MS)
       const is_cut_off = former.isCutOff(database, client)
       if ((!is_cut_off && isDown(database)) || choices.chance(faults.refused)) {
         return fail(delayMs(), new Unavailable('the server refused the command'))
       }
       if (choices.chance(faults.lost_command)) return lose()
       const arrival_ms = sent_ms + delayMs()
+      // The client does not wait any longer, but the command is on its way and is applied.
+      const is_given_up = arrival_ms > limit_ms
+      if (is_given_up) giveUp(LIMIT_MS)
       scheduler.at(
         arrival_ms,
         () => {
-          if (!isServed(command, client)) return lose()
+          if (!isServed(command, client)) return is_given_up ? undefined : lose()
           served = client
           const outcome = outcomeOf(() => apply(former.sourceOf(command, client)))
+          if (is_given_up) return trace.add(`${name}: arrives late`)
           const result_ms = scheduler.now_ms() + delayMs()
-          if (choices.chance(faults.lost_result) || result_ms > sent_ms + LIMIT_MS) return lose()
+          if (choices.chance(faults.lost_result) || result_ms > limit_ms) return lose()
           machine.schedule(client, result_ms, () => {
             if ('error' in outcome) {
               trace.add(`${name}: ${outcome.error instanceof Error ? outcome.error.name : 'failed'}`)
