@@ -10,6 +10,12 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
     needs: ['store loses results'],
   },
   {
+    name: 'a refused call frees the key of another one',
+    file: 'lib/patterns/idempotency/record.ts',
+    search: "return executions.length === 0 ? 'delete' : { ...current, executions }",
+    replace: "return executions.length < 99 ? 'delete' : { ...current, executions }",
+  },
+  {
     name: 'a change of a status is counted at each try',
     file: 'services/support/store/period-counts.ts',
     search: 'if (!is_waiting || current?.counted.includes(id)) return undefined',

@@ -1,7 +1,5 @@
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
-import { TicketStatus } from '#gen/multihub/support/v1/ticket_pb.ts'
-import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
-import { sleep } from '#lib/platform/time.ts'
+import { sendContested } from './contested-comments.ts'
 import { type FileRecord, recordKey } from './history.ts'
 import type { SimulatedMerchant } from './merchants.ts'
 import { type SupportDeps, sendMutation } from './mutations.ts'
@@ -12,12 +10,8 @@ const RIVALS = 3
 const FOREIGN = 0.1
 /** The numbers of the operations that comment with files; those of the support desk are far below. */
 const FIRST_OPERATION = 1_000_000
-/** How often a ticket is closed and reopened while several calls under one key comment on it. */
+/** How often a ticket is reopened while several calls under one key comment on it. */
 const CONTESTED = 0.5
-/** The longest time between two of these calls. */
-const CALL_PAUSE_MS = 20
-/** The first of the numbers of operations that reopen a ticket, of which there are many. */
-const FIRST_REOPENING = 2_000_000_000
 
 /** Uses a file as its purpose says. */
 export function useFile(deps: SupportDeps, merchant: SimulatedMerchant, file: FileRecord): Promise<void> {
@@ -47,48 +41,19 @@ async function createTicket(
   await sendMutation(deps, merchant, { method: 'ticket.create', params, key: c_id })
 }
 
-/**
- * A comment on a ticket of the support desk, often by several calls under one key, of which some are refused because the
- * ticket is closed then. None of these may undo what another one does: free the key, or give the file back (S3, F7).
- */
+/** A comment on a ticket of the support desk, often by several calls under one key. */
 async function comment(
   deps: SupportDeps,
   merchant: SimulatedMerchant,
   { number, h_id = '' }: FileRecord,
   rival: number,
 ): Promise<void> {
-  const { choices } = deps
   const key = FIRST_OPERATION + number * RIVALS + rival
   const ticket = { c_id: 'ticket-0' }
   const params = { ticket, body: `${key}`, attachment_ids: [h_id] }
-  const send = async (pause_ms: number): Promise<void> => {
-    await sleep(pause_ms)
-    await sendMutation(deps, merchant, { method: 'ticket.comment.create', params, key })
-  }
-  if (!choices.chance(CONTESTED)) return send(0)
-  const calls = choices.integer(2, 4)
-  await Promise.all([
-    closeAndReopen(deps, merchant, ticket),
-    ...Array.from({ length: calls }, () => send(choices.between(0, CALL_PAUSE_MS))),
-  ])
-}
-
-/** The operator closes a ticket, and soon the merchant reopens it. */
-async function closeAndReopen(
-  deps: SupportDeps,
-  merchant: SimulatedMerchant,
-  identifiers: { readonly c_id: string },
-): Promise<void> {
-  const { history, choices, operator } = deps
-  const ticketId = history.support.get(recordKey(merchant.merchant_id, `ticket.create ${identifiers.c_id}`))
-  if (ticketId === undefined) return
-  await sleep(choices.between(0, CALL_PAUSE_MS))
-  await operator(TicketService)
-    .moveTicket({ ticketId, status: TicketStatus.CLOSED })
-    .catch(() => {})
-  await sleep(choices.between(0, CALL_PAUSE_MS))
-  const key = FIRST_REOPENING + choices.integer(0, FIRST_REOPENING)
-  await sendMutation(deps, merchant, { method: 'ticket.reopen', params: { identifiers }, key })
+  const mutation = { method: 'ticket.comment.create', params, key }
+  if (deps.choices.chance(CONTESTED)) await sendContested(deps, merchant, ticket, mutation)
+  else await sendMutation(deps, merchant, mutation)
 }
 
 async function addEvidence(

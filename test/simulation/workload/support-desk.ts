@@ -1,6 +1,7 @@
 import { TicketStatus } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { sleep } from '#lib/platform/time.ts'
+import { sendContested } from './contested-comments.ts'
 import { recordKey } from './history.ts'
 import type { SimulatedMerchant } from './merchants.ts'
 import { type SupportDeps, sendMutation } from './mutations.ts'
@@ -29,7 +30,7 @@ export async function runSupportDesk(deps: SupportDeps, merchant: SimulatedMerch
     const ticket = { c_id }
     await choices.weighted<() => Promise<void>>([
       [3, () => send(deps, merchant, 'ticket.create', newTicket(c_id), c_id)],
-      [6, () => send(deps, merchant, 'ticket.comment.create', { ticket, body: `${operation}` }, operation)],
+      [6, () => comment(deps, merchant, c_id, operation)],
       [1, () => send(deps, merchant, 'ticket.reopen', { identifiers: ticket }, operation)],
       [1, () => edit(deps, merchant, c_id, operation)],
       [2, () => operate(deps, merchant, c_id, operation)],
@@ -40,6 +41,22 @@ export async function runSupportDesk(deps: SupportDeps, merchant: SimulatedMerch
 
 function newTicket(c_id: string): object {
   return { identifiers: { c_id }, title: c_id, description: 'simulated', category: 'question' }
+}
+
+/** How often a ticket is reopened while several calls under one key comment on it. */
+const CONTESTED = 0.3
+
+function comment(
+  deps: SupportDeps,
+  merchant: SimulatedMerchant,
+  c_id: string,
+  operation: number,
+): Promise<void> {
+  const method = 'ticket.comment.create'
+  const params = { ticket: { c_id }, body: `${operation}` }
+  return deps.choices.chance(CONTESTED)
+    ? sendContested(deps, merchant, { c_id }, { method, params, key: operation })
+    : send(deps, merchant, method, params, operation)
 }
 
 function edit(
