@@ -112,7 +112,7 @@ describeOverlay('production', () => {
 describeOverlay('development', () => {
   const manifests = canBuild ? buildOverlay('development') : []
 
-  test('has one service, which leads to the one pod, in a namespace of its own', () => {
+  test('has one service, which leads to the one pod, whose sandbox calls it, in a namespace of its own', () => {
     const [pod, ...others] = startersOf(manifests)
     expect(others).toEqual([])
     const labels = { [NAME_LABEL]: 'multihub', 'app.kubernetes.io/part-of': 'multihub' }
@@ -128,6 +128,8 @@ describeOverlay('development', () => {
         },
       },
     ])
+    const provider_url = { name: 'MULTIHUB_PROVIDER_URL', value: 'http://127.0.0.1:9093' }
+    expect(pod && containerOf(pod).env).toContainEqual(provider_url)
     const namespaces = manifests
       .filter(({ kind }) => kind !== 'Namespace')
       .map(({ metadata }) => metadata.namespace)
