@@ -127,14 +127,14 @@ describe('the protocol', () => {
   })
 
   // P4
-  test('a fault or a conflict refuses nothing: only a reason of the protocol counts under its status', async () => {
+  test('a fault, a conflict or a limit refuses nothing: only a reason of the protocol counts under its status', async () => {
     response = { error: 'INTERNAL_ERROR' }
     try {
-      for (const status of [408, 409, 425, 500, 502, 503, 504]) {
+      for (const status of [402, 405, 408, 409, 423, 425, 429, 451, 500, 502, 503, 504]) {
         http_status = status
         expect(await connector.create(order, HANG_LIMIT_MS)).toEqual(unknown)
       }
-      for (const status of [200, 400, 403, 422, 429]) {
+      for (const status of [200, 400, 401, 403, 404, 422]) {
         http_status = status
         expect(await connector.create(order, HANG_LIMIT_MS)).toEqual({ kind: 'declined', code: 7001 })
       }

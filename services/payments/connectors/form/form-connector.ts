@@ -22,8 +22,8 @@ import {
 } from './protocol.ts'
 
 const LOOKUPS_MAX = 50
-/** A time-out, a conflict and a request that came too early: also of a request that a proxy has sent twice. */
-const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([408, 409, 425])
+/** The request itself was not acceptable. A time-out, a conflict or a limit can be about one that a proxy has sent twice. */
+const REJECTING_STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 404, 422])
 
 interface FormSettings {
   /** The provider's name of the operator. */
@@ -83,16 +83,16 @@ function connectForm<E extends Environment>(
 }
 
 /**
- * What a response to a create proves (P4). A report counts with 2xx only. A refusal counts under any HTTP status, but under
- * 5xx and a doubtful one only for a reason that the protocol defines: after any other the provider may have the operation.
+ * What a response to a create proves (P4). A report counts with 2xx only. A refusal counts under any HTTP status for a reason
+ * that the protocol defines, and under 2xx and a rejecting one for any: otherwise the provider may have the operation.
  */
 function createResult(order: ProviderOrder, { http_status, body }: ProviderResponse): CallResult {
   const response = parseCreateResponse(body)
   if (response === undefined) return protocolViolation(`HTTP ${http_status} with an invalid body`)
   if (response.kind === 'refusal') {
-    if ((http_status >= 500 || DOUBTFUL_STATUSES.has(http_status)) && !response.is_defined)
-      return protocolViolation(`HTTP ${http_status} with a fault`)
-    return { kind: 'declined', code: response.code }
+    if (response.is_defined || isSuccess(http_status) || REJECTING_STATUSES.has(http_status))
+      return { kind: 'declined', code: response.code }
+    return protocolViolation(`HTTP ${http_status} with a fault`)
   }
   if (!isSuccess(http_status)) return protocolViolation(`HTTP ${http_status} with a report`)
   if (!isAbout(response.report, order)) return protocolViolation('a report about another operation')
