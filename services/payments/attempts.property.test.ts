@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import type { EffectDefinition } from '#lib/patterns/effects/define-effect.ts'
-import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
-import { openAttemptBooks, statusOf } from './attempt-books.fixture.ts'
+import { judgeBooks, judgeWrite, openAttemptBooks, statusOf } from './attempt-books.fixture.ts'
 import type { ProviderReport } from './connectors/connector.ts'
 import type { Anomaly, ResolutionKind } from './domain/anomaly.ts'
 import type { CallResult, LookupResult, ProviderStatus } from './domain/call-result.ts'
@@ -20,7 +20,6 @@ import {
   type StoredPayment,
 } from './domain/payment.ts'
 import { captureHoldEffect, creditLedgerEffect, releaseHoldEffect } from './domain/payment-effects.ts'
-import { canTransition, EVENT_OF } from './domain/transition-table.ts'
 import { bindCreateAtProvider } from './effects/create-at-provider.ts'
 import { bindExpirePayment } from './effects/expire-payment.ts'
 import { bindLookUpLate } from './effects/look-up-late.ts'
@@ -31,6 +30,7 @@ import { bindReportOpen } from './effects/report-open.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from './payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
+import { type CrashPoint, createLife, withSteps } from './process-life.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
 import {
   createProviderCallbackReceiver,
@@ -41,6 +41,10 @@ import { resolveAnomaly } from './use-cases/resolve-anomaly.ts'
 const ACCOUNTS = ['first', 'second', 'third']
 const AMOUNT = 150_000n
 const MINUTE_MS = 60_000
+/** Longer than every lease. */
+const LEASES_MS = 10 * MINUTE_MS
+/** What is due at the end is done in this many rounds, also when the process crashes once more. */
+const LAST_ROUNDS = 5
 
 let fixture: PaymentsFixture
 let restoreClock: () => void
@@ -87,15 +91,22 @@ const decision = fc.record({
   which: fc.nat(3),
   kind: fc.constantFrom<ResolutionKind>('paid', 'not_paid', 'dismissed'),
 })
+const crash = fc.record({
+  at: fc.integer({ min: 1, max: 6 }),
+  when: fc.constantFrom<CrashPoint['when']>('before', 'after'),
+})
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ type: fc.constant('report' as const), report }) },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('wait' as const), wait_ms: wait }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decision' as const), decision }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('crash' as const), crash }) },
 )
 const script = fc.record({
   direction: fc.constantFrom('in' as const, 'out' as const),
   sends_callbacks: fc.boolean(),
   window_ms: fc.constantFrom(0, 120 * MINUTE_MS, Number.POSITIVE_INFINITY),
+  /** Of the process that accepts the payment, counted after its first write. */
+  first_crash: fc.option(crash, { nil: undefined }),
   creates: fc.array(create, { maxLength: 6 }),
   lookups: fc.array(lookup, { maxLength: 8 }),
   steps: fc.array(step, { maxLength: 14 }),
@@ -130,7 +141,7 @@ function resultOf(kind: CallResult['kind'], minor: bigint, is_repeated: boolean)
 }
 
 /** One payment in its service, with accounts that follow a script and books of what they said. */
-async function begin({ direction, sends_callbacks, window_ms, creates, lookups }: Script) {
+async function begin({ direction, sends_callbacks, window_ms, first_crash, creates, lookups }: Script) {
   const { payments, anomalies } = fixture.store
   const payment = newPayment(direction)
   const key = keyOfPayment(payment)
@@ -148,7 +159,10 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
 
   const connector = scriptedConnector(
     async (_account_id, { idempotency_key, earlier_result_unknown = false }) => {
+      const { life } = current
       const attempt = attemptOf(idempotency_key)
+      const sent = connector.creates.filter((create) => create.idempotency_key === idempotency_key)
+      if (sent.length > 1 && !earlier_result_unknown) faults.push(`attempt ${attempt} is repeated as if new`)
       const others = books.send(attempt)
       if (others.length > 0) faults.push(`attempt ${attempt} was sent while ${others} may be paid`)
       const scripted = next_creates.shift()
@@ -156,6 +170,7 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
       const { kind: ends = 'unknown', amount: minor = AMOUNT } = scripted ?? {}
       const result = resultOf(ends, minor, earlier_result_unknown)
       const is_overtaken = result.kind === 'not_sent' && (await read()).status !== 'created'
+      await life.read(() => undefined)
       if (!is_overtaken) books.hear(attempt, result, AMOUNT)
       return result
     },
@@ -185,39 +200,64 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
       },
     })
   let last = payment
-  const collection: typeof payments = {
+  const judged: typeof payments = {
     ...payments,
     async replace(document, version) {
       const stored = await payments.replace(document, version)
       if (stored) {
         const changed = requireAdmitted(document)
-        faults.push(...judgeWrite(last, changed, books.mayBePaid()))
+        faults.push(...judgeWrite(last, changed, books.store()))
         last = changed
       }
       return stored
     },
   }
-  const runner = fixture.runner(
-    [
-      ...[
+  function startProcess() {
+    const life = createLife()
+    const stores = { payments: withSteps(judged, life), anomalies: withSteps(anomalies, life) }
+    const created = createEffectRunner<StoredPayment>({
+      name: 'payments',
+      collection: stores.payments,
+      clock_guard: trustedClock,
+      keyOf: keyOfPayment,
+      effects: [
         bindCreateAtProvider(deps),
         bindPollProvider(deps),
         bindRepeatCreate(deps),
         bindExpirePayment(deps),
+        bindLookUpLate(deps),
+        bindReportOpen(),
+        bindRecordAnomaly(stores.anomalies),
+        ...[creditLedgerEffect, captureHoldEffect, releaseHoldEffect].map(post),
       ],
-      ...[bindLookUpLate(deps), bindReportOpen(), bindRecordAnomaly(anomalies)],
-      ...[post(creditLedgerEffect), post(captureHoldEffect), post(releaseHoldEffect)],
-    ],
-    { collection },
-  )
-  const receiveCallback = createProviderCallbackReceiver({
-    payments,
-    anomalies,
-    runner,
-    findAccount: (account_id) => deps.accountOf({ ...payment, attempt: { ...payment.attempt, account_id } }),
-    refreshStale: async (stored) => stored,
-    clock_guard: trustedClock,
-  })
+    })
+    const background: Promise<unknown>[] = []
+    const runner: typeof created = {
+      ...created,
+      runEffectsInBackground: (leased) => void background.push(created.runEffects(leased)),
+    }
+    const receiveCallback = createProviderCallbackReceiver({
+      ...stores,
+      runner,
+      findAccount: (account_id) =>
+        deps.accountOf({ ...payment, attempt: { ...payment.attempt, account_id } }),
+      refreshStale: async (stored) => stored,
+      clock_guard: trustedClock,
+    })
+    /** What an account says in the next step comes after the effects in the background, as the books have it. */
+    async function settle(): Promise<void> {
+      while (background.length > 0) await background.shift()
+    }
+    return { life, stores, runner, receiveCallback, settle }
+  }
+  let current = startProcess()
+  /** Lets the process act. When it crashes, the books begin again, and the next one starts after its leases. */
+  async function survive(act: () => Promise<unknown>): Promise<void> {
+    if ((await Promise.race([act().then(current.settle), current.life.crashed])) !== 'crashed') return
+    books.forget()
+    clock.stepWall(LEASES_MS)
+    current = startProcess()
+  }
 
   function lookUp(attempt: number): LookupResult {
     const { kind: found = 'not_found', amount: minor = AMOUNT } = next_lookups.shift() ?? {}
@@ -241,11 +281,12 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
     const content = { kind, idempotency_key: keyOfAttempt(attempt), result }
     const body = Buffer.from(JSON.stringify(content, keepBigints))
     const path = providerCallbackPath(account_id, payment)
-    const status = await receiveCallback({ method: 'POST', path, headers: {}, body })
+    const status = await current.receiveCallback({ method: 'POST', path, headers: {}, body })
     if (status !== 200) faults.push(`the report of attempt ${attempt} got ${status}`)
   }
   /** Leases and runs what is due. */
   async function runDue(): Promise<void> {
+    const { runner } = current
     const leased = await runner.update(key, (current) => ({ ...current }))
     if (leased) await runner.runEffects(leased)
   }
@@ -262,7 +303,7 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
     const { anomaly_id } = anomaly
     const request = { anomaly_id, kind: resolution, operation_id: 'op', note: '' }
     await resolveAnomaly(
-      { anomalies, payments, runner, sendsCallbacks: () => sends_callbacks },
+      { ...current.stores, runner: current.runner, sendsCallbacks: () => sends_callbacks },
       request,
     ).catch((error: unknown) => {
       if (anomaly.resolution === undefined) throw error
@@ -273,8 +314,21 @@ async function begin({ direction, sends_callbacks, window_ms, creates, lookups }
         `attempt ${asPaid(after).attempt.number} counts as paid instead of ${anomaly.attempt_number}`,
       )
   }
-  await runner.runEffects(await runner.insert(payment))
-  return { books, entries, faults, read, receive, runDue, decide, listAnomalies }
+  const { runner } = current
+  const inserted = await runner.insert(payment)
+  if (first_crash) current.life.crashAt(first_crash)
+  await survive(() => runner.runEffects(inserted))
+  return {
+    books,
+    entries,
+    faults,
+    read,
+    listAnomalies,
+    receive: (one: Report) => survive(() => receive(one)),
+    runDue: () => survive(runDue),
+    decide: (one: Decision) => survive(() => decide(one)),
+    crashAt: (point: CrashPoint) => current.life.crashAt(point),
+  }
 }
 
 function keepBigints(_name: string, value: unknown): unknown {
@@ -286,45 +340,19 @@ function revive(name: string, value: unknown): unknown {
   return name === 'minor' && typeof value === 'string' ? BigInt(value.slice(0, -1)) : value
 }
 
-/** What must hold of every payment, whatever its accounts say. */
-function judgeWrite(before: Payment, after: Payment, may_be_paid: readonly number[]): string[] {
-  const faults: string[] = []
-  if (isFinal(before.status) && after.status !== before.status) faults.push('a final status has changed')
-  for (const [index, { status }] of after.history.slice(1).entries()) {
-    const from = after.history[index]?.status ?? 'created'
-    if (!canTransition({ ...after, status: from }, status)) faults.push(`moved from ${from} to ${status}`)
-  }
-  const has_failed = after.status === 'error' || after.status === 'canceled'
-  const is_new = has_failed && !isFinal(before.status) && after.operator_decision === undefined
-  if (is_new && may_be_paid.length > 0) faults.push(`failed while ${may_be_paid} may be paid`)
-  return faults
-}
-
-/** The ledger entries and events that follow from the payment's history. */
-function judgeBooks(payment: Payment, entries: readonly string[]): string[] {
-  const { payment_id, direction, status, transition_number: number, history, effects } = payment
-  const out = status === 'success' ? 'capture' : 'release'
-  const name = direction === 'out' ? out : status === 'success' ? 'credit' : undefined
-  const expected = isFinal(status) && name !== undefined ? [`${payment_id}:${number}:${name}`] : []
-  const faults = `${entries}` === `${expected}` ? [] : [`the ledger has ${entries} instead of ${expected}`]
-  const events = effects.filter(publishEventEffect.matches).length
-  const announced = direction === 'in' ? history.slice(1) : history
-  const transitions = announced.filter((entry) => EVENT_OF[entry.status]).length
-  return events === transitions ? faults : [...faults, `${events} events for ${transitions} transitions`]
-}
-
 async function play(one: Script): Promise<string[]> {
   const world = await begin(one)
   for (const step of one.steps) {
     if (step.type === 'report') await world.receive(step.report)
     else if (step.type === 'decision') await world.decide(step.decision)
+    else if (step.type === 'crash') world.crashAt(step.crash)
     else {
       clock.stepWall(step.wait_ms)
       await world.runDue()
     }
   }
   // What waits for the ledger and for the anomalies is done.
-  for (let rounds = 0; rounds < 3; rounds += 1) await world.runDue()
+  for (let rounds = 0; rounds < LAST_ROUNDS; rounds += 1) await world.runDue()
   const payment = await world.read()
   const anomalies = await world.listAnomalies()
   const unnamed = world.books
@@ -335,7 +363,7 @@ async function play(one: Script): Promise<string[]> {
 }
 
 // P4, P6, P7, P8, P9
-test('no accounts, in whatever order they speak, make a payment that is paid twice or lost', async () => {
+test('no accounts, in whatever order they speak, and no crashes make a payment that is paid twice or lost', async () => {
   await fc.assert(
     fc.asyncProperty(script, async (one) => {
       expect(await play(one)).toEqual([])

@@ -3,13 +3,13 @@ import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import {
   type CrashingProcess,
-  type CrashPoint,
   newOutside,
   type Outside,
   type Scenario,
   startCrashingProcess,
 } from './crashing-process.fixture.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
+import type { CrashPoint } from './process-life.fixture.ts'
 import type { PaymentsStore } from './store/payments-store.ts'
 
 /** Longer than every lease. */

@@ -7,7 +7,6 @@ import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { FindAccount } from './connectors/connect-account.ts'
@@ -32,6 +31,7 @@ import { bindReportChargeback, bindReportRefund, type SupportClients } from './e
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
 import { bindCaptureRefund, bindReleaseRefund } from './effects/settle-refund.ts'
 import { newDeposit, WITHDRAWAL_ROUTE } from './payment.fixture.ts'
+import { type CrashPoint, createLife, type Step, withSteps } from './process-life.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
 import type { PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
@@ -59,12 +59,6 @@ export interface Outside {
   readonly transfers: Map<string, bigint>
   /** By `<refund_id>:<number>` or chargeback id, the statuses that were reported to the support service. */
   readonly reports: Map<string, Set<string>>
-}
-
-/** Where a process crashes: before or after its `at`-th write or call, counted from 1. */
-export interface CrashPoint {
-  readonly at: number
-  readonly when: 'before' | 'after'
 }
 
 /** A payments process whose writes and calls never end after its crash. */
@@ -215,55 +209,6 @@ function supportOf({ reports }: Outside, step: Step): SupportClients {
 function success(): ProviderSuccess {
   const amount = { minor: 150_000n, currency: 'INR' }
   return { kind: 'success', provider_id: 'p-1', amount, completed_at: now() }
-}
-
-type Step = <T>(act: () => T | Promise<T>) => Promise<T>
-
-/** The life of a process, until its crash. */
-interface Life {
-  /** A write or a call, which can be the last one. */
-  readonly step: Step
-  /** A read, which never ends after the crash. */
-  readonly read: Step
-  readonly crashed: Promise<'crashed'>
-}
-
-function createLife(crash: CrashPoint | undefined): Life {
-  const { promise: crashed, resolve: reportCrash } = Promise.withResolvers<'crashed'>()
-  let steps = 0
-  let is_dead = false
-  const never = <T>(): Promise<T> => {
-    is_dead = true
-    reportCrash('crashed')
-    return new Promise<T>(() => {})
-  }
-  const step: Step = async <T>(act: () => T | Promise<T>): Promise<T> => {
-    if (is_dead) return never()
-    steps += 1
-    const is_here = crash?.at === steps
-    if (is_here && crash.when === 'before') return never()
-    try {
-      const result = await act()
-      return is_dead || is_here ? never() : result
-    } catch (error) {
-      // A write that lost a race ends the process too, or the crash would not happen at this step.
-      if (is_here) return never()
-      throw error
-    }
-  }
-  const read: Step = async (act) => (is_dead ? never() : act())
-  return { step, read, crashed }
-}
-
-/** The collection with each write as a step, and reads that end with the process. */
-function withSteps<D extends object>(collection: Collection<D>, { step, read }: Life): Collection<D> {
-  return {
-    ...collection,
-    get: (...key) => read(() => collection.get(...key)),
-    insert: (...write) => step(() => collection.insert(...write)),
-    replace: (...write) => step(() => collection.replace(...write)),
-    delete: (...write) => step(() => collection.delete(...write)),
-  }
 }
 
 /** A ledger that gives each id one result permanently, and refuses to resolve a hold in two ways. */

@@ -3,13 +3,9 @@ import { HoldResolution } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type CheckCase, type CrashedFlow, openCrashTests } from './crash-everywhere.fixture.ts'
-import {
-  type CrashPoint,
-  newOutside,
-  type Scenario,
-  startCrashingProcess,
-} from './crashing-process.fixture.ts'
+import { newOutside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'
 import type { StoredPayment } from './domain/payment.ts'
+import type { CrashPoint } from './process-life.fixture.ts'
 import { type CreatePaymentRequest, createPayment } from './use-cases/create-payment.ts'
 
 const tests = openCrashTests()
