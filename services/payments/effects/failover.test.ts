@@ -277,7 +277,7 @@ describe.each(['in', 'out'] as const)(
         p_id: 'p-1',
         attempt: { number: 1, account_id: 'first', created_at: payment.created_at },
       })
-      await report(1, { kind: 'success', provider_id: 'p-1', amount: amount, completed_at: now() })
+      await report(1, { kind: 'success', provider_id: 'p-1', amount, completed_at: now() })
       expect(await read(payment)).toMatchObject({ status: 'success', attempt: { number: 1 } })
       runner.start()
       clock.stepWall(MINUTE_MS)
@@ -286,6 +286,19 @@ describe.each(['in', 'out'] as const)(
         (found) => found?.effects.every(({ kind }) => kind !== createAtProviderEffect.kind) === true,
       )
       expect(settled?.anomalies).toBeUndefined()
+      expect(connector.creates.map(({ account_id }) => account_id)).toEqual(['first'])
+    })
+
+    test('a report that the earlier request has paid ends the payment there', async () => {
+      const { connector, runner, payment, report } = await giveUpFirst()
+      await report(1, { kind: 'success', provider_id: 'p-1', amount, completed_at: now() })
+      const paid = await read(payment)
+      expect(paid).toMatchObject({ status: 'success', attempt: { number: 1, account_id: 'first' } })
+      expect(paid?.effects.some(({ kind }) => kind === createAtProviderEffect.kind)).toBe(false)
+      expect(paid?.anomalies).toBeUndefined()
+      runner.start()
+      clock.stepWall(MINUTE_MS)
+      await report(1, { kind: 'pending', provider_id: 'p-1' })
       expect(connector.creates.map(({ account_id }) => account_id)).toEqual(['first'])
     })
 
@@ -299,7 +312,7 @@ describe.each(['in', 'out'] as const)(
         (found) => found?.status === 'processing',
       )
       expect(connector.creates.map(({ account_id }) => account_id)).toEqual(['first', 'second'])
-      await report(1, { kind: 'success', provider_id: 'p-1', amount: amount, completed_at: now() })
+      await report(1, { kind: 'success', provider_id: 'p-1', amount, completed_at: now() })
       // The other request is on its way, so the operator must look.
       expect(await read(payment)).toMatchObject({ status: 'processing', attempt: { number: 2 } })
       expect((await read(payment))?.anomalies).toHaveLength(1)
