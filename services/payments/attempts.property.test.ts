@@ -72,6 +72,8 @@ const create = fc.record({
     'declined',
   ),
   amount,
+  /** When it uses up the time of the effect, the create of the next attempt waits. */
+  takes_ms: fc.constantFrom(0, 0, 0, MINUTE_MS),
   /** The callbacks that arrive while the request is on its way. */
   meanwhile: fc.array(report, { maxLength: 2 }),
 })
@@ -167,7 +169,8 @@ async function begin({ direction, sends_callbacks, window_ms, first_crash, creat
       if (others.length > 0) faults.push(`attempt ${attempt} was sent while ${others} may be paid`)
       const scripted = next_creates.shift()
       for (const one of scripted?.meanwhile ?? []) await receive(one)
-      const { kind: ends = 'unknown', amount: minor = AMOUNT } = scripted ?? {}
+      const { kind: ends = 'unknown', amount: minor = AMOUNT, takes_ms = 0 } = scripted ?? {}
+      clock.stepWall(takes_ms)
       const result = resultOf(ends, minor, earlier_result_unknown)
       const is_overtaken = result.kind === 'not_sent' && (await read()).status !== 'created'
       await life.read(() => undefined)

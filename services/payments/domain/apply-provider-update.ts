@@ -237,11 +237,10 @@ export function returnToOtherAttempt(payment: Payment): Payment | undefined {
   const { earlier_successes, pending_elsewhere, attempt } = payment
   const number = earlier_successes?.at(-1) ?? pending_elsewhere?.at(-1) ?? attempt.number
   if (number === attempt.number) return undefined
-  // A create that was not tried would go to the other account now. One that was tried ends, and sends nothing more.
-  const isCreate = (effect: Effect): boolean =>
-    createAtProviderEffect.matches(effect) || repeatCreateEffect.matches(effect)
+  // A create that was not tried would go to the other account now. One that was tried ends, and sends nothing more. A
+  // repetition sees that its attempt is not the present one.
   const isForPresentAttempt = (effect: Effect): boolean =>
-    pollProviderEffect.matches(effect) || (isCreate(effect) && effect.tries === 0)
+    pollProviderEffect.matches(effect) || (createAtProviderEffect.matches(effect) && effect.tries === 0)
   const effects = payment.effects.filter((effect) => !isForPresentAttempt(effect))
   return atAttempt({ ...payment, effects }, number)
 }
