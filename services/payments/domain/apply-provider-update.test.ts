@@ -308,10 +308,9 @@ describe.each(['declined', 'canceled'] as const)(
   'a payment that another account has called pending',
   (name) => {
     const attempt = { number: 2, account_id: 'second', created_at: at }
-    const noted = applyProviderUpdate(
-      newDeposit({ status: 'processing', attempt, effects: [] }),
-      updateWith('pending'),
-    )
+    const payment = newDeposit({ status: 'processing', attempt, effects: [] })
+    const poll = pollProviderEffect.newEffect(payment, {}, { at, due_at: new Date(at.getTime() + 3_600_000) })
+    const noted = applyProviderUpdate({ ...payment, effects: [poll] }, updateWith('pending'))
     const present = updateWith(name, { attempt_number: 2 })
 
     test(`stays open there when the present attempt is ${name}, until that one is too`, () => {
@@ -321,7 +320,9 @@ describe.each(['declined', 'canceled'] as const)(
         attempt: { account_id: 'first' },
         highest_attempt: 2,
       })
-      expect(returned.effects.filter(pollProviderEffect.matches)).toHaveLength(1)
+      // It is polled as if it had just been sent there.
+      const due = returned.effects.filter(pollProviderEffect.matches).map(({ due_at }) => due_at)
+      expect(due).toEqual([present.poll_at])
       expect(isFinal(applyProviderUpdate(returned, updateWith(name)).status)).toBe(true)
     })
 
