@@ -242,6 +242,12 @@ describe('the details of a provider', () => {
     expect(applyProviderUpdate(waiting, updateWith('canceled'))).toMatchObject({ error_code: 6012 })
   })
 
+  test('are absent when a refusal names none', () => {
+    const result = { kind: 'declined', code: 6044 } as const
+    const declined = applyProviderUpdate(paymentIn('created'), updateWith('declined', { result }))
+    for (const name of ['p_id', 'utr', 'instructions']) expect(declined).not.toHaveProperty(name)
+  })
+
   test('do not replace values that the customer may have seen', () => {
     const waiting = applyProviderUpdate(paymentIn('created'), updateWith('pending'))
     const result = { kind: 'pending', provider_id: 'p-2', instructions: { qr_payload: 'other' } } as const
@@ -324,6 +330,15 @@ describe.each(['declined', 'canceled'] as const)(
       const due = returned.effects.filter(pollProviderEffect.matches).map(({ due_at }) => due_at)
       expect(due).toEqual([present.poll_at])
       expect(isFinal(applyProviderUpdate(returned, updateWith(name)).status)).toBe(true)
+    })
+
+    test.each([
+      ['drops a create that was not tried', 0],
+      ['leaves a create that may be on its way', 1],
+    ])(`%s when the present attempt is ${name}`, (_what, tries) => {
+      const create = { ...createAtProviderEffect.newEffect(noted, {}, { at }), tries }
+      const returned = applyProviderUpdate({ ...noted, effects: [create] }, present)
+      expect(returned.effects.filter(createAtProviderEffect.matches)).toEqual(tries === 0 ? [] : [create])
     })
 
     test(`still counts as pending there when another amount is ${name}`, () => {
