@@ -122,11 +122,10 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
   const watch = createWatch(history)
   const problems: string[] = []
   const plan = planOf(seed, is_small)
+  const onCleanScan = (sha256: string): void => void history.clean_files.add(sha256)
   const world = await createWorld(seed, plan, {
-    onChange: watch.onChange,
-    onRequest: watch.onRequest,
-    onCallback: watch.onCallback,
-    onCleanScan: (sha256) => void history.clean_files.add(sha256),
+    ...watch,
+    onCleanScan,
     ...(onLine === undefined ? {} : { onLine }),
   })
   const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)

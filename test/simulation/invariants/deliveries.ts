@@ -1,6 +1,7 @@
 import type { WireRequest } from '../parts/http/serve-in-memory.ts'
 import type { Actor } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
+import { createWakeWatch } from './wake-watch.ts'
 
 /** Judges what notifiers do with destinations and deliveries. */
 export interface DeliveryWatch {
@@ -12,6 +13,8 @@ export interface DeliveryWatch {
   onEvent(change: Change, writer: Actor | undefined): Iterable<string>
   /** Judges a callback that a process sends. */
   onCallback(request: Pick<WireRequest, 'headers'>, sender: Actor): Iterable<string>
+  /** Judges a message that a process publishes on the bus. */
+  onMessage(subject: string, data: Uint8Array): Iterable<string>
 }
 
 interface Destination {
@@ -38,15 +41,20 @@ export function createDeliveryWatch(): DeliveryWatch {
   const begun_by = new Map<string, string>()
   /** Each process with each delivery of which it has stored an attempt. */
   const begun = new Set<string>()
+  const wakes = createWakeWatch()
   return {
-    *onDestination({ key, before, after }) {
+    *onDestination(change) {
+      yield* wakes.onDestination(change)
+      const { key, before, after } = change
       const [old, next] = [before, after].map((body) => (body as Destination | undefined)?.lease)
       if (old === undefined || next === undefined || old.owner === next.owner) return
       const taken_ms = next.until.getTime() - LEASE_MS
       if (taken_ms < old.until.getTime() - CLOCK_ERROR_MS)
         yield `the destination ${key} was leased ${old.until.getTime() - taken_ms} ms before its lease ended`
     },
-    *onDelivery({ key, before: old_body, after: new_body }, writer) {
+    *onDelivery(change, writer) {
+      wakes.onDelivery(change)
+      const { key, before: old_body, after: new_body } = change
       const [before, after] = [old_body, new_body] as unknown as (Delivery | undefined)[]
       if (after === undefined || writer === undefined) return
       if (before?.status === 'delivered') yield `the delivery ${key} was changed after its success`
@@ -62,6 +70,7 @@ export function createDeliveryWatch(): DeliveryWatch {
           yield `${name} wrote the result of an attempt of ${key} that ${beginner} had begun`
       }
     },
+    onMessage: wakes.onMessage,
     *onEvent({ key, after }, writer) {
       const { created_at } = (after ?? {}) as { created_at?: Date }
       if (created_at !== undefined && isAhead(created_at, writer)) yield `the event ${key} is of a later time`

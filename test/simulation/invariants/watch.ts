@@ -24,6 +24,8 @@ export interface Watch {
   onRequest(request: WireRequest, sender: Actor): void
   /** Judges a callback when it arrives at its receiver. */
   onCallback(body: string): void
+  /** Judges a message that a process publishes on the bus. */
+  onMessage(subject: string, data: Uint8Array): void
 }
 
 /** The part of a public operation that the invariants read. */
@@ -105,6 +107,7 @@ export function createWatch(history: History): Watch {
       const idempotency_key = keyOfCreate(request)
       if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
     },
+    onMessage: (subject, data) => void problems.push(...deliveries.onMessage(subject, data)),
     onCallback(text) {
       const { id, merchant_id, data } = JSON.parse(text)
       const { payment } = data.result

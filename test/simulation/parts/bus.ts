@@ -38,8 +38,13 @@ interface Subscriber {
   readonly messages: SubscriptionQueue
 }
 
-/** Makes a bus without faults. */
-export function createSimulatedBus(machine: Machine, choices: Choices, trace: Trace): SimulatedBus {
+/** Makes a bus without faults. `onPublish` gets each message when its process hands it to the bus, also one that is lost. */
+export function createSimulatedBus(
+  machine: Machine,
+  choices: Choices,
+  trace: Trace,
+  onPublish: (subject: string, data: Uint8Array) => void = () => {},
+): SimulatedBus {
   const subscribers = new Set<Subscriber>()
   const faults: BusFaults = { lost: 0, repeated: 0, late: 0, late_max_ms: 0, is_down: false }
 
@@ -77,6 +82,7 @@ export function createSimulatedBus(machine: Machine, choices: Choices, trace: Tr
           assertConnected()
           assertMessage(subject, data, headers)
           trace.add(`bus ${process.name} publishes ${subject} ${data.length}`)
+          onPublish(subject, data)
           send(subject, data, headers)
         },
         async subscribe(pattern, handler, options = {}) {

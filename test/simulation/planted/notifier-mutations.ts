@@ -78,4 +78,18 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
     replace: 'if (!hasWaiting(pool)) forgetUnused(pool)',
     needs: ['receiver is slow'],
   },
+  {
+    name: 'a delivery that was stored after the lease wakes no owner',
+    file: 'services/notifier/pipeline/queue-delivery.ts',
+    search: 'else await takeover.wakeOwner(delivery, storeNow())',
+    replace: 'else storeNow()',
+    needs: ['process is paused'],
+  },
+  {
+    name: 'a delivery does not see that the owner is at its last look',
+    file: 'services/notifier/pipeline/ensure-awake.ts',
+    search: ' && !current?.is_last_look)',
+    replace: ')',
+    needs: ['store is slow'],
+  },
 ]

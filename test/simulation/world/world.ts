@@ -108,6 +108,8 @@ export interface WorldObservers {
   /** Called when a process sends a request. */
   readonly onRequest: (request: WireRequest, sender: Actor) => void
   readonly onCallback: (body: string) => void
+  /** Called when a process publishes a message on the bus. */
+  readonly onMessage: (subject: string, data: Uint8Array) => void
   /** Called with the digest of bytes that the virus scanner finds clean. */
   readonly onCleanScan: (sha256: string) => void
   readonly onLine?: (line: string) => void
@@ -134,7 +136,7 @@ export async function createWorld(
     onRequest: noteRequest(machine, activity, observers),
   })
   const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
-  const bus = createSimulatedBus(machine, choicesOf('bus'), trace)
+  const bus = createSimulatedBus(machine, choicesOf('bus'), trace, observers.onMessage)
   const databases = createDatabases(has_files, (role, collection, change) =>
     observers.onChange(role, collection, change, machine.actorOf(stores.client())),
   )
