@@ -1,8 +1,8 @@
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import {
   buildOverlay,
-  canBuild,
   containerOf,
+  describeManifests,
   type Labels,
   type Manifest,
   NAME_LABEL,
@@ -52,10 +52,8 @@ const CALLS = [
   ['sandbox', 'MULTIHUB_SANDBOX_URL', 'sandbox', 9092],
 ] as const
 
-const describeOverlay = canBuild ? describe : describe.skip
-
-describeOverlay('production', () => {
-  const manifests = canBuild ? buildOverlay('production') : []
+describeManifests('production', () => {
+  const manifests = buildOverlay('production')
   const pods = startersOf(manifests)
   const lasting = pods.filter(({ kind }) => kind !== 'Job')
   const ports = (service: Manifest) =>
@@ -109,8 +107,8 @@ describeOverlay('production', () => {
   })
 })
 
-describeOverlay('development', () => {
-  const manifests = canBuild ? buildOverlay('development') : []
+describeManifests('development', () => {
+  const manifests = buildOverlay('development')
 
   test('has one service, which leads to the one pod, whose sandbox calls it, in a namespace of its own', () => {
     const [pod, ...others] = startersOf(manifests)

@@ -1,9 +1,9 @@
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import {
   buildOverlay,
-  canBuild,
   commandsOf,
   containerOf,
+  describeManifests,
   type Manifest,
   NAME_LABEL,
 } from './manifests.fixture.ts'
@@ -34,10 +34,8 @@ const ARGUMENTS = {
   BACKUP: { configMapKeyRef: { name: 'multihub-restore', key: 'backup', optional: false } },
 }
 
-const describeProduction = canBuild ? describe : describe.skip
-
-describeProduction('the commands of production', () => {
-  const commands = canBuild ? commandsOf(buildOverlay('production')) : []
+describeManifests('the commands of production', () => {
+  const commands = commandsOf(buildOverlay('production'))
   const named = (names?: readonly string[]) =>
     commands
       .filter(({ metadata }) => names === undefined || names.includes(metadata.name))

@@ -2,18 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { describe, expect, test } from '@jest/globals'
-import { parseAllDocuments } from 'yaml'
-import { findInstalledProgram } from '../test/support/needs.ts'
-import { buildOverlay, containerOf, serversOf } from './manifests.fixture.ts'
+import { expect, test } from '@jest/globals'
+import { buildFolder, buildOverlay, containerOf, describeManifests, serversOf } from './manifests.fixture.ts'
 import { makeSecretManifests } from './secrets.fixture.ts'
 
-/** The parts of a Kubernetes object that the tests read. */
-interface Manifest {
-  readonly kind: string
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> }
-  readonly stringData?: Readonly<Record<string, string>>
-  readonly spec: object
+/** The parts of a secret that the tests read. */
+interface Secret {
+  readonly metadata: { readonly name: string }
+  readonly stringData: object
 }
 
 const PRODUCTION = resolve(import.meta.dirname, 'overlays/production')
@@ -21,8 +17,6 @@ const page = readFileSync(resolve(import.meta.dirname, '../docs/operators/kubern
 const blocksOf = (language: string): readonly string[] =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block]) => block ?? '')
 const commands = blocksOf('sh').join('\n')
-const parse = (text: string): readonly Manifest[] =>
-  parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 const wordsOf = (pattern: RegExp, text = commands): readonly (string | undefined)[] =>
   [...text.matchAll(pattern)].map(([, word]) => word)
 /** The commands of all pages for operators, with those that a text quotes. */
@@ -35,20 +29,14 @@ const everywhere = [
   .map((name) => readFileSync(name, 'utf8'))
   .join('\n')
 
-const kustomize = findInstalledProgram('kustomize')
-const describePage = kustomize === undefined ? describe.skip : describe
-
-describePage('the page "In Kubernetes"', () => {
-  const build = (folder: string): readonly Manifest[] =>
-    parse(execFileSync(kustomize ?? '', ['build', folder], { encoding: 'utf8' }))
-
+describeManifests('the page "In Kubernetes"', () => {
   test('is made of commands that a shell understands', () => {
     expect(commands.length).toBeGreaterThan(0)
     execFileSync('bash', ['-n'], { input: commands })
   })
 
   test('names objects of the overlays, as the other pages for operators do', () => {
-    const objects = build(PRODUCTION)
+    const objects = buildOverlay('production')
     const known = [...objects, ...buildOverlay('development')].map(
       ({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`,
     )
@@ -77,7 +65,7 @@ describePage('the page "In Kubernetes"', () => {
   })
 
   test('gives namespaces labels that the policies know, and none is left out', () => {
-    const policies = JSON.stringify(build(PRODUCTION).filter(({ kind }) => kind === 'NetworkPolicy'))
+    const policies = JSON.stringify(buildOverlay('production').filter(({ kind }) => kind === 'NetworkPolicy'))
     const label = /multihub\.dev\/\w+/g
     const known = [...new Set(policies.match(label))].sort()
     expect([...new Set(everywhere.match(label))].sort()).toEqual(known)
@@ -99,7 +87,7 @@ describePage('the page "In Kubernetes"', () => {
 
   test('names keys of the secrets', () => {
     const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
-    const made = makeSecretManifests(env) as readonly Manifest[]
+    const made = makeSecretManifests(env) as readonly Secret[]
     const read = [
       ...everywhere.matchAll(/get secret -n multihub ([\w-]+) -o jsonpath='\{\.data\.([\w-]+)\}'/g),
     ]
@@ -114,7 +102,7 @@ describePage('the page "In Kubernetes"', () => {
       const patches = blocksOf('yaml').find((block) => block.startsWith('patches:'))
       const resources = `resources: [${relative(folder, PRODUCTION)}]\n`
       writeFileSync(join(folder, 'kustomization.yaml'), resources + patches)
-      const objects = build(folder)
+      const objects = buildFolder(folder)
       const specOf = (kind: string, name: string) =>
         objects.find((object) => object.kind === kind && object.metadata.name === name)?.spec
       expect(specOf('HorizontalPodAutoscaler', 'notifier')).toMatchObject({ minReplicas: 4 })

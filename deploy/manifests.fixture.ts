@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { describe } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
 import { findInstalledProgram } from '../test/support/needs.ts'
 
 /** The parts of a Kubernetes object that the tests read. */
 export interface Manifest {
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Labels }
   readonly spec: {
     readonly replicas?: number
     readonly serviceName?: string
@@ -99,17 +100,21 @@ export const NAME_LABEL = 'app.kubernetes.io/name'
 
 const kustomize = findInstalledProgram('kustomize')
 
-/** Whether overlays can be built here. */
-export const canBuild = kustomize !== undefined
+/** `describe` for tests that build manifests. Without kustomize it prints why, and skips them. */
+export const describeManifests = kustomize === undefined ? describe.skip : describe
 
-/** All objects of an overlay, as kustomize builds them. */
+/** The same for each overlay, whose name the tests get. */
+export const describeOverlays = describeManifests.each(['development', 'production'])
+
+/** All objects of an overlay, as kustomize builds them; none where tests are skipped, as their tables are still made. */
 export function buildOverlay(name: string): readonly Manifest[] {
   return buildFolder(resolve(import.meta.dirname, 'overlays', name))
 }
 
 /** All objects of the kustomization in a folder. */
 export function buildFolder(folder: string): readonly Manifest[] {
-  const text = execFileSync(kustomize ?? '', ['build', folder], { encoding: 'utf8' })
+  if (kustomize === undefined) return []
+  const text = execFileSync(kustomize, ['build', folder], { encoding: 'utf8' })
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 }
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { ROLES } from '#lib/platform/process/role.ts'
 import {
   buildOverlay,
-  canBuild,
   commandsOf,
   containerOf,
+  describeManifests,
   type Labels,
   type Manifest,
   NAME_LABEL,
@@ -21,7 +21,6 @@ const SERVERS = {
   MONGODB_URI: 'mongodb://db.example:27017/?replicaSet=rs',
   NATS_URL: 'nats://bus.example:4222',
 }
-const describeManifests = canBuild ? describe : describe.skip
 
 describeManifests('the manifests', () => {
   const secrets = readSecrets()

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import {
   buildOverlay,
-  canBuild,
   commandsOf,
   containerOf,
+  describeManifests,
+  describeOverlays,
   type Manifest,
   type Probe,
   serversOf,
@@ -18,11 +19,8 @@ const START_WAIT_S = 60
 const HEALTH_PORT = 9094
 const USER = /^USER (\d+)/m.exec(readFileSync(join(import.meta.dirname, 'image/Dockerfile'), 'utf8'))?.[1]
 
-const describeOverlays = canBuild ? describe.each(['development', 'production']) : describe.skip.each([''])
-const describeProduction = canBuild ? describe : describe.skip
-
 describeOverlays('in %s', (overlay) => {
-  const manifests = canBuild ? buildOverlay(overlay) : []
+  const manifests = buildOverlay(overlay)
   const named = (workloads: readonly Manifest[]): [string, Manifest][] =>
     workloads.map((workload) => [workload.metadata.name, workload])
 
@@ -112,8 +110,8 @@ describeOverlays('in %s', (overlay) => {
   )
 })
 
-describeProduction('production', () => {
-  const manifests = canBuild ? buildOverlay('production') : []
+describeManifests('production', () => {
+  const manifests = buildOverlay('production')
   const podsOf = (name: string): Manifest =>
     startersOf(manifests).find(({ metadata }) => metadata.name === name) as Manifest
   const objectsOf = (kind: string): readonly Manifest[] => manifests.filter((object) => object.kind === kind)
@@ -238,15 +236,15 @@ describeProduction('production', () => {
   })
 })
 
-test('the embedded store is on a volume that outlives its pod', () => {
-  if (!canBuild) return
-  const manifests = buildOverlay('development')
-  const [pods] = serversOf(manifests)
-  expect(pods?.spec.template.spec.volumes).toContainEqual({
-    name: 'data',
-    persistentVolumeClaim: { claimName: 'multihub-data' },
+describeManifests('development', () => {
+  test('the embedded store is on a volume that outlives its pod', () => {
+    const [pods] = serversOf(buildOverlay('development'))
+    expect(pods?.spec.template.spec.volumes).toContainEqual({
+      name: 'data',
+      persistentVolumeClaim: { claimName: 'multihub-data' },
+    })
+    expect(pods && containerOf(pods).volumeMounts).toContainEqual({ name: 'data', mountPath: '/data' })
   })
-  expect(pods && containerOf(pods).volumeMounts).toContainEqual({ name: 'data', mountPath: '/data' })
 })
 
 /** How many seconds a probe may fail before Kubernetes acts. The defaults are those of Kubernetes. */

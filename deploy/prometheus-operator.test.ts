@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { buildFolder, canBuild, containerOf, type Manifest, serversOf } from './manifests.fixture.ts'
+import { buildFolder, containerOf, describeManifests, type Manifest, serversOf } from './manifests.fixture.ts'
 
 /** The parts of the objects of the Prometheus operator that the tests read. */
 interface Monitored {
@@ -17,10 +17,8 @@ interface Monitored {
   }
 }
 
-const describeComponent = canBuild ? describe : describe.skip
-
-describeComponent('the component for the Prometheus operator, in the production overlay', () => {
-  const objects = canBuild ? buildWithComponent() : []
+describeManifests('the component for the Prometheus operator, in the production overlay', () => {
+  const objects = buildWithComponent()
   const monitored = (kind: string): Monitored => {
     const [object, ...others] = objects.filter((each) => each.kind === kind)
     expect(others).toEqual([])
