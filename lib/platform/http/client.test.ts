@@ -350,6 +350,23 @@ describe('with body_grace_ms', () => {
   })
 })
 
+test('closing waits for the responses of running requests', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const closing = Promise.withResolvers<void>()
+  const url = await serveHttp(async (_request, response) => {
+    arrived.resolve()
+    await closing.promise
+    response.end('late')
+  })
+  const http = createHttpClient({ allow: allowAnyAddress })
+  const running = http.request(post(url))
+  await arrived.promise
+  const closed = http.close()
+  closing.resolve()
+  expect(`${Buffer.from((await running).body)}`).toBe('late')
+  await closed
+})
+
 test('closing fails running requests as unknown after a moment, and refuses new ones', async () => {
   const arrived = Promise.withResolvers<void>()
   const { url } = await serveHostile(() => arrived.resolve())
