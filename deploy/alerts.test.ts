@@ -1,20 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { ROLES } from '#lib/platform/process/role.ts'
 import { describeMetrics } from '#lib/platform/telemetry/metrics.ts'
 import { loadRoles } from '../roles.ts'
-import { findInstalledProgram } from '../test/support/needs.ts'
-
-/** One rule of the file of alerts. */
-interface Alert {
-  readonly alert: string
-  readonly expr: string
-  readonly annotations: { readonly summary: string; readonly runbook: string }
-}
+import { alerts, describePromtool, promtoolReport, runPromtool, TELEMETRY } from './promtool.fixture.ts'
 
 /** One line or group of lines of a panel of the dashboard. */
 interface Target {
@@ -22,15 +13,11 @@ interface Target {
   readonly legendFormat?: string
 }
 
-const FOLDER = join(import.meta.dirname, 'components/telemetry')
 const RUNBOOKS = 'docs/operators/runbooks'
-const alerts: readonly Alert[] = parse(readFileSync(join(FOLDER, 'alerts.yaml'), 'utf8')).groups[0].rules
-const dashboard = readFileSync(join(FOLDER, 'dashboard.json'), 'utf8')
+const dashboard = readFileSync(join(TELEMETRY, 'dashboard.json'), 'utf8')
 const panels: readonly { readonly title: string; readonly targets: readonly Target[] }[] =
   JSON.parse(dashboard).panels
 const targets = panels.flatMap((panel) => panel.targets)
-
-const promtool = findInstalledProgram('promtool')
 
 test('every metric of an alert is on the dashboard, and the dashboard has exactly those of the code', async () => {
   await loadRoles(ROLES)
@@ -114,16 +101,14 @@ test.each([
   expect(shown.some((target) => labels.every((label) => isShown(target, label)))).toBe(true)
 })
 
-;(promtool === undefined ? describe.skip : describe)('with promtool', () => {
+describePromtool('with promtool', () => {
   test('the alerts are valid', () => {
-    const report = execFileSync(promtool ?? '', ['check', 'rules', join(FOLDER, 'alerts.yaml')], {
-      encoding: 'utf8',
-    })
+    const report = promtoolReport('check', 'rules', join(TELEMETRY, 'alerts.yaml'))
     expect(report).toContain(`SUCCESS: ${alerts.length} rules found`)
   })
 
   test('they fire when they should, and not before', () => {
-    execFileSync(promtool ?? '', ['test', 'rules', join(import.meta.dirname, 'alerts.cases.yaml')])
+    promtoolReport('test', 'rules', join(import.meta.dirname, 'alerts.cases.yaml'))
   })
 
   test('every expression of the dashboard is valid', () => {
@@ -172,18 +157,6 @@ function isShown({ expr, legendFormat }: Target, label: string): boolean {
 /** An expression with the values that Grafana gives to its variables, for series without a namespace. */
 function inPrometheus(expr: string): string {
   return expr.replaceAll('$__rate_interval', '5m').replaceAll('$namespace', '')
-}
-
-/** Runs `promtool check rules` or `promtool test rules` on a file with this content, and returns the report. */
-function runPromtool(command: 'check' | 'test', content: object): string {
-  const folder = mkdtempSync(join(tmpdir(), 'multihub-rules-'))
-  try {
-    const file = join(folder, 'rules.yaml')
-    writeFileSync(file, JSON.stringify(content))
-    return execFileSync(promtool ?? '', [command, 'rules', file], { encoding: 'utf8' })
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
 }
 
 /** The names of the metrics in a text, each once, in order. */
