@@ -6,10 +6,12 @@ import {
 } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { uuidv7 } from '#lib/platform/ids.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
 import { role as merchants } from '../merchants/service.ts'
@@ -31,9 +33,13 @@ export interface NotifierSystem extends AsyncDisposable {
   newEndpoint(merchantId: string, url: string, events?: string[]): Promise<CreateEndpointResponse>
   /** Publishes an event about a new payment until the notifier has stored it; returns the id of the payment. */
   publish(merchantId: string, changes?: PublishedEvent): Promise<string>
+  /** Publishes such an event once. Throws `Unavailable` when no receipt arrives in time. */
+  publishOnce(merchantId: string): Promise<void>
   /** Publishes an event of `publish` again, under the same key. */
   publishAgain(merchantId: string, paymentId: string): Promise<void>
 }
+
+type KeyedEvent = Parameters<typeof eventBytes>[0] & { readonly eventKey: string }
 
 /** Starts the system. Addresses of this machine may receive callbacks of the test environment. */
 export async function startNotifierSystem(): Promise<NotifierSystem> {
@@ -41,11 +47,21 @@ export async function startNotifierSystem(): Promise<NotifierSystem> {
   const publisher = await createPublisher(roles.bus)
   const receivers: Receiver[] = []
 
-  async function publishEvent(
-    changes: Parameters<typeof eventBytes>[0] & { eventKey: string },
-  ): Promise<void> {
+  async function publishOnce(changes: KeyedEvent): Promise<void> {
     const name = changes.event ?? 'payment.completed'
     await publisher.publish(eventSubject(name), changes.eventKey, eventBytes(changes))
+  }
+  /** As services do it: until the receipt arrives, which takes longer than its time limit on a starved machine. */
+  async function publishUntilStored(changes: KeyedEvent): Promise<void> {
+    const isStored = () =>
+      publishOnce(changes).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof Unavailable) return false
+          throw error
+        },
+      )
+    await eventually(isStored, (is_stored) => is_stored === true)
   }
 
   return {
@@ -77,10 +93,11 @@ export async function startNotifierSystem(): Promise<NotifierSystem> {
       const receiver = qr_payload === undefined ? {} : { receiver: { qrPayload: qr_payload } }
       const value = fullPayment({ paymentId, merchantId, ...receiver })
       const resource = { case: 'payment', value } as const
-      await publishEvent({ eventKey: `${paymentId}:3`, merchantId, resource, ...changes })
+      await publishUntilStored({ eventKey: `${paymentId}:3`, merchantId, resource, ...changes })
       return paymentId
     },
-    publishAgain: (merchantId, paymentId) => publishEvent({ eventKey: `${paymentId}:3`, merchantId }),
+    publishOnce: (merchantId) => publishOnce({ eventKey: `${uuidv7()}:3`, merchantId }),
+    publishAgain: (merchantId, paymentId) => publishUntilStored({ eventKey: `${paymentId}:3`, merchantId }),
     async [Symbol.asyncDispose]() {
       await publisher.close()
       await roles[Symbol.asyncDispose]()

@@ -54,7 +54,7 @@ test('an event gets no receipt before it is stored, so the publisher keeps it', 
   const receiver = await system.newReceiver()
   await system.newEndpoint(merchant_id, receiver.url)
   system.roles.setStoreUnavailable('notifier', true)
-  await expect(system.publish(merchant_id)).rejects.toThrow('no receipt')
+  await expect(system.publishOnce(merchant_id)).rejects.toThrow('no receipt')
   system.roles.setStoreUnavailable('notifier', false)
   const payment_id = await system.publish(merchant_id)
   await waitForDelivery(merchant_id, payment_id, DELIVERED)
@@ -142,7 +142,9 @@ describe('a callback', () => {
     const payment_id = await system.publish(merchant_id)
     await waitForDelivery(merchant_id, payment_id, DELIVERED)
     const hanging = await system.deliveries.listDeliveries({ merchantId: slow_merchant, pageSize: 100 })
-    expect(hanging.deliveries.filter(({ attempts }) => attempts.length === 0)).toHaveLength(hanging_count)
+    // On a slow machine they may have reached their time limit by now.
+    const first = hanging.deliveries.map(({ attempts }) => attempts[0]?.failure ?? 'timeout')
+    expect(first).toEqual(urls.map(() => 'timeout'))
   })
 
   // N3
