@@ -18,14 +18,60 @@ interface Service {
   readonly profiles?: readonly string[]
   readonly volumes?: readonly string[]
   readonly networks?: { readonly default: { readonly aliases: readonly string[] } }
+  readonly ports?: readonly string[]
+  readonly stop_grace_period?: string
 }
 
 interface Compose {
   readonly services: Readonly<Record<string, Service>>
   readonly secrets: Readonly<Record<string, { readonly file: string }>>
+  readonly volumes: object
 }
 
-const { services, secrets } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose
+/** How a process that serves is run. */
+const SERVING = {
+  restart: 'unless-stopped',
+  depends_on: {
+    migrate: { condition: 'service_completed_successfully' },
+    nats: { condition: 'service_started' },
+  },
+  healthcheck: {
+    test: ['CMD', '/nodejs/bin/node', '-e', expect.stringContaining('http://127.0.0.1:9094/readyz')],
+    interval: '5s',
+    timeout: '5s',
+    start_period: '60s',
+  },
+}
+
+/** How the job that migrates is run: once, after MongoDB and before all others. */
+const MIGRATING = {
+  restart: 'on-failure',
+  depends_on: { mongodb: { condition: 'service_healthy' } },
+  healthcheck: { disable: true },
+}
+
+/** Where a setting leads: the service, which listens there under its own name. */
+const URLS = {
+  MULTIHUB_SANDBOX_URL: 'http://sandbox:9092',
+  MULTIHUB_PROVIDER_URL: 'http://payments:9093',
+  MULTIHUB_ATTACHMENTS_URL: 'http://attachments:9095',
+  MULTIHUB_SCANNER: 'clamd://clamav:3310',
+}
+
+/** The settings of each role that are not for all. */
+const OWN_URLS: Readonly<Record<string, readonly (keyof typeof URLS)[]>> = {
+  sandbox: ['MULTIHUB_SANDBOX_URL'],
+  payments: ['MULTIHUB_SANDBOX_URL', 'MULTIHUB_PROVIDER_URL'],
+  attachments: ['MULTIHUB_SCANNER'],
+  gateway: ['MULTIHUB_ATTACHMENTS_URL'],
+}
+
+/** How long a process may take to end after its drain. */
+const STOP_S = 15
+
+const { services, secrets, volumes } = parse(readFileSync('docker-compose.yml', 'utf8'), {
+  merge: true,
+}) as Compose
 const processes = Object.entries(services).filter(([, service]) => service.build !== undefined)
 
 let folder: string
@@ -80,4 +126,91 @@ test('the scanner has the settings of the manifests', () => {
   expect(services['clamav']?.volumes).toContain(
     './deploy/components/scanner/clamd.conf:/etc/clamav/clamd.conf:ro',
   )
+})
+
+test.each(processes)('%s has no rights, and is started and ended in order', (_name, service) => {
+  expect(service).toMatchObject({
+    build: { context: '.', dockerfile: 'deploy/image/Dockerfile' },
+    image: 'multihub',
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+  })
+  expect(service).toMatchObject(service.command[0] === 'migrate' ? MIGRATING : SERVING)
+  const drain_s = Number.parseInt(service.environment['MULTIHUB_DRAIN'] ?? '0', 10)
+  expect(Number.parseInt(service.stop_grace_period ?? '', 10)).toBeGreaterThan(drain_s + STOP_S)
+})
+
+test.each(processes)(
+  '%s has exactly the secrets that its settings name',
+  (_name, { environment, secrets: seen }) => {
+    const named = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'))
+    expect([...seen].sort()).toEqual(named.map((value) => basename(value)).sort())
+  },
+)
+
+test.each(processes)(
+  '%s has the addresses of the roles that it may call',
+  (_name, { command, environment }) => {
+    const [role = ''] = command
+    if (role === 'migrate') return
+    const callable = ROLES.filter((name) => name !== 'sandbox' && name !== 'gateway')
+    for (const name of callable)
+      expect(environment[`MULTIHUB_${name.toUpperCase()}_ADDRESS`]).toBe(`${name}:9090`)
+    const names = Object.keys(URLS) as (keyof typeof URLS)[]
+    for (const name of names)
+      expect([name, environment[name]]).toEqual([
+        name,
+        OWN_URLS[role]?.includes(name) ? URLS[name] : undefined,
+      ])
+  },
+)
+
+test('each process of balances has an address of its own', () => {
+  const namesOf = ([name, { networks }]: (typeof processes)[number]) => [
+    name,
+    ...(networks?.default.aliases ?? []),
+  ]
+  const balances = processes.filter(([, { command }]) => command[0] === 'balances')
+  expect(balances).toHaveLength(3)
+  for (const one of balances) {
+    const [host = '', port] = one[1].environment['MULTIHUB_BALANCES_SELF_ADDRESS']?.split(':') ?? []
+    expect(port).toBe('9090')
+    expect(processes.filter((other) => namesOf(other).includes(host))).toEqual([one])
+  }
+})
+
+test('only two interfaces are published, and on this machine alone', () => {
+  const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
+    ports.map((port) => [name, port]),
+  )
+  expect(Object.fromEntries(published)).toEqual({
+    merchants: '127.0.0.1:9091:9091',
+    gateway: '127.0.0.1:8080:8080',
+    'gateway-2': '127.0.0.1:8081:8080',
+  })
+})
+
+test('MongoDB is a replica set that makes itself a primary, and its data outlives it, as the signatures do', () => {
+  expect(services).toMatchObject({
+    mongodb: {
+      command: ['--replSet', 'rs', '--bind_ip_all'],
+      restart: 'unless-stopped',
+      volumes: ['mongodb:/data/db'],
+      healthcheck: {
+        test: expect.arrayContaining([
+          expect.stringMatching(
+            /rs\.initiate\(\{ _id: 'rs', .*host: 'mongodb:27017'.*isWritablePrimary\) quit\(1\)/,
+          ),
+        ]),
+        interval: '3s',
+        timeout: '20s',
+        retries: 40,
+      },
+    },
+    nats: { restart: 'unless-stopped' },
+    clamav: { restart: 'unless-stopped' },
+  })
+  expect(services['clamav']?.volumes).toContain('clamav:/var/lib/clamav')
+  expect(volumes).toEqual({ mongodb: {}, clamav: {} })
 })

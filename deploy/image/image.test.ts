@@ -40,6 +40,7 @@ interface Component {
 let root: string
 let source: string
 let files: readonly string[]
+let assembled: readonly string[]
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'multihub-image-'))
   source = await mkdtemp(join(tmpdir(), 'multihub-image-source-'))
@@ -50,6 +51,7 @@ beforeAll(async () => {
     timeout: HANG_LIMIT_MS,
   })
   files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  assembled = readdirSync(root).sort()
 }, HANG_LIMIT_MS)
 afterAll(() => Promise.all([root, source].map((folder) => rm(folder, { recursive: true, force: true }))))
 
@@ -106,6 +108,28 @@ test('every image is named with its digest', () => {
   for (const image of images) expect(image).toMatch(/@sha256:[0-9a-f]{64}$/)
 })
 
+test('the image has all that was assembled, where its settings and its command say', () => {
+  const [build = '', final = ''] = DOCKERFILE.split(/^(?=FROM )/m).slice(1)
+  expect(instructions(build, 'WORKDIR', 'COPY', 'ARG', 'RUN')).toEqual([
+    'WORKDIR /source',
+    'COPY . .',
+    'ARG COMMIT=',
+    'RUN COMMIT=$COMMIT node deploy/image/assemble.ts /',
+  ])
+  expect(assembled).toEqual(['app', 'nodejs'])
+  expect(instructions(final, 'COPY', 'WORKDIR', 'USER')).toEqual([
+    'COPY --from=build /nodejs /nodejs',
+    'COPY --from=build /app /app',
+    'WORKDIR /app',
+    `USER ${NONROOT}:${NONROOT}`,
+  ])
+  expect(environment()).toEqual({
+    NODE_COMPILE_CACHE: '/app/.cache',
+    MULTIHUB_HOST: '0.0.0.0',
+    MULTIHUB_HOME: '/data',
+  })
+})
+
 const is_root = process.getuid?.() === 0
 if (!is_root) process.stderr.write('skipped: the image in a root directory of its own needs root\n')
 ;(is_root ? testWith('chroot', 'ldd') : test.skip)(
@@ -114,7 +138,7 @@ if (!is_root) process.stderr.write('skipped: the image in a root directory of it
     addBase()
     const [program = '', ...options] = entrypoint()
     const child = spawn('chroot', [`--userspec=${NONROOT}:${NONROOT}`, root, program, ...options, 'all'], {
-      env: { ...settings(), PATH: process.env['PATH'] ?? '' },
+      env: { ...environment(), ...settings(), PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let log = ''
@@ -151,6 +175,22 @@ function entrypoint(): readonly string[] {
   return JSON.parse(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '[]')
 }
 
+/** The lines of a stage with these instructions, in order. */
+function instructions(stage: string, ...names: readonly string[]): readonly string[] {
+  return stage.split('\n').filter((line) => names.includes(line.split(' ')[0] ?? ''))
+}
+
+/** The variables that the image sets. */
+function environment(): Readonly<Record<string, string>> {
+  const text = /^ENV (.*)$/m.exec(DOCKERFILE)?.[1] ?? ''
+  return Object.fromEntries(
+    text.split(' ').map((pair): [string, string] => {
+      const [name = '', value = ''] = pair.split('=')
+      return [name, value]
+    }),
+  )
+}
+
 /** Adds what the base image has: the libraries that the programs are linked with, and two devices; and a volume. */
 function addBase(): void {
   const native = files.filter((file) => file.endsWith('.node')).map((file) => join(root, file))
@@ -171,10 +211,9 @@ function addBase(): void {
 
 function settings(): Readonly<Record<string, string>> {
   return {
-    MULTIHUB_HOME: '/data',
+    MULTIHUB_HOST: '127.0.0.1',
     MULTIHUB_MASTER_KEYS: `a:${randomHex(32)}`,
     MULTIHUB_SANDBOX_KEY: randomHex(32),
-    NODE_COMPILE_CACHE: '/app/.cache',
     ...ANY_PORTS,
   }
 }
