@@ -28,7 +28,7 @@ export interface Effect {
   readonly data: StoredEffectData
   /** The number of leases so far. A try is counted before the act, so that a crash counts too. It only grows. */
   readonly tries: number
-  /** How many of the `tries` do not count: those before the operator's last retry, and those that were put back. */
+  /** How many of the `tries` do not count: those before the operator's last retry, and those of `putBack`. */
   readonly tries_at_retry?: number
   readonly due_at: Date
   /** When it was due for the first time; absent while that is `due_at`. Later tries keep it, so it shows the whole delay. */
@@ -48,8 +48,8 @@ export interface EffectDocument {
   readonly external_due_at?: Date
   readonly event_due_at?: Date
   /**
-   * The first of the lanes, in the order of `LANES`, with an effect that may run and has a `first_due_at`, and the earliest such
-   * time in it: since when work is late although it was tried or postponed.
+   * Since when work is late although it was tried or postponed: the earliest `first_due_at` of the effects that may run.
+   * Only one lane is shown, the first of `LANES` that has such an effect.
    */
   readonly delayed_lane?: Lane
   readonly delayed_since?: Date

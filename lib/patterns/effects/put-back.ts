@@ -3,8 +3,8 @@ import type { DocumentChange } from './define-effect.ts'
 import { dueAgain, type Effect, type EffectDocument } from './effect.ts'
 
 /**
- * Returns the outcome of a try that does not count: the effect is due again at once. For tries that failed because the party
- * that all effects of the kind need is gone. Their budget must bound them until it returns.
+ * Returns the outcome of a try that does not count: the effect is due again at once. Use it when a try failed because a
+ * party is down that all effects of the kind need. Until that party is back, the budget of the kind must limit the tries.
  */
 export function putBack<D extends EffectDocument>(effect: Effect): DocumentChange<D> {
   const { lease: _released, ...rest } = effect

@@ -17,7 +17,7 @@ const BUFFER_MAX_BYTES = 8 * 1024 * 1024
 const WAITING_MAX_MS = 5
 const WAITING_MAX = 64
 
-/** How long a process that exits waits for the write that another thread has begun, or Node.js would cancel it. */
+/** How long an exiting process waits for a write that another thread has begun. Without the wait Node.js cancels it. */
 const LAST_WRITE_MS = 250
 
 const lines_dropped = counter(

@@ -14,8 +14,8 @@ export interface LedgerStore {
 }
 
 /**
- * Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. The order is
- * that of a backup: what refers to a document is read before it.
+ * Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. A backup
+ * reads the collections in the order in which they are opened here: the journal is last, because the others refer to it.
  */
 export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Promise<LedgerStore> {
   return {

@@ -5,8 +5,9 @@ import type { Verifications } from '../store/verifications.ts'
 import { isFinished, type VerificationProgress } from './get-verification.ts'
 
 /**
- * Starts a verification of the ledger, which the verifiers of all processes do in the background. While one is running
- * this changes nothing, so it may be repeated; but one from the first batch replaces one that continues.
+ * Starts a verification of the ledger, which the verifiers of all processes do in the background. While one is running,
+ * a call changes nothing, so it may be repeated. With one exception: a verification from the first batch replaces a
+ * running one that began where the verification before it had ended.
  */
 export async function startVerification(
   verifications: Verifications,

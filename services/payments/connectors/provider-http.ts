@@ -6,7 +6,7 @@ import { log } from '#lib/platform/telemetry/log.ts'
 import type { NotSent, Unknown } from '../domain/call-result.ts'
 import type { AccountOf, Credential } from './provider-account.ts'
 
-/** The room of each operation in a response: far more than the largest instructions take. */
+/** The most bytes of a response per operation that it reports: far more than the largest payment instructions take. */
 const OPERATION_MAX_BYTES = 64 * 1024
 
 /** The parts of a request that a signature can cover. `path` is the request target as it is sent. */

@@ -4,7 +4,7 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
-import { asPaid, type Payment } from './payment.ts'
+import { addEffect, asPaid, type Payment } from './payment.ts'
 import { requireRefund } from './refund.ts'
 
 const ANOMALY_KINDS = [
@@ -173,10 +173,4 @@ export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   const { anomalies = [] } = payment
   if (anomalies.includes(anomaly.id)) return payment
   return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
-}
-
-/** Adds an effect unless the payment has it already. */
-export function addEffect(payment: Payment, effect: Effect): Payment {
-  if (payment.effects.some(({ id }) => id === effect.id)) return payment
-  return { ...payment, effects: [...payment.effects, effect] }
 }

@@ -6,14 +6,13 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import {
   type AnomalyKind,
   addAnomaly,
-  addEffect,
   NOT_FOUND_GRACE_MS,
   newAnomalyEffect,
   newNotFoundAnomaly,
   newOpenTooLongAnomaly,
 } from './anomaly.ts'
 import { type CallResult, type Instructions, namesOtherAmount, type ProviderSuccess } from './call-result.ts'
-import type { Payment } from './payment.ts'
+import { addEffect, type Payment } from './payment.ts'
 import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
 import { transition } from './transition.ts'
 import { canTransition } from './transition-table.ts'

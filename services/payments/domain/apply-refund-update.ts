@@ -3,14 +3,13 @@ import type { Money } from '#lib/contract/money.ts'
 import {
   type AnomalyKind,
   addAnomaly,
-  addEffect,
   anomalyOfResult,
   NOT_FOUND_GRACE_MS,
   newRefundAnomaly,
 } from './anomaly.ts'
 import { type CallResult, namesOtherAmount } from './call-result.ts'
 import { reportChange } from './decide-refund.ts'
-import type { Payment } from './payment.ts'
+import { addEffect, type Payment } from './payment.ts'
 import { findRefund, type Refund, refundedAmount, requireRefund, withRefund } from './refund.ts'
 import {
   captureRefundEffect,

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { addEffect } from './anomaly.ts'
 import type { RefundDecision } from './decide-refund.ts'
-import type { Payment } from './payment.ts'
+import { addEffect, type Payment } from './payment.ts'
 import { CHARGEBACKS_MAX, type PaymentChargeback, uncommittedAmount, withRefusal } from './refund.ts'
 import { debitChargebackEffect, reportChargebackEffect, returnChargebackEffect } from './refund-effects.ts'
 
@@ -30,9 +29,10 @@ export function requireChargeback(payment: Payment, chargeback_id: string): Paym
 }
 
 /**
- * Counts a chargeback against the payment and takes it from the merchant (S10), or refuses it: 11002 for a payment that was
- * not paid by a customer, 6002 for another currency, 11004 when more than that was given back or is on its way. A pending
- * refund does not stand against it: its approval is refused then (S9). A request that arrives again late gets the same decision. Pure.
+ * Counts a chargeback against the payment and debits it from the merchant (S10), or refuses it: 11002 for a payment that
+ * no customer has paid, 6002 for another currency, 11004 for more than refunds and other chargebacks have left. Pending
+ * refunds are not subtracted: the approval of one for which too little remains is refused (S9). A repeated request gets
+ * the decision on the first one. Pure.
  */
 export function decideChargeback(payment: Payment, request: ChargebackRequest, at: Date): RefundDecision {
   const { chargeback_id, amount, reason_code, deadline_at } = request

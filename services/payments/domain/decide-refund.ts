@@ -1,6 +1,5 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { addEffect } from './anomaly.ts'
-import type { Payment } from './payment.ts'
+import { addEffect, type Payment } from './payment.ts'
 import {
   findRefund,
   holdIdOfRefund,

@@ -3,7 +3,7 @@ import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
-import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions } from './call-result.ts'
 import type { PaymentChargeback, Refund, ReservationRefusal } from './refund.ts'
 
@@ -161,4 +161,10 @@ export function asPaid<D extends PaymentFields>(payment: D): D {
 /** The idempotency key of an attempt at the provider. Repeated requests under one key are one payment there. */
 export function attemptKey({ payment_id, attempt }: Pick<Payment, 'payment_id' | 'attempt'>): string {
   return `${payment_id}:${attempt.number}`
+}
+
+/** Adds an effect unless the payment has it already. */
+export function addEffect(payment: Payment, effect: Effect): Payment {
+  if (payment.effects.some(({ id }) => id === effect.id)) return payment
+  return { ...payment, effects: [...payment.effects, effect] }
 }

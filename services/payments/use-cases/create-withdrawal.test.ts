@@ -184,7 +184,7 @@ test('a second request waits for the decision about the first one', async () => 
   const deps = depsOver(ledger)
   const input = request()
   const first = createPayment(deps, input)
-  // Heard at once, because the others can be refused before the first one has its result.
+  // Their rejections are handled at once, because they can come before the result of the first one.
   const others = Promise.allSettled(Array.from({ length: 5 }, () => createPayment(deps, input)))
   decision.resolve(0)
   const { h_id } = await first

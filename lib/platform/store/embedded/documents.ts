@@ -45,9 +45,11 @@ function isPast(expires_ms: number): boolean {
 /** The documents of a collection whose prefixes are registered. */
 export function createDocuments(table: Table, layout: Layout, prefixes: KeyPrefixes): Documents {
   const names = new Map(prefixes.indexes.map(({ index, prefix }) => [prefix, index.name]))
+  // The prefix of a unique index begins with `u`, see `KeyPrefixes`.
+  const isUnique = (line: string): boolean => line.startsWith('u')
   const documentKey = (key: string): string => `${prefixes.collection}${prefixes.documents} ${key}`
   const entryKey = (line: string, key: string): string =>
-    line.startsWith('u') ? prefixes.collection + line : `${prefixes.collection}${line} ${key}`
+    isUnique(line) ? prefixes.collection + line : `${prefixes.collection}${line} ${key}`
 
   function entries(key: string, body: Body): string {
     const lines: string[] = []
@@ -69,7 +71,7 @@ export function createDocuments(table: Table, layout: Layout, prefixes: KeyPrefi
   function expiredHolders(key: string, lines: readonly string[]): Map<string, RecordHeader> {
     const found = new Map<string, RecordHeader>()
     for (const line of lines) {
-      if (!line.startsWith('u')) continue
+      if (!isUnique(line)) continue
       const entry = table.getBinary(entryKey(line, key))
       if (entry === undefined) continue
       const holder = Buffer.from(entry).toString()

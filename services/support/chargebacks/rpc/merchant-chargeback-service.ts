@@ -9,12 +9,12 @@ import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
+import { findChargeback } from '../use-cases/find-chargeback.ts'
 import {
   type ListChargebacksDeps,
   listChargebacks,
   summarizeChargebacks,
 } from '../use-cases/list-chargebacks.ts'
-import { findChargeback } from '../use-cases/record-chargeback.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

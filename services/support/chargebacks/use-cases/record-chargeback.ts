@@ -1,9 +1,6 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import type { Owner } from '../../domain/support-resource.ts'
 import { type Chargeback, type NewChargebackFields, newChargeback } from '../domain/chargeback.ts'
-import { keyOfChargeback } from '../store/chargebacks.ts'
 
 /** What the use cases of chargebacks read and write. */
 export interface ChargebacksDeps {
@@ -19,14 +16,4 @@ export async function recordChargeback(
   const { stored, is_new } = await runner.insertOrGet(newChargeback(fields))
   if (is_new) runner.runEffectsInBackground(stored)
   return stored
-}
-
-/** Finds a merchant's chargeback. Throws 12001, also for a chargeback of another merchant or environment. */
-export async function findChargeback(
-  chargebacks: Collection<Chargeback>,
-  query: Owner & Pick<Chargeback, 'chargeback_id'>,
-): Promise<Stored<Chargeback>> {
-  const chargeback = await chargebacks.get(keyOfChargeback(query))
-  if (!chargeback) throw new PublicError(12001)
-  return chargeback
 }

@@ -5,7 +5,7 @@ import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import type { RefundChange } from './refund.ts'
 
-/** Maps a change that a payment reports. Throws 1005 or 9000 for a change that is not whole. */
+/** Maps a change that a payment reports. Throws 1005 or 9000 for a missing or wrong field. */
 export function refundChangeFromProto(proto: RefundChangeProto | undefined): RefundChange {
   const change = requiredMessage(proto, 'change')
   const { minor, currency } = requiredMessage(change.amount, 'change.amount')
