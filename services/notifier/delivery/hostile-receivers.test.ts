@@ -295,18 +295,25 @@ const GROWTH_MAX_BYTES = 4 * 1024 * 1024
 setFlagsFromString('--expose_gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
+/** Buffers are given back some turns after their garbage collection, so one measurement can be too high. */
+const MEASUREMENTS = 5
+
 async function memoryInUse(): Promise<number> {
-  await settled()
-  collectGarbage()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
+  let lowest = Number.POSITIVE_INFINITY
+  for (let measurement = 0; measurement < MEASUREMENTS; measurement += 1) {
+    await settled()
+    collectGarbage()
+    const { heapUsed, external } = process.memoryUsage()
+    lowest = Math.min(lowest, heapUsed + external)
+  }
+  return lowest
 }
 
 test('many of them at once leave memory and connections as they were', async () => {
   const many = NAMES.flatMap((name) => Array.from({ length: COPIES }, () => name))
   const post = createSender(many.length)
   const records: PostResult[] = []
-  const round = async (): Promise<number> => {
+  const round = async (): Promise<void> => {
     const results = await deliverAll(post, many)
     records.push(...results)
     for (const [at, result] of results.entries())
@@ -314,10 +321,11 @@ test('many of them at once leave memory and connections as they were', async () 
     expect(await deliver(post, 'healthy')).toMatchObject({ http_status: 204 })
     await clock.advance(TIMEOUT_MS)
     await allClosed(many.length)
-    return memoryInUse()
   }
-  const first = await round()
   await round()
-  expect((await round()) - first).toBeLessThan(GROWTH_MAX_BYTES)
+  const first = await memoryInUse()
+  await round()
+  await round()
+  await eventually(memoryInUse, (bytes = Number.POSITIVE_INFINITY) => bytes - first < GROWTH_MAX_BYTES)
   expect(records).toHaveLength(3 * many.length)
 })
