@@ -109,7 +109,8 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   const openTransfer = createOpenTransfer(transfer_deps)
   const transfer_paths = [uploadPath(transfer_deps, openTransfer), downloadPath(transfer_deps, openTransfer)]
   const openapi_paths = deps.openapi_document === undefined ? [] : [openApiPath(deps.openapi_document)]
-  const withRefusals = ({ serve, ...public_path }: PublicPath): PublicPath => ({
+  // Around each path: the context and the span of the request, and the response to an error that was thrown.
+  const inRequestScope = ({ serve, ...public_path }: PublicPath): PublicPath => ({
     ...public_path,
     serve: (exchange) =>
       withRequest({ request_id: exchange.request_id }, () =>
@@ -128,7 +129,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       ),
   })
   const app = createServer({
-    paths: [...served_paths, ...transfer_paths, ...openapi_paths].map(withRefusals),
+    paths: [...served_paths, ...transfer_paths, ...openapi_paths].map(inRequestScope),
     responder,
     log,
     exchange_log,

@@ -89,6 +89,12 @@ testInBash('the commands of the page about files upload one', async () => {
   expect(status.result).toEqual({ h_id, status: 'scanning' })
 })
 
+testInBash('the commands of the page about tickets open one', async () => {
+  expect(await runCommandsOf('docs/merchants/tickets.md')).toMatchObject([
+    { success: true, result: { category: 'question', status: 'open' } },
+  ])
+})
+
 testInBash('the commands of the page about authentication run its examples', async () => {
   expect(await runCommandsOf('docs/merchants/authentication.md')).toMatchObject([PONG, PONG])
 })

@@ -54,8 +54,9 @@ export function transition(
 }
 
 /**
- * Polls, repeated creates, the expiry and the report of an open withdrawal have no purpose once the payment is final. A repeated
- * create and the last question of an expiry that are on their way stay: the response may contradict the end of the payment (P7).
+ * Whether the effect has no purpose once the payment is final: polls, the report of an open withdrawal, and the repeated
+ * create and the expiry before their first try. After it their provider call may be in progress, and its response may
+ * contradict the end of the payment (P7).
  */
 function isForUnfinishedPayment(effect: Effect): boolean {
   if ([repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect)))

@@ -15,7 +15,7 @@ import {
   type ProviderCallDeps,
 } from './provider-call.ts'
 
-/** The last questions to one account that wait for a provider that hangs. */
+/** Last lookups in progress per account: a provider that hangs delays the end of its own payments only. */
 const EXPIRIES_PER_ACCOUNT_MAX = 128
 /** The time until the provider is asked again when it did not respond. */
 const ASK_AGAIN_MS = 15_000
