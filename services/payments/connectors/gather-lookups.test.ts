@@ -51,3 +51,20 @@ test('a failure, or a result that is missing, fails the lookups of the request',
   expect(first).toEqual({ status: 'fulfilled', value: { kind: 'not_found' } })
   expect(second?.status).toBe('rejected')
 })
+
+test.each([1, 4])(
+  'a connector that throws fails its lookups and no others, %d at a time',
+  async (lookups_max) => {
+    const { lookUp } = gather(lookups_max)
+    const throwing = gatherLookups(
+      {
+        lookUp() {
+          throw new TypeError('a defect')
+        },
+      },
+      lookups_max,
+    )
+    const results = await Promise.allSettled([throwing(name(1), 1), throwing(name(2), 2), lookUp(name(3), 1)])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+  },
+)

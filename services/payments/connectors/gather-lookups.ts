@@ -26,33 +26,29 @@ export function gatherLookups(
 ): Connector['lookUp'] {
   let open_groups: Group[] = []
 
-  const send = ({ timeout_ms, signal, waiting }: Group): void => {
-    lookUp(
-      waiting.map(({ operation }) => operation),
-      timeout_ms,
-      signal,
-    ).then(
-      (results) => {
-        for (const [index, { resolve, reject }] of waiting.entries()) {
-          const result = results[index]
-          if (result === undefined) reject(new TypeError('a connector left out the result of a lookup'))
-          else resolve(result)
-        }
-      },
-      (error: unknown) => {
-        for (const { reject } of waiting) reject(error)
-      },
-    )
+  // Never rejects, also when a connector throws: the next group must be sent, and each lookup get its failure.
+  const send = async ({ timeout_ms, signal, waiting }: Group): Promise<void> => {
+    const operations = waiting.map(({ operation }) => operation)
+    try {
+      const results = await lookUp(operations, timeout_ms, signal)
+      for (const [index, { resolve, reject }] of waiting.entries()) {
+        const result = results[index]
+        if (result === undefined) reject(new TypeError('a connector left out the result of a lookup'))
+        else resolve(result)
+      }
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
   }
   const sendAll = (): void => {
     const groups = open_groups
     open_groups = []
-    for (const group of groups) send(group)
+    for (const group of groups) void send(group)
   }
   return (operation, timeout_ms, signal) =>
     new Promise((resolve, reject) => {
       const waiting: Waiting = { operation, resolve, reject }
-      if (lookups_max === 1) return send({ timeout_ms, signal, waiting: [waiting] })
+      if (lookups_max === 1) return void send({ timeout_ms, signal, waiting: [waiting] })
       const group = open_groups.find(
         (open) =>
           open.timeout_ms === timeout_ms && open.signal === signal && open.waiting.length < lookups_max,
