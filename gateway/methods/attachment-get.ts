@@ -20,7 +20,7 @@ export const attachmentGet = defineMethod({
   default_quota: 20,
   summary: 'Shows a file and where to download it',
   description:
-    'Needs the scope as `attachment.status`. Get `download.url` within 5 minutes; it needs no signature of yours. Until the ' +
+    'Needs the same scope as `attachment.status`. Get `download.url` within 5 minutes; it needs no signature of yours. Until the ' +
     'file is ready the response is 13003, of a rejected one 13004, of an expired one 13002.',
   example: {
     method: 'attachment.get',

@@ -7,7 +7,7 @@ import { releasePlace } from '../use-cases/upload-places.ts'
 
 const LEASE_MS = 10_000
 
-/** Gives the place of a file back that is ready, rejected or expired (F4). Giving it back twice is harmless. */
+/** Frees the place of a ready, rejected or expired file in the upload quota of its sender (F4). A repetition is harmless. */
 export function bindReleasePlace(upload_quotas: Collection<UploadQuota>): BoundEffect<Attachment> {
   return releasePlaceEffect.bind<Attachment>({
     lease_ms: LEASE_MS,

@@ -19,7 +19,7 @@ export interface Ownership {
   save(owned: OwnedDestination): Promise<void>
   /** Drops the destination and gives its lease back. */
   giveBack(owned: OwnedDestination): Promise<void>
-  /** See `ensureAwake`. Returns the notifier that should be woken. */
+  /** Makes sure that a notifier looks at the destination by `wake_at`. Returns the address of the one to wake. */
   ensureAwake(name: DestinationName, wake_at: Date): Promise<string | undefined>
   /** Whether this notifier should own a destination: each has its share, by rendezvous hashing. */
   isPlacedHere(destination_key: string): boolean

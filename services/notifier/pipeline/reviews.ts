@@ -24,9 +24,10 @@ const REVIEWS_AT_ONCE_MAX = 64
 
 /**
  * Makes the review of the leased destinations that are due for it. A review renews the lease and looks at the store for
- * what the bus has lost. It gives back a destination without work, one whose deliveries only wait while its merchant has
- * more than its share, and one that another notifier should own, between two attempts: none must be made by two
- * notifiers. For that it is closed, unless an attempt hangs: until that has ended, it stays and goes on here.
+ * what the bus has lost. It gives back a destination without work, and one whose deliveries only wait while its merchant
+ * has more than its share. One that another notifier should own begins no further attempts, and is given back when those
+ * in progress have ended, so that two notifiers never work on it at once. While one of them takes as long as a receiver
+ * that hangs, further attempts are made here, because its other deliveries would wait for that one.
  */
 export function createReviews({ ownership, shares, scheduler, queueHeld, storeNow, wakeOwner }: ReviewsDeps) {
   async function review(owned: OwnedDestination): Promise<void> {

@@ -17,7 +17,7 @@ import {
 } from './provider-call.ts'
 import { lookUpRefund, refundBudget } from './refund-call.ts'
 
-/** The late lookups of payments, and those of refunds, of one account that wait for a provider that hangs. */
+/** Late lookups in progress per account, as many again for refunds: a provider that hangs delays its own payments only. */
 const LATE_LOOKUPS_PER_ACCOUNT_MAX = 32
 /** A provider that does not respond is asked for some hours. Then the effect is stuck, so that the operator knows. */
 const LIMITS = {

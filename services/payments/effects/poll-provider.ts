@@ -14,7 +14,7 @@ import {
 } from './provider-call.ts'
 import { mayRepeatCreate } from './repeat-create.ts'
 
-/** The polls of one account that wait for a provider that hangs. The polls of other accounts continue. */
+/** Polls in progress per account: a provider that hangs delays its own payments only. */
 const POLLS_PER_ACCOUNT_MAX = 128
 
 /**

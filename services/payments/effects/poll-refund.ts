@@ -15,7 +15,7 @@ import {
 } from './refund-call.ts'
 import { mayRepeatRefund } from './repeat-refund.ts'
 
-/** The polls of one account that wait for a provider that hangs. The polls of other accounts continue. */
+/** Polls in progress per account: a provider that hangs delays its own payments only. */
 const POLLS_PER_ACCOUNT_MAX = 128
 
 /** Asks the provider for the status of a refund in growing intervals, until the refund has ended. */

@@ -14,7 +14,7 @@ import {
   sendCreate,
 } from './provider-call.ts'
 
-/** The repeated creates of one account that wait for a provider that hangs. */
+/** Repeated creates in progress per account: a provider that hangs delays its own payments only. */
 const REPEATS_PER_ACCOUNT_MAX = 128
 
 /** Covers the differences between the clocks of processes and provider, and pauses of a process. */

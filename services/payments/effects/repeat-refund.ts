@@ -8,7 +8,7 @@ import { CALL_TRIES_MAX, LEASE_SLACK_MS, type ProviderCallDeps } from './provide
 import { applyRefundResult, openRefund, refundBudget, sendRefund } from './refund-call.ts'
 import { isWithinWindow } from './repeat-create.ts'
 
-/** The repeated refunds of one account that wait for a provider that hangs. */
+/** Repeated refunds in progress per account: a provider that hangs delays its own payments only. */
 const REPEATS_PER_ACCOUNT_MAX = 128
 
 /** Sends a refund again that the provider does not know, under the same key to the same account, while that is safe (P4). */
