@@ -13,10 +13,18 @@ interface Target {
   readonly legendFormat?: string
 }
 
+/** The parts of a panel that the tests read. */
+interface Panel {
+  readonly id: number
+  readonly title: string
+  readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>>
+  readonly fieldConfig: { readonly defaults: { readonly unit: string } }
+  readonly targets: readonly Target[]
+}
+
 const RUNBOOKS = 'docs/operators/runbooks'
 const dashboard = readFileSync(join(TELEMETRY, 'dashboard.json'), 'utf8')
-const panels: readonly { readonly title: string; readonly targets: readonly Target[] }[] =
-  JSON.parse(dashboard).panels
+const panels: readonly Panel[] = JSON.parse(dashboard).panels
 const targets = panels.flatMap((panel) => panel.targets)
 
 test('every metric of an alert is on the dashboard, and the dashboard has exactly those of the code', async () => {
@@ -88,17 +96,60 @@ test('every alert has a case in which it fires, and one in which it does not', (
 
 test.each([
   ['multihub_ready', ['role', 'pod', 'instance']],
+  ['multihub_gateway_request_seconds_count', ['method']],
   ['multihub_gateway_request_seconds_count', ['method', 'code']],
+  ['multihub_gateway_request_seconds_bucket', ['le', 'method']],
+  ['multihub_rpc_seconds_count', ['service']],
+  ['multihub_rpc_seconds_count', ['code']],
+  ['multihub_rpc_seconds_bucket', ['le', 'service']],
+  ['multihub_provider_call_seconds_count', ['provider_account', 'operation', 'outcome']],
+  ['multihub_provider_call_seconds_bucket', ['le', 'provider_account', 'operation']],
+  ['multihub_store_seconds_count', ['role', 'collection', 'operation']],
   ['multihub_store_seconds_bucket', ['role', 'collection', 'operation']],
   ['multihub_effects_in_flight', ['lane']],
   ['multihub_delivery_slots_in_use', ['health', 'pod', 'instance']],
   ['multihub_ledger_live_processes', ['pod', 'instance']],
   ['multihub_bus_connected', ['pod', 'instance']],
   ['multihub_build_info', ['version', 'commit', 'pod', 'instance']],
+  ['multihub_build_info', ['version', 'commit', 'node']],
   ['process_cpu_seconds_total', ['pod', 'instance']],
-])('a panel shows %s by %p, as the runbooks use it', (metric, labels) => {
+  ['process_resident_memory_bytes', ['pod', 'instance']],
+])('a panel shows %s by %p', (metric, labels) => {
   const shown = targets.filter(({ expr }) => expr.includes(metric))
   expect(shown.some((target) => labels.every((label) => isShown(target, label)))).toBe(true)
+})
+
+test('every panel has a place of its own, and the data source that the reader chooses', () => {
+  const source = { type: 'prometheus', uid: expect.stringMatching(/^\$\{datasource\}$/) }
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+    expect(x + w).toBeLessThanOrEqual(24)
+    return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`)
+  })
+  expect(new Set(cells).size).toBe(cells.length)
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  for (const panel of panels) expect(panel).toMatchObject({ datasource: source })
+  expect(JSON.parse(dashboard).templating.list).toContainEqual(
+    expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
+  )
+})
+
+test('every counter is shown as its growth, and every duration in seconds', () => {
+  const counters = targets.flatMap(
+    ({ expr }) =>
+      expr.match(/(?:\w+\()?(?:multihub|process)_\w+_(?:total|count|bucket)\{[^}]*\}.{0,20}/g) ?? [],
+  )
+  expect(counters.length).toBeGreaterThan(20)
+  expect(
+    counters.filter((text) => !/^(rate\(.*\}\[\$__rate_interval\]|increase\(.*\}\[1h\])/.test(text)),
+  ).toEqual([])
+  const durations = panels.filter((panel) =>
+    panel.targets.some(({ expr }) => /histogram_quantile/.test(expr)),
+  )
+  expect(durations.length).toBeGreaterThan(4)
+  for (const panel of durations) {
+    expect([panel.title, panel.fieldConfig.defaults.unit]).toEqual([panel.title, 's'])
+    for (const { expr } of panel.targets) expect(expr).toMatch(/^histogram_quantile\(0\.99, sum by \(le\b/)
+  }
 })
 
 describePromtool('with promtool', () => {
