@@ -48,7 +48,7 @@ import {
   type SupportClients,
   supportClients,
 } from './effects/report-refund.ts'
-import { bindCaptureRefund, bindReleaseRefund } from './effects/settle-refund.ts'
+import { bindCaptureRefund, bindReleaseRefund } from './effects/resolve-refund-hold.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'

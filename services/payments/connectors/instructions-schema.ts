@@ -6,7 +6,7 @@ const text = z.string().min(1).max(128)
 const APP_LINK =
   /^(?!https?:|javascript:|data:|vbscript:|file:|blob:|about:)[a-z][a-z0-9+.-]*:\/\/[\x21-\x7e]+$/i
 
-/** The instructions of a provider as the code has them. A link that is not safe to show makes all of them invalid. */
+/** The payment instructions of a provider, in our names. A link that is not safe to show makes all of them invalid. */
 export const instructionsSchema = z.object({
   deep_links: z.array(z.string().max(2048).regex(APP_LINK)).min(1).max(20).exactOptional(),
   qr_payload: z.string().min(1).max(4096).exactOptional(),

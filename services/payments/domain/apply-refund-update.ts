@@ -65,19 +65,19 @@ export function completeRefund(payment: Payment, refund: Refund, at: Date): Paym
   const { refund_id, amount } = refund
   const transition_number = payment.transition_number + 1
   const completed: Refund = { ...refund, state: 'completed', ended_at: at, transition_number }
-  const settled = withoutProviderEffects(withRefund(payment, completed), completed)
-  const is_whole = settled.amount === refundedAmount(settled)
+  const ended = withoutProviderEffects(withRefund(payment, completed), completed)
+  const is_whole = ended.amount === refundedAmount(ended)
   const status = is_whole ? 'refunded' : 'partially_refunded'
-  const entry = captureRefundEffect.newEffect(settled, { refund_id }, { at })
-  return reportChange(transition(settled, status, { at, amount, entry }), completed, { at, after: entry.id })
+  const entry = captureRefundEffect.newEffect(ended, { refund_id }, { at })
+  return reportChange(transition(ended, status, { at, amount, entry }), completed, { at, after: entry.id })
 }
 
 /** The refund failed: the payment and the merchant get its amount back. Pure. */
 export function failRefund(payment: Payment, refund: Refund, error_code: ErrorCode, at: Date): Payment {
   const failed: Refund = { ...refund, state: 'failed', ended_at: at, error_code }
-  const settled = withoutProviderEffects(withRefund(payment, failed), failed)
-  const entry = releaseRefundEffect.newEffect(settled, { refund_id: refund.refund_id }, { at })
-  return reportChange(addEffect(settled, entry), failed, { at, after: entry.id })
+  const ended = withoutProviderEffects(withRefund(payment, failed), failed)
+  const entry = releaseRefundEffect.newEffect(ended, { refund_id: refund.refund_id }, { at })
+  return reportChange(addEffect(ended, entry), failed, { at, after: entry.id })
 }
 
 /** What a lookup that did not find a refund allows, and when it ended. */

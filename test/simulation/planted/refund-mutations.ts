@@ -67,8 +67,8 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a partial refund counts as a whole one',
     file: 'services/payments/domain/apply-refund-update.ts',
-    search: 'settled.amount === refundedAmount(settled)',
-    replace: 'settled.amount >= refundedAmount(settled)',
+    search: 'ended.amount === refundedAmount(ended)',
+    replace: 'ended.amount >= refundedAmount(ended)',
   },
   {
     name: 'a completed refund is announced before its money is taken',
@@ -79,7 +79,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the hold of a failed refund is captured',
-    file: 'services/payments/effects/settle-refund.ts',
+    file: 'services/payments/effects/resolve-refund-hold.ts',
     search: "HoldResolution.RELEASE, 'refund failed'",
     replace: "HoldResolution.CAPTURE, 'refund failed'",
   },

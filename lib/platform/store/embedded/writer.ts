@@ -87,7 +87,8 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
 
   /**
    * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's
-   * lock, or a disk that hangs, would block callers permanently.
+   * lock, or a disk that hangs, would block callers permanently. It looks four times per limit and ends what has waited
+   * for half of it, so that each caller has its error before the limit.
    */
   function watch(): void {
     if (is_watching) return
