@@ -22,6 +22,16 @@ interface Panel {
   readonly targets: readonly Target[]
 }
 
+/** Levels of the whole store, which each process shows. */
+const STORED = [
+  'multihub_effects_oldest_due_seconds',
+  'multihub_stuck_effect_documents',
+  'multihub_open_anomalies',
+  'multihub_held_deliveries',
+  'multihub_ledger_problems',
+  'multihub_provider_circuit_open{',
+]
+
 const RUNBOOKS = 'docs/operators/runbooks'
 const dashboard = readFileSync(join(TELEMETRY, 'dashboard.json'), 'utf8')
 const panels: readonly Panel[] = JSON.parse(dashboard).panels
@@ -105,7 +115,7 @@ test.each([
   ['multihub_provider_call_seconds_count', ['provider_account', 'operation', 'outcome']],
   ['multihub_provider_call_seconds_bucket', ['le', 'provider_account', 'operation']],
   ['multihub_store_seconds_count', ['role', 'collection', 'operation']],
-  ['multihub_store_seconds_bucket', ['role', 'collection', 'operation']],
+  ['multihub_store_seconds_bucket', ['le', 'role', 'collection', 'operation']],
   ['multihub_effects_in_flight', ['lane']],
   ['multihub_delivery_slots_in_use', ['health', 'pod', 'instance']],
   ['multihub_ledger_live_processes', ['pod', 'instance']],
@@ -114,9 +124,28 @@ test.each([
   ['multihub_build_info', ['version', 'commit', 'node']],
   ['process_cpu_seconds_total', ['pod', 'instance']],
   ['process_resident_memory_bytes', ['pod', 'instance']],
+  ['multihub_limit_refusals_total', ['bucket']],
+  ['multihub_gateway_nonces_unverified_total', ['outcome']],
+  ['multihub_provider_callbacks_total', ['result']],
+  ['multihub_provider_circuit_open', ['provider_account']],
+  ['multihub_provider_circuit_openings_total', ['provider_account']],
+  ['multihub_effect_failures_total', ['kind']],
+  ['multihub_effects_oldest_due_seconds', ['documents', 'lane']],
+  ['multihub_stuck_effect_documents', ['documents']],
+  ['multihub_anomalies_total', ['kind']],
+  ['multihub_anomalies_resolved_total', ['resolution']],
+  ['multihub_effects_stuck_total', ['kind']],
+  ['multihub_delivery_attempts_total', ['outcome']],
+  ['multihub_delivery_breakers', ['state']],
+  ['multihub_delivery_breaker_changes_total', ['to']],
+  ['multihub_dead_deliveries_total', ['environment', 'cause']],
+  ['multihub_held_deliveries', ['environment', 'waits_for']],
+  ['multihub_bus_dropped_total', ['subject']],
+  ['multihub_bus_handler_failures_total', ['subject']],
+  ['multihub_spans_total', ['result']],
 ])('a panel shows %s by %p', (metric, labels) => {
   const shown = targets.filter(({ expr }) => expr.includes(metric))
-  expect(shown.some((target) => labels.every((label) => isShown(target, label)))).toBe(true)
+  expect(shown.some((target) => areShown(target, labels))).toBe(true)
 })
 
 test('every panel has a place of its own, and the data source that the reader chooses', () => {
@@ -150,6 +179,20 @@ test('every counter is shown as its growth, and every duration in seconds', () =
     expect([panel.title, panel.fieldConfig.defaults.unit]).toEqual([panel.title, 's'])
     for (const { expr } of panel.targets) expect(expr).toMatch(/^histogram_quantile\(0\.99, sum by \(le\b/)
   }
+})
+
+test('the growth of counters is added up over processes, and what each process reads from the store is not', () => {
+  const added = targets.filter(({ expr }) => /\((rate|increase)\(/.test(expr))
+  expect(added.length).toBeGreaterThan(20)
+  expect(added.filter(({ expr }) => !/^(sum|histogram_quantile\(0\.99, sum)\b/.test(expr))).toEqual([])
+  for (const name of STORED)
+    for (const { expr } of targets.filter((target) => target.expr.includes(name)))
+      expect(expr).toMatch(/^max\b/)
+})
+
+test('every panel has the unit of its metrics', () => {
+  for (const { title, targets: shown, fieldConfig } of panels)
+    for (const { expr } of shown) expect([title, fieldConfig.defaults.unit]).toEqual([title, unitOf(expr)])
 })
 
 describePromtool('with promtool', () => {
@@ -198,11 +241,22 @@ describePromtool('with promtool', () => {
   )
 })
 
-/** Whether the lines of a target differ by a label, and their legend says so. */
-function isShown({ expr, legendFormat }: Target, label: string): boolean {
+/** Whether the lines of a target differ by these labels alone, or are those of its metric, and their legend says so. */
+function areShown({ expr, legendFormat }: Target, labels: readonly string[]): boolean {
   const kept = /\bby \(([^)]*)\)/.exec(expr)?.[1]?.split(', ')
-  const is_kept = kept === undefined ? !/\b(sum|max|count)\(/.test(expr) : kept.includes(label)
-  return is_kept && (legendFormat === undefined || legendFormat.includes(`{{${label}}}`))
+  const are_kept = kept === undefined ? !/\b(sum|max|count)\(/.test(expr) : kept.join() === labels.join()
+  return (
+    are_kept && (legendFormat === undefined || labels.every((label) => legendFormat.includes(`{{${label}}}`)))
+  )
+}
+
+/** The unit of the values of an expression. */
+function unitOf(expr: string): unknown {
+  if (expr.startsWith('rate(process_cpu')) return 'percentunit'
+  if (expr.includes('histogram_quantile')) return 's'
+  if (expr.includes('rate(')) return expect.stringMatching(/^(reqps|ops)$/)
+  if (/_seconds\b/.test(expr)) return 's'
+  return /_bytes\b/.test(expr) ? 'bytes' : 'short'
 }
 
 /** An expression with the values that Grafana gives to its variables, for series without a namespace. */
