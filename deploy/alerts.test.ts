@@ -188,6 +188,16 @@ test('the growth of counters is added up over processes, and what each process r
   for (const name of STORED)
     for (const { expr } of targets.filter((target) => target.expr.includes(name)))
       expect(expr).toMatch(/^max\b/)
+  for (const name of ['_in_flight{', 'multihub_delivery_breakers{'])
+    for (const { expr } of targets.filter((target) => target.expr.includes(name)))
+      expect(expr).toMatch(/^sum\b/)
+})
+
+test('a panel of failures leaves out the successes', () => {
+  const shown = (title: RegExp) =>
+    panels.filter((panel) => title.test(panel.title)).map(({ targets: [one] }) => one?.expr)
+  expect(shown(/without success/)).toEqual([expect.stringContaining(', code!="ok"}')])
+  expect(shown(/ended with an error/)).toEqual([expect.stringContaining(', code!="Ok"}')])
 })
 
 test('every panel has the unit of its metrics', () => {
@@ -244,7 +254,7 @@ describePromtool('with promtool', () => {
 /** Whether the lines of a target differ by these labels alone, or are those of its metric, and their legend says so. */
 function areShown({ expr, legendFormat }: Target, labels: readonly string[]): boolean {
   const kept = /\bby \(([^)]*)\)/.exec(expr)?.[1]?.split(', ')
-  const are_kept = kept === undefined ? !/\b(sum|max|count)\(/.test(expr) : kept.join() === labels.join()
+  const are_kept = kept === undefined ? !/\b(sum|max|count)\s*\(/.test(expr) : kept.join() === labels.join()
   return (
     are_kept && (legendFormat === undefined || labels.every((label) => legendFormat.includes(`{{${label}}}`)))
   )
