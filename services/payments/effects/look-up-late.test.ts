@@ -130,6 +130,7 @@ describe('a refund that the operator ended', () => {
     ['completed', { ...paid, amount: { minor: 400n, currency: 'INR' } }, []],
     ['completed', { ...paid, amount: { minor: 401n, currency: 'INR' } }, ['amount_differs']],
     ['completed', { kind: 'declined', code: 6044 }, ['contradicts_final_status']],
+    ['completed', { kind: 'canceled', code: 6034 }, ['contradicts_final_status']],
   ])('as %s, of which the provider says %p later, has the anomalies %p', async (state, result, anomalies) => {
     expect(await lookUp(ended(state), 1, result)).toEqual({ next: [24], anomalies })
   })
