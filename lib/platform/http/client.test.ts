@@ -180,6 +180,11 @@ describe('a request fails as unknown', () => {
     ['closes within the header', (socket) => void socket.end(`${OK}x: `), 'reset'],
     ['does not speak HTTP', (socket) => void socket.end('SSH-2.0-x\r\n'), 'bad_response'],
     ['sends huge headers', (socket) => pour(socket, `${OK}x: ${'y'.repeat(65_536)}`), 'too_large'],
+    [
+      'sends headers of 17 KiB',
+      (socket) => void socket.write(`${OK}x: ${'y'.repeat(17_408)}\r\n\r\n`),
+      'too_large',
+    ],
     ['sends endless headers', (socket) => pour(socket, 'x: y\r\n'.repeat(1000), OK), 'too_large'],
     [
       'sends endless 103 responses',

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import { NODE_OPTIONS } from '../../../scripts/node-options.mjs'
+import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { testWith } from '../../../test/support/needs.ts'
 import { createConnectionPool } from './connection-pool.ts'
@@ -245,4 +247,21 @@ test('a request that ends while it connects leaves no socket behind', async () =
   await clock.advance(100)
   expect(await failed).toBe('not_sent timeout_connect')
   await closed.promise
+})
+
+test('origins that are used once leave no memory behind', async () => {
+  const connection = { dispatch: () => {}, destroy: async () => {} }
+  const pool = createConnectionPool({ open: () => connection, connections_per_origin: 1, life_ms: 10_000 })
+  const padding = 'x'.repeat(10_000)
+  const useOrigins = async (): Promise<number> => {
+    for (let number = 0; number < 2_000; number += 1) {
+      const acquired = await pool.acquire(`https://${randomUUID()}.example/${padding}`, 0, [])
+      acquired.release(false)
+    }
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const first = await useOrigins()
+  // Their URLs alone have 20 MB.
+  expect((await useOrigins()) - first).toBeLessThan(5 * 1024 * 1024)
 })

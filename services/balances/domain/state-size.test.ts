@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
 import { Packr } from 'msgpackr'
+import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import type { Batch, Entry } from './entry.ts'
 import { emptyAccounts } from './merchant-accounts.ts'
 import { emptyWithdrawalTotals } from './payout-limits.ts'
@@ -18,12 +17,6 @@ function asStored<T>(value: T): T {
 
 function paymentId(number: number): string {
   return `019aa3c0-0000-7000-8000-${String(number).padStart(12, '0')}`
-}
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose_gc')
-  const gc: unknown = runInNewContext('gc')
-  if (typeof gc === 'function') gc()
 }
 
 function rows<T>(row: (number: number) => T): T[] {

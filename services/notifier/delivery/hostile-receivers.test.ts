@@ -1,11 +1,10 @@
 import { createServer, type Socket } from 'node:net'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { allowPublicAddressesAnd } from '#lib/platform/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/platform/http/client.ts'
 import { type Listening, listen } from '#lib/platform/process/listen.ts'
+import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { pour } from '../../../test/support/hostile-server.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
@@ -291,9 +290,6 @@ describe('a receiver that misbehaves', () => {
 const COPIES = 12
 /** The records of two rounds. It would be 9 MB with all of the responses that was read, instead of their beginning. */
 const GROWTH_MAX_BYTES = 4 * 1024 * 1024
-
-setFlagsFromString('--expose_gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 /** Buffers are given back some turns after their garbage collection, so one measurement can be too high. */
 const MEASUREMENTS = 5

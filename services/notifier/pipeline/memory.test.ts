@@ -1,13 +1,9 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
+import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import { newDestination } from '../domain/destination.ts'
 import { newOwnedDestination } from './owned-destination.ts'
 import { createSlots, type SlotUser } from './slots.ts'
 import { createTurns } from './turns.ts'
-
-setFlagsFromString('--expose_gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 const URLS = 20_000
 /** It would be more than three times as much if what belongs to a URL stayed. */
