@@ -140,15 +140,38 @@ test('a replay by filter whose notifier is killed at any step goes on in another
   await walk.stop()
 })
 
+/** As many more dead deliveries to the same destination. */
+async function insertMoreDead(dead: Delivery, count: number): Promise<void> {
+  const { version: _, ...first } = (await fixture.stored(dead)) ?? { version: 0, ...dead }
+  for (let number = 2; number <= count + 1; number += 1) {
+    const { delivery_id } = newDelivery(number, 'd1')
+    await deps.deliveries.insert({ ...first, delivery_id })
+  }
+}
+
+// N6
+test('each batch of a replay by filter begins after the last delivery of the one before', async () => {
+  const dead = await newDead(1)
+  await insertMoreDead(dead, 200)
+  let batches = 0
+  const counted_deps: ReplayDeliveriesDeps = {
+    ...deps,
+    isStopping: () => {
+      batches += 1
+      return batches > 3
+    },
+  }
+  const { replay_id } = await replayDeliveries(counted_deps, { merchant_id: dead.merchant_id }, true)
+  await deps.background.ended()
+  const replay = await deps.replays.get({ replay_id })
+  expect(replay).toMatchObject({ matched: 201, ended_at: expect.any(Date) })
+})
+
 // N6
 test('each batch of a replay by filter postpones the time at which another notifier goes on with it', async () => {
   const dead = await newDead(1)
   const { deliveries, replays } = deps
-  const { version: _, ...first } = (await fixture.stored(dead)) ?? { version: 0, ...dead }
-  for (let number = 2; number <= 101; number += 1) {
-    const { delivery_id } = newDelivery(number, 'd1')
-    await deliveries.insert({ ...first, delivery_id })
-  }
+  await insertMoreDead(dead, 100)
   const begun_ms = fixture.clock.now_ms()
   let is_first = true
   const slow_deps: ReplayDeliveriesDeps = {
