@@ -172,6 +172,7 @@ describe('a decision', () => {
 
   test.each([
     ['1013 under the same operation with another resolution', 1013, 'not_paid', {}],
+    ['1013 under the same operation with a dismissal', 1013, 'dismissed', {}],
     ['1013 under the same operation with another note', 1013, 'paid', { note: 'other' }],
     ['8801 under another operation', 8801, 'paid', { operation_id: 'op-2' }],
     ['9000 for an unknown anomaly', 9000, 'paid', { anomaly_id: 'unknown' }],
