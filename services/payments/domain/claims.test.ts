@@ -62,8 +62,9 @@ const refundUntil = (...kinds: ('success' | 'declined')[]) => [
 ]
 const CHARGEBACK = { chargeback_id: 'b-1', amount: 500n, currency: 'INR', reason_code: '1' }
 
+const withdrawal = () => admitWithdrawal({ ...newReservation(), webhook: WEBHOOK }, at)
+
 describe('a payment claims what all of its effects have stored', () => {
-  const withdrawal = () => admitWithdrawal({ ...newReservation(), webhook: WEBHOOK }, at)
   const lives: Readonly<Record<string, () => Life>> = {
     'a new deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), []),
     'a paid deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), [to('processing'), to('success')]),
@@ -71,6 +72,7 @@ describe('a payment claims what all of its effects have stored', () => {
     'an open withdrawal': () => liveOf(withdrawal(), [to('processing')]),
     'a paid withdrawal': () => liveOf(withdrawal(), [to('success')]),
     'a failed withdrawal': () => liveOf(withdrawal(), [to('processing'), to('canceled')]),
+    'a requested refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil().slice(0, 2)),
     'an approved refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil()),
     'a completed refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil('success')),
     'a failed refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil('declined')),
@@ -95,6 +97,10 @@ test('what an effect has not stored yet is not claimed', () => {
   const paid = transition(newDeposit({ webhook: WEBHOOK }), 'success', { at })
   expect(claimed(paid, 'balances')).toEqual([])
   expect(claimed(paid, 'notifier')).toEqual([`${paid.payment_id}:1`])
+  for (const status of ['success', 'error'] as const) {
+    const ended = transition({ ...withdrawal(), effects: [] }, status, { at })
+    expect(claimed(ended, 'balances')).toEqual([`${ended.payment_id}:hold`])
+  }
   expect(claimsOfPayment(newReservation())).toEqual([])
 })
 
