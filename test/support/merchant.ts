@@ -112,7 +112,11 @@ export function merchantClient(
   const status: MerchantClient['status'] = (c_id) =>
     call({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } })
   const balance = async (currency = 'INR') => {
-    const { body } = await call({ method: 'balance.get', params: {} })
+    // 2002 says nothing about the balance: a service did not respond in time.
+    const { body } = await eventually(
+      () => call({ method: 'balance.get', params: {} }),
+      (response) => response?.body.error?.code !== 2002,
+    )
     return body.result.balance.amounts.find((amount: { currency: string }) => amount.currency === currency)
   }
   return {
