@@ -76,10 +76,7 @@ export function newChargeback(fields: NewChargebackFields): Chargeback {
 }
 
 /** The chargeback in its next status. One that the merchant has won is credited back. Pure. Throws for a forbidden change. */
-export function moveChargeback(
-  chargeback: Chargeback,
-  { status, at, note }: ChargebackHistoryEntry,
-): Chargeback {
+export function withStatus(chargeback: Chargeback, { status, at, note }: ChargebackHistoryEntry): Chargeback {
   if (!canMove(chargeback.status, status))
     throw new TypeError(`forbidden chargeback transition from ${chargeback.status} to ${status}`)
   const entry = note === undefined ? { status, at } : { status, at, note }
@@ -102,7 +99,7 @@ function withCount(chargeback: Chargeback, from: ChargebackStatus | ''): Chargeb
 export const EVIDENCE_MAX = 20
 
 /** The chargeback with one more file; `undefined` when it has the file already, or has no room for it. Pure. */
-export function addEvidence(chargeback: Chargeback, file: AttachedFile, at: Date): Chargeback | undefined {
+export function withEvidence(chargeback: Chargeback, file: AttachedFile, at: Date): Chargeback | undefined {
   const { evidence = [] } = chargeback
   if (hasEvidence(chargeback, file.attachment_id) || evidence.length >= EVIDENCE_MAX) return undefined
   return { ...chargeback, evidence: [...evidence, file], updated_at: at }

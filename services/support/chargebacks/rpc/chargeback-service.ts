@@ -13,9 +13,9 @@ import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
 import { REASON_MAX } from '../../domain/text-limits.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
-import { type AddEvidenceDeps, addEvidenceTo } from '../use-cases/add-evidence.ts'
+import { type AddEvidenceDeps, addEvidence } from '../use-cases/add-evidence.ts'
 import { listChargebacksForOperator } from '../use-cases/list-chargebacks.ts'
-import { moveTo } from '../use-cases/move-chargeback.ts'
+import { moveChargeback } from '../use-cases/move-chargeback.ts'
 import {
   type OpenChargebackDeps,
   type OpenChargebackRequest,
@@ -42,13 +42,13 @@ export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps):
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const status = CHARGEBACK_STATUSES.required(request.status, 'status')
       const note = checkText(request.note, 'note', REASON_MAX)
-      const moved = await moveTo(deps, chargeback_id, note === '' ? { status } : { status, note })
+      const moved = await moveChargeback(deps, chargeback_id, note === '' ? { status } : { status, note })
       return { chargeback: chargebackToProto(moved) }
     },
     async addEvidence({ chargebackId, attachmentId }) {
       const chargeback_id = requiredId(chargebackId, 'chargeback_id')
       const attachment_id = requiredId(attachmentId, 'attachment_id')
-      return { chargeback: chargebackToProto(await addEvidenceTo(deps, chargeback_id, attachment_id)) }
+      return { chargeback: chargebackToProto(await addEvidence(deps, chargeback_id, attachment_id)) }
     },
     async listChargebacks(request) {
       const page = { page_size: request.pageSize, page_token: request.pageToken }

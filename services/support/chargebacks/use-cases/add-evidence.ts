@@ -2,7 +2,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
 import { type AttachmentClaims, withClaimed } from '../../use-cases/claim-attachments.ts'
-import { addEvidence, type Chargeback, hasEvidence } from '../domain/chargeback.ts'
+import { type Chargeback, hasEvidence, withEvidence } from '../domain/chargeback.ts'
 import { findChargebackById, keyOfChargeback } from '../store/chargebacks.ts'
 import type { ChargebacksDeps } from './record-chargeback.ts'
 
@@ -16,7 +16,7 @@ export interface AddEvidenceDeps extends ChargebacksDeps {
  * have it; a repetition changes nothing. Throws 12001 for an unknown chargeback, 13001 to 13004 and 9000 for a file that cannot
  * be used, and 8801 for one more than 20.
  */
-export async function addEvidenceTo(
+export async function addEvidence(
   { chargebacks, runner, attachments }: AddEvidenceDeps,
   chargeback_id: string,
   attachment_id: string,
@@ -36,7 +36,7 @@ export async function addEvidenceTo(
     async ({ files: [file], assertHeld }) => {
       const decide = (current: Chargeback): Chargeback | undefined => {
         assertHeld()
-        return file && addEvidence(current, file, now())
+        return file && withEvidence(current, file, now())
       }
       const stored = await runner.update(keyOfChargeback(found), decide, found)
       if (!stored || !hasEvidence(stored, attachment_id)) throw new PublicError(8801)

@@ -1,12 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Stored } from '#lib/platform/store/store.ts'
 import { now } from '#lib/platform/time.ts'
-import {
-  type Chargeback,
-  type ChargebackHistoryEntry,
-  canMove,
-  moveChargeback,
-} from '../domain/chargeback.ts'
+import { type Chargeback, type ChargebackHistoryEntry, canMove, withStatus } from '../domain/chargeback.ts'
 import { findChargebackById, keyOfChargeback } from '../store/chargebacks.ts'
 import type { ChargebacksDeps } from './record-chargeback.ts'
 
@@ -14,7 +9,7 @@ import type { ChargebacksDeps } from './record-chargeback.ts'
  * The operator moves a chargeback to its next status. One that the merchant has won is credited back, normally before this
  * returns. Throws 12001 for an unknown chargeback, and 8801 for a change that the table forbids; a repetition changes nothing.
  */
-export async function moveTo(
+export async function moveChargeback(
   { chargebacks, runner }: ChargebacksDeps,
   chargeback_id: string,
   { status, note }: Pick<ChargebackHistoryEntry, 'status' | 'note'>,
@@ -24,7 +19,7 @@ export async function moveTo(
   const decide = (current: Chargeback): Chargeback | undefined => {
     if (current.status === status) return undefined
     if (!canMove(current.status, status)) throw new PublicError(8801)
-    return moveChargeback(current, { status, at: now(), ...(note === undefined ? {} : { note }) })
+    return withStatus(current, { status, at: now(), ...(note === undefined ? {} : { note }) })
   }
   const stored = await runner.update(keyOfChargeback(found), decide, found)
   if (!stored) throw new PublicError(12001)
