@@ -148,6 +148,7 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   [
     'process is paused',
     async (world, choices) => {
+      if (choices.chance(BEYOND_LEASE)) return pauseBeyondLease(world, choices)
       const place = await choosePlace(world, choices)
       if (place === undefined) return
       world.cluster.pause(place, choices.pick([100, 2_000, 8_000, 20_000, 45_000]))
@@ -189,6 +190,29 @@ async function choosePlace({ cluster, activity }: World, choices: Choices): Prom
   if (process === undefined) return undefined
   await sleep(choices.between(0, choices.pick([1, 10, 1_000])))
   return cluster.places.find((place) => place.process === process)
+}
+
+/** The share of pauses that begin when a process has leased an effect, and last longer than the lease. */
+const BEYOND_LEASE = 0.3
+/** A longer lease says when an effect runs again. It does not limit what a process may do. */
+const LEASE_MAX_MS = 65_000
+
+/**
+ * Pauses a process between the write that leases an effect and the act, until others have the lease. Pauses at any moment
+ * hardly ever begin in that millisecond and last as long.
+ */
+async function pauseBeyondLease({ cluster, lease_moments, machine }: World, choices: Choices): Promise<void> {
+  const moment = Promise.withResolvers<void>()
+  // More than clocks differ.
+  const longer_ms = choices.between(1_500, 6_000)
+  const cancel = lease_moments.strikeNext(choices, ({ process, until_ms }) => {
+    moment.resolve()
+    const left_ms = until_ms - machine.now_ms()
+    const place = cluster.places.find((each) => each.process === process)
+    if (place !== undefined && left_ms <= LEASE_MAX_MS) cluster.pause(place, left_ms + longer_ms)
+  })
+  await withTimeout(moment.promise, KIND_WAIT_MS)
+  cancel()
 }
 
 /** Sets the clock of a place to an error against the true time. */

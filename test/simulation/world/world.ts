@@ -12,6 +12,7 @@ import { type Activity, createActivity } from '../parts/activity.ts'
 import { createSimulatedBus, type SimulatedBus } from '../parts/bus.ts'
 import { createHttpNetwork, type HttpNetwork } from '../parts/http/http-network.ts'
 import type { WireRequest } from '../parts/http/serve-in-memory.ts'
+import { createLeaseMoments, type LeaseMoments } from '../parts/lease-moments.ts'
 import { type Choices, createChoices } from '../parts/random.ts'
 import { createRpcNetwork, type RpcNetwork } from '../parts/rpc/rpc-network.ts'
 import { createScheduler, type Scheduler } from '../parts/scheduler.ts'
@@ -90,6 +91,7 @@ export interface World {
   readonly http: HttpNetwork
   readonly cluster: Cluster
   readonly activity: Activity
+  readonly lease_moments: LeaseMoments
   readonly provider: Provider
   /** How the simulated providers misbehave. The sandbox does not. */
   readonly provider_faults: ProviderFaults
@@ -130,6 +132,7 @@ export async function createWorld(
   const lines = createTrace(observers.onLine)
   const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
   const activity = createActivity()
+  const lease_moments = createLeaseMoments()
   const scanner = createScanner(machine, choicesOf('scanner'), trace, observers.onCleanScan)
   const http = createHttpNetwork(machine, choicesOf('http'), trace, {
     connect: scanner.connect,
@@ -137,18 +140,16 @@ export async function createWorld(
   })
   const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
   const bus = createSimulatedBus(machine, choicesOf('bus'), trace, observers.onMessage)
-  const databases = createDatabases(has_files, (role, collection, change) =>
-    observers.onChange(role, collection, change, machine.actorOf(stores.client())),
-  )
+  const databases = createDatabases(has_files, (role, collection, change) => {
+    const client = stores.client()
+    observers.onChange(role, collection, change, machine.actorOf(client))
+    if (client !== undefined) lease_moments.onChange(change, client)
+  })
   const processes = (): readonly SimulatedProcess[] =>
     cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
   const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes)
   const restores = replaceSurroundings(machine, http, choicesOf('product'))
-  const databaseOf = (role: RoleName): Database => {
-    const database = databases.get(role)
-    if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
-    return database
-  }
+  const databaseOf = (role: RoleName): Database => requireDatabase(databases, role)
   const provider_faults = noProviderFaults()
   const provider = createProviders(
     { machine, network: http, choices: choicesOf('provider'), trace },
@@ -191,6 +192,7 @@ export async function createWorld(
     http,
     cluster,
     activity,
+    lease_moments,
     provider,
     provider_faults,
     receivers,
@@ -241,6 +243,12 @@ function createDatabases(
       createDatabase(role, (collection, change) => onChange(role, collection, change)),
     ]),
   )
+}
+
+function requireDatabase(databases: ReadonlyMap<RoleName, Database>, role: RoleName): Database {
+  const database = databases.get(role)
+  if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
+  return database
 }
 
 function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choices): readonly (() => void)[] {
