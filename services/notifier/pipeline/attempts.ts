@@ -105,6 +105,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     },
     markSlow() {
       const before_ms = clock.monotonic_ms() - SLOW_MS
+      // In the order in which they began.
       for (const attempt of in_progress.values()) {
         const { owned, slot, since_ms } = attempt
         if (since_ms > before_ms) return

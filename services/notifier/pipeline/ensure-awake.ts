@@ -3,9 +3,10 @@ import { type Destination, type DestinationName, newDestination } from '../domai
 import type { Destinations } from '../store/destinations.ts'
 
 /**
- * Makes sure that a notifier looks at a destination by `wake_at`. Call it after a delivery was stored for it: its owner
- * gives the lease back before its last look, and then removes `wake_at` only if nothing has written the document since. So
- * one of the two sees the other. Returns the notifier that has the lease; `undefined` without one.
+ * Makes sure that a notifier looks at a destination by `wake_at`. Call it after a delivery was stored for it. The owner of
+ * the destination gives the lease back before its last look, and then removes `wake_at` only if nothing has written the
+ * document since. So either that look finds the delivery, or the write of this call prevents the removal. Returns the
+ * notifier that has the lease; `undefined` without one.
  */
 export async function ensureAwake(
   destinations: Destinations,
@@ -19,7 +20,7 @@ export async function ensureAwake(
   const read = await destinations.get({ destination_key }, { linearizable: true })
   if (!isAwake(read)) {
     await upsert(destinations, { destination_key }, (current) =>
-      isAwake(current) ? undefined : awake(current ?? newDestination(name), wake_at),
+      isAwake(current) ? undefined : wakeBy(wake_at, current ?? newDestination(name)),
     )
   }
   return read?.lease?.owner
@@ -29,7 +30,7 @@ function isBy(latest: Date, at: Date | undefined): boolean {
   return at !== undefined && at <= latest
 }
 
-function awake(current: Destination, latest: Date): Destination {
+function wakeBy(latest: Date, current: Destination): Destination {
   const wake_at = isBy(latest, current.wake_at) ? current.wake_at : latest
   return { ...current, wake_at, is_last_look: undefined, expires_at: undefined }
 }

@@ -53,7 +53,7 @@ export async function makeCountedAttempt(
   if (stored === undefined || outcome.kind !== 'ended') return stored
   countIfDead(begun, stored)
   if (outcome.result.failure === undefined) owned.is_slow = clock.monotonic_ms() - began_ms >= SLOW_MS
-  await moveBreaker(deps, owned, outcome.result, is_probe)
+  await updateBreaker(deps, owned, outcome.result, is_probe)
   return stored
 }
 
@@ -97,7 +97,7 @@ function apply(current: Delivery, outcome: AttemptOutcome, at: Date, random: num
     : postponeAttempt({ ...current, ...outcome.address }, at, outcome.wait_ms)
 }
 
-async function moveBreaker(
+async function updateBreaker(
   { ownership, storeNow }: CountedAttemptDeps,
   owned: OwnedDestination,
   { failure }: AttemptResult,

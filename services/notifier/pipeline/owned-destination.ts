@@ -110,17 +110,17 @@ export function isAtRest({ storing, in_progress }: OwnedDestination): boolean {
   return storing === 0 && in_progress === 0
 }
 
-/** Whether nothing was done for the destination for a while: it has no work, or its deliveries only wait. */
-export function isWaiting(owned: OwnedDestination): boolean {
-  const is_used = clock.monotonic_ms() - owned.used_at_ms < UNUSED_MS
-  return !is_used && isAtRest(owned) && owned.refilling === 'no'
+/** Whether nothing was done for the destination for a while: it has no deliveries, or they only wait. */
+export function isUnused(owned: OwnedDestination): boolean {
+  const unused_ms = clock.monotonic_ms() - owned.used_at_ms
+  return unused_ms >= UNUSED_MS && isAtRest(owned) && owned.refilling === 'no'
 }
 
 /** Whether nothing is to do for the destination in the near future. */
 export function isIdle(owned: OwnedDestination): boolean {
   const { queue, has_more } = owned
   return (
-    isWaiting(owned) && queue.firstDueMs() === Number.POSITIVE_INFINITY && !has_more.first && !has_more.retry
+    isUnused(owned) && queue.firstDueMs() === Number.POSITIVE_INFINITY && !has_more.first && !has_more.retry
   )
 }
 

@@ -11,7 +11,7 @@ import type { Shares } from './shares.ts'
 export interface Ownership {
   get(destination_key: string): OwnedDestination | undefined
   all(): Iterable<OwnedDestination>
-  /** Leases a destination unless another notifier has it; `undefined` then, and while this process may not. */
+  /** Leases a destination. `undefined` when another notifier has it, and while this process may lease no more. */
   take(name: DestinationName): Promise<OwnedDestination | undefined>
   /** Whether an attempt may begin under the lease now. */
   hasLease(owned: OwnedDestination): boolean
@@ -21,7 +21,7 @@ export interface Ownership {
   giveBack(owned: OwnedDestination): Promise<void>
   /** Makes sure that a notifier looks at the destination by `wake_at`. Returns the address of the one to wake. */
   ensureAwake(name: DestinationName, wake_at: Date): Promise<string | undefined>
-  /** Whether this notifier should own a destination: each has its share, by rendezvous hashing. */
+  /** Whether this notifier should own a destination: rendezvous hashing divides them among the live notifiers. */
   isPlacedHere(destination_key: string): boolean
   /** Leases nothing more. */
   close(): void
@@ -41,7 +41,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   const { destinations, clock_guard, self_address, live, shares } = deps
   const owned_by_key = new Map<string, OwnedDestination>()
   const uncount = new Map<OwnedDestination, () => void>()
-  const inTurn = createTurns()
+  const inSequence = createSequences()
   let is_closed = false
 
   const isOwned = (owned: OwnedDestination): boolean => owned_by_key.get(owned.destination_key) === owned
@@ -76,11 +76,11 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   return {
     get: (destination_key) => owned_by_key.get(destination_key),
     all: () => owned_by_key.values(),
-    take: (name) => inTurn(name.destination_key, () => take(name)),
+    take: (name) => inSequence(name.destination_key, () => take(name)),
     hasLease: (owned) =>
       owned.is_open && clock_guard.isTrusted() && deps.store_now_ms() < owned.leased_until_ms,
-    save: (owned) => inTurn(owned.destination_key, () => save(owned)),
-    giveBack: (owned) => inTurn(owned.destination_key, () => giveBack(owned)),
+    save: (owned) => inSequence(owned.destination_key, () => save(owned)),
+    giveBack: (owned) => inSequence(owned.destination_key, () => giveBack(owned)),
     async ensureAwake(name, wake_at) {
       const owner = await ensureAwake(destinations, name, wake_at)
       return owner ?? rankOf(name.destination_key)[0]
@@ -96,7 +96,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
 }
 
 /** Makes the function that runs the steps of each key one after another: taking and giving back never overlap. */
-function createTurns(): <T>(key: string, step: () => Promise<T>) => Promise<T> {
+function createSequences(): <T>(key: string, step: () => Promise<T>) => Promise<T> {
   const last_steps = new Map<string, Promise<unknown>>()
   return async (key, step) => {
     const before = last_steps.get(key)

@@ -11,7 +11,7 @@ import type { MakeAttempt } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { DestinationName } from '../domain/destination.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
-import { type Attempts, createAttempts } from './attempts.ts'
+import { type Attempts, type AttemptsDeps, createAttempts } from './attempts.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
 import { findLongestWaiting, measureHeld, measurePipeline } from './pipeline-metrics.ts'
@@ -116,7 +116,11 @@ function createChangeReport(): (live_count: number) => void {
   }
 }
 
-/** Makes the parts of a pipeline and connects them. */
+/**
+ * Makes the parts of a pipeline and connects them. `takeover` leases the destinations that wait for an owner, `scheduler`
+ * reads what is due there and decides which attempt begins next, `attempts` makes it, and `review` renews the leases or
+ * gives them back.
+ */
 function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_max }: PipelineOptions) {
   const { deliveries, destinations, members } = store
   const { store_now_ms } = clock_guard
@@ -140,7 +144,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
   const lease_deps = { destinations, self_address, store_now_ms, nextWake }
   const ownership = createOwnership({ ...lease_deps, clock_guard, shares, live })
   const isStopping = (): boolean => is_stopping
-  const onEnd: Parameters<typeof createAttempts>[0]['onEnd'] = (owned, stored) => {
+  const onEnd: AttemptsDeps['onEnd'] = (owned, stored) => {
     if (stored?.held_at !== undefined) owned.may_have_held_deliveries = true
     else if (stored !== undefined) scheduler.add(owned, stored)
     scheduler.wake(owned)

@@ -1,5 +1,4 @@
 import { update } from '#lib/patterns/update.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
 import { clock } from '#lib/platform/time.ts'
 import { queueAgain, queueProbe } from '../domain/attempt.ts'
 import { breakerState } from '../domain/breaker.ts'
@@ -30,11 +29,7 @@ const BATCHES_MAX = 10
  * else is due, one of them becomes the probe. A crash in between leaves the others held, and the next call continues.
  */
 export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: HeldDeps) {
-  async function queue(
-    owned: OwnedDestination,
-    { version: _, ...held }: Stored<Delivery>,
-    requeue: Requeue,
-  ): Promise<void> {
+  async function queue(owned: OwnedDestination, held: Delivery, requeue: Requeue): Promise<void> {
     const stored = await update(deliveries, deliveryKeyOf(held), (current) =>
       current.held_at === undefined || current.status !== held.status
         ? undefined

@@ -26,8 +26,8 @@ const READ_MAX = 1_000
 
 /**
  * Makes the function that reads the due deliveries of a destination, up to the room of its queue. It resolves when they
- * are queued and never rejects. A call during a read makes that read again. A lane is not read while it has enough of a
- * longer backlog in its queue: what else is stored comes behind that.
+ * are queued and never rejects. A call during a read makes that read again. A lane whose backlog is longer than its queue
+ * is not read until the queue runs low: what else is stored comes after what is queued.
  */
 export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Promise<void> {
   return async (owned) => {
@@ -67,7 +67,7 @@ async function refillLane(
   for (const delivery of found) add(owned, delivery)
 }
 
-/** Whether another read was requested during the last one. */
+/** Whether another read was requested during the last one: a function, because the compiler would assume `yes`. */
 function isAgain({ refilling }: OwnedDestination): boolean {
   return refilling === 'again'
 }

@@ -1,6 +1,6 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
-import { isAtRest, isIdle, isWaiting, type OwnedDestination } from './owned-destination.ts'
+import { isAtRest, isIdle, isUnused, type OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Shares } from './shares.ts'
@@ -26,16 +26,17 @@ const REVIEWS_AT_ONCE_MAX = 64
  * Makes the review of the leased destinations that are due for it. A review renews the lease and looks at the store for
  * what the bus has lost. It gives back a destination without work, and one whose deliveries only wait while its merchant
  * has more than its share. One that another notifier should own begins no further attempts, and is given back when those
- * in progress have ended, so that two notifiers never work on it at once. While one of them takes as long as a receiver
- * that hangs, further attempts are made here, because its other deliveries would wait for that one.
+ * in progress have ended, so that two notifiers never work on it at once. But while an attempt in progress is slow, further
+ * ones begin here: otherwise all deliveries of the destination would wait for the slow one.
  */
 export function createReviews({ ownership, shares, scheduler, queueHeld, storeNow, wakeOwner }: ReviewsDeps) {
   async function review(owned: OwnedDestination): Promise<void> {
     owned.reviewed_at_ms = clock.monotonic_ms()
     const is_misplaced = !ownership.isPlacedHere(owned.destination_key)
+    // One that was dropped meanwhile stays closed.
     if (ownership.get(owned.destination_key) === owned)
       owned.is_open = !is_misplaced || owned.slow_in_progress > 0
-    const is_over = isWaiting(owned) && shares.isOver(owned.merchant_id)
+    const is_over = isUnused(owned) && shares.isOver(owned.merchant_id)
     if ((is_misplaced && isAtRest(owned)) || is_over || isIdle(owned)) {
       scheduler.remove(owned)
       await ownership.giveBack(owned)

@@ -19,7 +19,7 @@ const FULL_PART = 0.9
 
 /**
  * Creates the shares of a process. A payment's own `webhook_url` is a destination, so that a merchant can have any number
- * of them. The share of one more merchant stays free: those of no merchant keep another one out.
+ * of them. The merchants together leave one more share free, so that none of them keeps a new merchant out.
  */
 export function createShares(owned_max = OWNED_MAX): Shares {
   const counts = new Map<string, number>()

@@ -1,9 +1,8 @@
 import type { Delivery, Lane } from '../domain/delivery.ts'
-
 import type { Ring } from './ring.ts'
 import type { TurnTaker } from './turn-taker.ts'
 
-/** The scopes that each attempt counts in. A merchant is one in an environment: test does not use up production. */
+/** The scopes that each attempt counts in. A merchant counts by environment: its tests use up no slots of production. */
 export type SlotScope = 'process' | 'merchant' | 'host' | 'destination'
 
 /** What an attempt counts as in each scope: always one of `all`, and of the others that apply. */

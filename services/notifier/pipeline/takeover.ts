@@ -49,6 +49,7 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
     const owned = await ownership.take(name)
     const onError = (error: unknown): void =>
       log.warn({ error, destination_key }, 'a destination could not be read; the next review repeats it')
+    // Set when it was just leased and anything may wait there, due or held.
     if (owned?.may_have_held_deliveries) void background.track(readAll(owned), onError)
     return owned
   }

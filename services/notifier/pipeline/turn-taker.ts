@@ -7,25 +7,26 @@ export type TurnTaker = DueLane | TurnGroup
 
 /** The due deliveries of one lane of a destination. They are in its queue. */
 export interface DueLane extends Place {
-  /** The deliveries to one host that count as the same. */
+  /** The lanes of its merchant and host whose attempts count as the same in every pool. */
   readonly group: TurnGroup
   readonly owned: OwnedDestination
   readonly lane: Lane
 }
 
 /**
- * Those that take their slots from the same pools, so that they wait for one together: of a merchant, whose members are the
- * groups of its hosts, or of a host, whose members are lanes.
+ * Lanes whose attempts take slots of the same pools, so that they wait for one together. The group of a merchant has the
+ * groups of its hosts as members, and the group of a host has lanes.
  */
 export interface TurnGroup extends Place {
   /** Its name among all groups of the process. */
   readonly key: string
   /** The members that may take a turn. One that waits for a slot of its own is not among them. */
   readonly ready: Ring<TurnTaker>
-  /** With those that wait. */
+  /** How many members it has, those that wait included. */
   member_count: number
 }
 
+/** Where a lane or group takes its turns or waits. */
 interface Place {
   /** The merchant with its environment, see `merchantKeyOf`. */
   readonly merchant_key: string

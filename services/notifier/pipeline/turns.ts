@@ -25,8 +25,9 @@ export interface Turns {
 
 /**
  * Creates the turns of a process. Merchants take turns, then the hosts of each merchant, then the lanes of each host. A turn
- * is one attempt: it costs one slot whatever it sends, so equal turns are fair. Without a slot, all that lack one of the
- * same pool wait there as one, and take turns when one is given back. So a turn costs the same however many wait (N10).
+ * is one attempt: it costs one slot whatever it sends, so equal turns are fair. What needs a slot of a pool without one waits
+ * in that pool: a lane for a slot of its destination, all lanes of a host together for one of the host, and all of a
+ * merchant for one of the merchant or process. So a turn costs the same however many wait (N10).
  */
 export function createTurns({ slots, begin }: TurnsDeps): Turns {
   const ready = createMerchantRing<TurnTaker>()
@@ -92,8 +93,8 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
       const { lane } = user
       const group = groups.of(user)
       if (due_lanes[lane].get(owned)?.group === group) return false
-      group.member_count += 1
       remove(owned, lane)
+      group.member_count += 1
       const due_lane = { merchant_key: group.merchant_key, group, owned, lane }
       due_lanes[lane].set(owned, due_lane)
       enter(due_lane)
