@@ -27,8 +27,8 @@ function isAnomalyKind(value: unknown): value is AnomalyKind {
 }
 
 /**
- * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says that
- * nothing is left to do.
+ * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says
+ * that nothing is left to do.
  */
 export type ResolutionKind = 'dismissed' | 'paid' | 'not_paid'
 
@@ -96,8 +96,8 @@ export const recordRefundAnomalyEffect = defineEffect({
 })
 
 /**
- * Makes the effect for an update that was not applied. The anomaly id is a hash of what the provider reported, so that a
- * repeated report is not a second anomaly.
+ * Makes the effect for an update that was not applied. The anomaly id is a hash of what the provider reported, so that
+ * a repeated report is not a second anomaly.
  */
 export function newAnomalyEffect(
   payment: Payment,
@@ -110,8 +110,8 @@ export function newAnomalyEffect(
 }
 
 /**
- * Makes the anomaly of a result that says what was reported, with its amount. Without the amount once the payment has many
- * anomalies, so that no number of amounts hides a report of another kind, or about another attempt or refund.
+ * Makes the anomaly of a result that says what was reported, with its amount. Without the amount once the payment has
+ * many anomalies, so that no number of amounts hides a report of another kind, or about another attempt or refund.
  */
 export function anomalyOfResult(
   { anomalies = [] }: Payment,
@@ -131,7 +131,9 @@ export function newOpenTooLongAnomaly(payment: Payment, at: Date): Effect {
   return anomalyEffect(payment, 'open_too_long', 'has not decided after 24 hours', { attempt_number, at })
 }
 
-/** Makes the effect for an attempt with an unknown result that the provider does not know and that cannot be sent again. */
+/**
+ * Makes the effect for an attempt with an unknown result that the provider does not know and that cannot be sent again.
+ */
 export function newNotFoundAnomaly(
   payment: Payment,
   update: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
@@ -139,7 +141,9 @@ export function newNotFoundAnomaly(
   return anomalyEffect(payment, 'not_found_at_provider', 'does not know the attempt', update)
 }
 
-/** Makes the effect for a report about a refund that the system must not decide on; `reported` is what the provider did. */
+/**
+ * Makes the effect for a report about a refund that the system must not decide on; `reported` is what the provider did.
+ */
 export function newRefundAnomaly(
   payment: Payment,
   kind: AnomalyKind,
@@ -168,7 +172,9 @@ function anomalyEffect(
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }
 
-/** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
+/**
+ * Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report.
+ */
 export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   const { anomalies = [] } = payment
   if (anomalies.includes(anomaly.id)) return payment

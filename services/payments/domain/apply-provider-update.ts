@@ -58,8 +58,8 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
         fail(payment, 'error', 7002, at)
       )
     case 'declined':
-      // A refusal by the provider is the public status `error`, with the code that its connector chose. The public status
-      // `declined` is only for expiry (P8).
+      // A refusal by the provider is the public status `error`, with the code that its connector chose. The public
+      // status `declined` is only for expiry (P8).
       return (
         keepForOtherAttempt(payment, update) ??
         fail(mergeProviderDetails(payment, result), 'error', result.code, at)
@@ -119,7 +119,10 @@ export function applyNotFoundUpdate(
   return addAnomaly(payment, newNotFoundAnomaly(payment, { attempt_number, at }))
 }
 
-/** When the request of the attempt had been sent, if it was: its first result, also an unknown one, begins the processing. */
+/**
+ * When the request of the attempt had been sent, if it was: its first result, also an unknown one, begins the
+ * processing.
+ */
 function sentBy({ history, attempt }: Payment): Date {
   return history.find(({ status }) => status === 'processing')?.at ?? attempt.created_at
 }
@@ -145,7 +148,9 @@ function contradictsStatus({ status }: Payment, { kind }: CallResult): boolean {
   }
 }
 
-/** Whether the operator has decided that the payment was paid because of a report that is not about the current attempt. */
+/**
+ * Whether the operator has decided that the payment was paid because of a report that is not about the current attempt.
+ */
 function isPaidByOtherReport(payment: Payment): boolean {
   const { operator_decision: decision, attempt, updated_at: at } = payment
   if (decision === undefined) return false
@@ -200,8 +205,8 @@ function moveToNextAccount(
 }
 
 /**
- * Goes back to an earlier attempt of which a report says that it arrived after all, while the create of the next one has not
- * been tried, so that the payment is at one account only (P4). `undefined` when that create may have left.
+ * Goes back to an earlier attempt of which a report says that it arrived after all, while the create of the next one
+ * has not been tried, so that the payment is at one account only (P4). `undefined` when that create may have left.
  */
 function returnToAttempt(
   payment: Payment,
@@ -217,9 +222,9 @@ function returnToAttempt(
 }
 
 /**
- * Keeps a payment open whose present attempt has failed, but that another account has called paid or pending: its next poll
- * asks the account of that attempt. An account that says both of one attempt leaves it to the operator. `undefined` when no
- * account may have been paid.
+ * Keeps a payment open whose present attempt has failed, but that another account has called paid or pending: its next
+ * poll asks the account of that attempt. An account that says both of one attempt leaves it to the operator.
+ * `undefined` when no account may have been paid.
  */
 function keepForOtherAttempt(payment: Payment, update: ProviderUpdate): Payment | undefined {
   if (payment.earlier_successes?.at(-1) === payment.attempt.number)
@@ -229,8 +234,8 @@ function keepForOtherAttempt(payment: Payment, update: ProviderUpdate): Payment 
 }
 
 /**
- * Goes back to the attempt that its account has called paid or, when there is none, pending, without what waits for the present
- * one. `undefined` unless another attempt than the present one was called so. Pure.
+ * Goes back to the attempt that its account has called paid or, when there is none, pending, without what waits for the
+ * present one. `undefined` unless another attempt than the present one was called so. Pure.
  */
 export function returnToOtherAttempt(payment: Payment): Payment | undefined {
   const { earlier_successes, pending_elsewhere, attempt } = payment

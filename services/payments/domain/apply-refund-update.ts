@@ -60,7 +60,9 @@ export function applyRefundUpdate(payment: Payment, update: RefundUpdate): Payme
   }
 }
 
-/** The refund is paid: the payment changes its status, the hold is captured, then the change is announced (P9). Pure. */
+/**
+ * The refund is paid: the payment changes its status, the hold is captured, then the change is announced (P9). Pure.
+ */
 export function completeRefund(payment: Payment, refund: Refund, at: Date): Payment {
   const { refund_id, amount } = refund
   const transition_number = payment.transition_number + 1
@@ -89,8 +91,8 @@ export interface RefundNotFoundUpdate {
 }
 
 /**
- * Applies a lookup that did not find a refund (P4): adds the effect that sends the refund again or, where that is not safe,
- * after five minutes an anomaly for the operator. Pure. Returns the same payment when nothing changes.
+ * Applies a lookup that did not find a refund (P4): adds the effect that sends the refund again or, where that is not
+ * safe, after five minutes an anomaly for the operator. Pure. Returns the same payment when nothing changes.
  */
 export function applyRefundNotFoundUpdate(
   payment: Payment,

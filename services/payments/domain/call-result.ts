@@ -45,16 +45,16 @@ export interface ProviderFailure {
 }
 
 /**
- * The result of an operation so far, from a valid message of the provider. WARNING: `amount` is the one that the provider
- * names. A result that `namesOtherAmount` must not be applied (P7).
+ * The result of an operation so far, from a valid message of the provider. WARNING: `amount` is the one that the
+ * provider names. A result that `namesOtherAmount` must not be applied (P7).
  */
 export type ProviderStatus = ProviderSuccess | ProviderPending | ProviderFailure
 
 interface FailedCall {
   readonly reason: string
   /**
-   * The provider could not be reached, or did not respond as its protocol says. The circuit breaker of the account counts
-   * these. Absent when the reason is in this system, or when the provider responded properly.
+   * The provider could not be reached, or did not respond as its protocol says. The circuit breaker of the account
+   * counts these. Absent when the reason is in this system, or when the provider responded properly.
    */
   readonly is_provider_failure?: true
 }

@@ -29,10 +29,10 @@ export function requireChargeback(payment: Payment, chargeback_id: string): Paym
 }
 
 /**
- * Counts a chargeback against the payment and debits it from the merchant (S10), or refuses it: 11002 for a payment that
- * no customer has paid, 6002 for another currency, 11004 for more than refunds and other chargebacks have left. Pending
- * refunds are not subtracted: the approval of one for which too little remains is refused (S9). A repeated request gets
- * the decision on the first one. Pure.
+ * Counts a chargeback against the payment and debits it from the merchant (S10), or refuses it: 11002 for a payment
+ * that no customer has paid, 6002 for another currency, 11004 for more than refunds and other chargebacks have left.
+ * Pending refunds are not subtracted: the approval of one for which too little remains is refused (S9). A repeated
+ * request gets the decision on the first one. Pure.
  */
 export function decideChargeback(payment: Payment, request: ChargebackRequest, at: Date): RefundDecision {
   const { chargeback_id, amount, reason_code, deadline_at } = request
@@ -59,7 +59,9 @@ function refusalOf(payment: Payment, { amount, currency }: ChargebackRequest): E
   return amount > uncommittedAmount(payment) ? 11004 : undefined
 }
 
-/** The merchant has won the chargeback: it is credited back and no longer counts. A repetition changes nothing. Pure. */
+/**
+ * The merchant has won the chargeback: it is credited back and no longer counts. A repetition changes nothing. Pure.
+ */
 export function winChargeback(payment: Payment, chargeback_id: string, at: Date): Payment {
   const chargeback = requireChargeback(payment, chargeback_id)
   if (chargeback.is_won) return payment

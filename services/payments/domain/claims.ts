@@ -14,7 +14,8 @@ export interface PaymentClaim {
 }
 
 /**
- * The ledger entries that follow from a payment, its refunds and its chargebacks, and its events. Those whose effect still waits in the document are not claimed. Pure.
+ * The ledger entries that follow from a payment, its refunds and its chargebacks, and its events. Those whose effect
+ * still waits in the document are not claimed. Pure.
  */
 export function claimsOfPayment(payment: StoredPayment): PaymentClaim[] {
   if (!isAdmitted(payment)) return []
@@ -68,7 +69,10 @@ function resolved(effect_id: string, hold_id: string): EffectEntry {
   return { effect_id, entry_id: `${hold_id}:resolve` }
 }
 
-/** An event of a payment without a callback address of its own is stored only if an endpoint of the merchant gets it (N1). */
+/**
+ * An event of a payment without a callback address of its own is stored only if an endpoint of the merchant gets it
+ * (N1).
+ */
 function eventsOf(payment: Payment): PaymentClaim[] {
   const { payment_id, webhook, effects } = payment
   return numberedHistory(payment)

@@ -19,7 +19,10 @@ import {
   reportRefundEffect,
 } from './refund-effects.ts'
 
-/** When a refund that has no result yet is reported to the operator, counted from its approval, as for a withdrawal (P8). */
+/**
+ * When a refund that has no result yet is reported to the operator, counted from its approval, as for a withdrawal
+ * (P8).
+ */
 const REPORT_OPEN_AFTER_MS = 24 * 3_600_000
 
 /** A merchant's request for a refund. Without an amount it is for all that remains. */
@@ -30,15 +33,17 @@ export interface RefundRequest {
   readonly reason: string
 }
 
-/** A decision on a payment: the payment to store, or the same one when nothing changes, and the refusal, if it is one. */
+/**
+ * A decision on a payment: the payment to store, or the same one when nothing changes, and the refusal, if it is one.
+ */
 export interface RefundDecision {
   readonly payment: Payment
   readonly refused_code?: ErrorCode
 }
 
 /**
- * Reserves a part of the payment for a refund, or refuses it: 11002, 11005, 11004, in this order (S8). The refusal is stored
- * like the reservation, so a request that arrives again late gets the same decision. Pure.
+ * Reserves a part of the payment for a refund, or refuses it: 11002, 11005, 11004, in this order (S8). The refusal is
+ * stored like the reservation, so a request that arrives again late gets the same decision. Pure.
  */
 export function decideReservation(payment: Payment, request: RefundRequest, at: Date): RefundDecision {
   const { refund_id, c_id, reason } = request
@@ -76,9 +81,9 @@ function isRefundable({ direction, status }: Payment): boolean {
 }
 
 /**
- * Begins the approval of a pending refund: its hold is asked for next. Refuses it with 11004 when a chargeback has taken what
- * was reserved (S9), and with 8801 when it was rejected or canceled. A refund that is approved, or on its way there, stays
- * as it is. Pure.
+ * Begins the approval of a pending refund: its hold is asked for next. Refuses it with 11004 when a chargeback has
+ * taken what was reserved (S9), and with 8801 when it was rejected or canceled. A refund that is approved, or on its
+ * way there, stays as it is. Pure.
  */
 export function beginApproval(payment: Payment, refund_id: string, at: Date): RefundDecision {
   const refund = requireRefund(payment, refund_id)
@@ -93,8 +98,8 @@ export function beginApproval(payment: Payment, refund_id: string, at: Date): Re
 }
 
 /**
- * Applies the ledger's decision about a hold: the refund is approved and goes to its provider, or, with `refused_code`, is
- * pending again (S9). The decision about an earlier hold changes nothing. Pure.
+ * Applies the ledger's decision about a hold: the refund is approved and goes to its provider, or, with `refused_code`,
+ * is pending again (S9). The decision about an earlier hold changes nothing. Pure.
  */
 export function applyHoldDecision(
   payment: Payment,
@@ -137,7 +142,9 @@ export function decideClosing(
   return { payment: reportChange(withRefund(payment, closed), closed, { at, reason }) }
 }
 
-/** Reports the refund's new status to the support service, as its next change. `after` names the entry that comes first. */
+/**
+ * Reports the refund's new status to the support service, as its next change. `after` names the entry that comes first.
+ */
 export function reportChange(
   payment: Payment,
   refund: Refund,

@@ -17,8 +17,8 @@ export interface PaymentDecision {
 
 /**
  * Ends an open payment as the operator decides, by the same transition as the word of its provider, with the requested
- * amount. What the provider reports later may contradict it, and is an anomaly then (P7); a provider without callbacks is
- * asked for it. Pure. Throws for a final payment.
+ * amount. What the provider reports later may contradict it, and is an anomaly then (P7); a provider without callbacks
+ * is asked for it. Pure. Throws for a final payment.
  */
 export function endPayment(
   payment: Payment,
@@ -35,7 +35,9 @@ export function endPayment(
   return sends_callbacks ? decided : addLateLookup(decided, at)
 }
 
-/** Ends an approved refund as the operator decides, like `endPayment`, with the same ledger entries and reports. Pure. */
+/**
+ * Ends an approved refund as the operator decides, like `endPayment`, with the same ledger entries and reports. Pure.
+ */
 export function endRefund(
   payment: Payment,
   refund: Refund,

@@ -10,8 +10,8 @@ import { lookUpRefundLateEffect } from './refund-effects.ts'
 const HOUR_MS = 3_600_000
 
 /**
- * How long after the end of a payment or refund its provider is asked again: most late money comes soon, or with the next
- * bank day.
+ * How long after the end of a payment or refund its provider is asked again: most late money comes soon, or with the
+ * next bank day.
  */
 const LATE_LOOKUPS_MS = [HOUR_MS, 24 * HOUR_MS]
 
@@ -22,8 +22,9 @@ function nextLookup(ended_at: Date, at: Date): Date | undefined {
 }
 
 /**
- * Adds the next late lookup to a payment that ended without its provider's word: by expiry, or by the operator. A provider
- * without callbacks would otherwise never say that it decided differently (P7). Changes nothing after the last one. Pure.
+ * Adds the next late lookup to a payment that ended without its provider's word: by expiry, or by the operator. A
+ * provider without callbacks would otherwise never say that it decided differently (P7). Changes nothing after the last
+ * one. Pure.
  */
 export function addLateLookup(payment: Payment, at: Date): Payment {
   if (!isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has not ended`)
@@ -45,7 +46,9 @@ export interface LateUpdate extends Pick<ProviderUpdate, 'attempt_number' | 'at'
   readonly result: ProviderUpdate['result'] | NotFound
 }
 
-/** Records what a late lookup found as an anomaly if it contradicts the end of the payment, and adds the next one. Pure. */
+/**
+ * Records what a late lookup found as an anomaly if it contradicts the end of the payment, and adds the next one. Pure.
+ */
 export function applyLateLookup(payment: Payment, { result, attempt_number, at }: LateUpdate): Payment {
   const updated =
     result.kind === 'not_found'

@@ -9,7 +9,10 @@ export const createAtProviderEffect = defineEffect({
   id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
 })
 
-/** The effect that asks the provider for the status of the payment's attempt, again and again until the payment is final. */
+/**
+ * The effect that asks the provider for the status of the payment's attempt, again and again until the payment is
+ * final.
+ */
 export const pollProviderEffect = defineEffect({
   kind: 'poll_provider',
   lane: 'external',

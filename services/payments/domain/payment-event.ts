@@ -11,9 +11,9 @@ import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
 
 /**
- * Makes the effect that publishes an event of the payment's last transition. It holds a snapshot of the payment, so that
- * later changes do not alter what the merchant receives (N1). The event key is the payment id and the number of the
- * transition, because the same event name can occur twice (P10).
+ * Makes the effect that publishes an event of the payment's last transition. It holds a snapshot of the payment, so
+ * that later changes do not alter what the merchant receives (N1). The event key is the payment id and the number of
+ * the transition, because the same event name can occur twice (P10).
  */
 export function newEventEffect(payment: Payment, event: EventName, timing: EffectTiming): Effect {
   const event_key = `${payment.payment_id}:${payment.transition_number}`
@@ -23,8 +23,8 @@ export function newEventEffect(payment: Payment, event: EventName, timing: Effec
 }
 
 /**
- * The payment without its earlier refunds: the event of a refund shows the one that it announces. So the events of a payment
- * do not repeat a list that grows (P10).
+ * The payment without its earlier refunds: the event of a refund shows the one that it announces. So the events of a
+ * payment do not repeat a list that grows (P10).
  */
 function withLastRefundOnly(payment: Payment): Payment {
   const { transition_number, refunds, history } = payment

@@ -109,7 +109,9 @@ function payerToProto(payer: Payer): MessageInitShape<typeof PayerSchema> {
   }
 }
 
-/** Where the money goes: the instructions of a deposit, or the account of a withdrawal as the merchant named it (P13). */
+/**
+ * Where the money goes: the instructions of a deposit, or the account of a withdrawal as the merchant named it (P13).
+ */
 function receiverOf({ instructions, beneficiary }: Payment): MessageInitShape<typeof ReceiverSchema> {
   if (beneficiary) {
     const { account_id: id, bank_code: code } = beneficiary

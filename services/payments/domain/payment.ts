@@ -36,7 +36,9 @@ export interface HistoryEntry {
   readonly reason?: string
 }
 
-/** One try at one provider account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice. */
+/**
+ * One try at one provider account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice.
+ */
 export interface Attempt {
   readonly number: number
   readonly account_id: string
@@ -76,7 +78,10 @@ interface PaymentFields extends EffectDocument {
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
   readonly attempt: Attempt
-  /** The attempts of which a success was reported while another one was current. While there are any, no create is sent again (P4). */
+  /**
+   * The attempts of which a success was reported while another one was current. While there are any, no create is sent
+   * again (P4).
+   */
   readonly earlier_successes?: readonly number[]
   /** The attempts other than the current one that their accounts have called pending, and not failed since. */
   readonly pending_elsewhere?: readonly number[]
@@ -149,8 +154,8 @@ export function holdIdOf({ payment_id }: Pick<Payment, 'payment_id'>): string {
 }
 
 /**
- * The payment with the attempt that it was paid at as its current one, so that its refunds go to that account, under the key
- * of that deposit (S9).
+ * The payment with the attempt that it was paid at as its current one, so that its refunds go to that account, under
+ * the key of that deposit (S9).
  */
 export function asPaid<D extends PaymentFields>(payment: D): D {
   const { paid_attempt: number = 0, provider_accounts, created_at } = payment

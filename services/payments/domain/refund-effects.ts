@@ -80,8 +80,8 @@ export const reportOpenRefundEffect = defineEffect({
 })
 
 /**
- * The effect that reports a change of a refund to the support service, which keeps what merchants see of it. `c_id` is the
- * merchant's reference in the first change, and empty in later ones; `reason` may be empty.
+ * The effect that reports a change of a refund to the support service, which keeps what merchants see of it. `c_id` is
+ * the merchant's reference in the first change, and empty in later ones; `reason` may be empty.
  */
 export const reportRefundEffect = defineEffect({
   kind: 'report_refund',
@@ -122,8 +122,8 @@ export const reportChargebackEffect = defineEffect({
 })
 
 /**
- * The payment without the effects that wait for the provider's word about a refund, which has ended. A repetition that is on
- * its way stays: its response may contradict the end of the refund (P7).
+ * The payment without the effects that wait for the provider's word about a refund, which has ended. A repetition that
+ * is on its way stays: its response may contradict the end of the refund (P7).
  */
 export function withoutProviderEffects(payment: Payment, { refund_id }: Refund): Payment {
   const effects = payment.effects.filter(

@@ -2,9 +2,7 @@ import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { RefundStatus } from '#lib/contract/refund-status.ts'
 import type { Payment } from './payment.ts'
 
-/**
- * The status of a refund inside. `approving` waits for the ledger's decision about its hold; merchants see it as `pending`.
- */
+/** The internal status of a refund. `approving` waits for the ledger's decision on its hold; merchants see `pending`. */
 export type RefundState = RefundStatus | 'approving'
 
 /**
@@ -23,7 +21,7 @@ export interface Refund {
   readonly hold_refusal?: ErrorCode
   readonly created_at: Date
   readonly approved_at?: Date
-  /** When its request had been sent, if it was: when its first result was stored that decided nothing. */
+  /** When the first result that decided nothing was stored; absent until then. Its request had been sent by then. */
   readonly undecided_since?: Date
   /** When the refund was completed, failed, rejected or canceled. */
   readonly ended_at?: Date

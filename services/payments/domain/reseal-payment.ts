@@ -9,8 +9,8 @@ import type { StoredPayment } from './payment.ts'
 type Reseal = (sealed: string, owner: string) => string
 
 /**
- * The payment with the secret of its callback address encrypted again, also in the events that wait to be published; the
- * same payment when nothing changes.
+ * The payment with the secret of its callback address encrypted again, also in the events that wait to be published;
+ * the same payment when nothing changes.
  */
 export function resealPayment<D extends StoredPayment>(payment: D, reseal: Reseal): D {
   const { webhook } = payment

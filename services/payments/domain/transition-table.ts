@@ -17,8 +17,8 @@ const NONE: Transitions = {
 }
 
 /**
- * Every transition that a payment can make; all others are forbidden (P6). Only deposits expire (`declined`, P8) and are
- * refunded.
+ * Every transition that a payment can make; all others are forbidden (P6). Only deposits expire (`declined`, P8) and
+ * are refunded.
  */
 const TRANSITIONS: Readonly<Record<Direction, Transitions>> = {
   in: {

@@ -54,9 +54,9 @@ export function transition(
 }
 
 /**
- * Whether the effect has no purpose once the payment is final: polls, the report of an open withdrawal, and the repeated
- * create and the expiry before their first try. After it their provider call may be in progress, and its response may
- * contradict the end of the payment (P7).
+ * Whether the effect has no purpose once the payment is final: polls, the report of an open withdrawal, and the
+ * repeated create and the expiry before their first try. After it their provider call may be in progress, and its
+ * response may contradict the end of the payment (P7).
  */
 function isForUnfinishedPayment(effect: Effect): boolean {
   if ([repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect)))
@@ -77,7 +77,9 @@ function effectsOf(payment: Payment, at: Date, refund_entry: Effect | undefined)
   return [entry, event].filter((effect) => effect !== undefined)
 }
 
-/** A successful deposit is credited. The hold of a withdrawal is captured when it succeeds, and released when it fails. */
+/**
+ * A successful deposit is credited. The hold of a withdrawal is captured when it succeeds, and released when it fails.
+ */
 function ledgerEffectOf(payment: Payment, at: Date): Effect | undefined {
   const { direction, status } = payment
   if (direction === 'in')

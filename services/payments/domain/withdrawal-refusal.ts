@@ -2,7 +2,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { RefusedWithdrawal } from './payment.ts'
 
-/** The record of a withdrawal that the ledger refused. It is what remains of it (P3), and has no bank data. */
+/** The record of a withdrawal that the ledger refused. The withdrawal itself is deleted (P3). It has no bank data. */
 export interface WithdrawalRefusal {
   readonly merchant_id: string
   readonly payment_id: string
