@@ -56,7 +56,7 @@ export function createRunLeased<D extends EffectDocument>({
       const stored = await batcher.finish({ effect, repeats, apply })
       return stored ? runLeased(stored, batcher) : document
     } finally {
-      // By now `runLeased` has begun the effects that follow, so this effect no longer delays event outcomes.
+      // Only now, when the effects that follow have begun: the outcome of an event waits for those that are running.
       batcher.end(effect)
     }
   }

@@ -8,11 +8,11 @@ export interface Claim {
   readonly environment: string
   /** The id under which the other role has it. */
   readonly id: string
-  /** Since when it has it. */
+  /** Since when the other role has it. */
   readonly at: Date
   /**
-   * Set for an event without a destination of its own: the claim is due only if an endpoint of the merchant had to get it, as the
-   * role `merchants` knows.
+   * Set for an event without a destination of its own: the claim is due only if an endpoint of the merchant had to get
+   * it, as the role `merchants` knows.
    */
   readonly event?: string
   /** What is missing if the other role does not have it, in a few words. */

@@ -19,10 +19,10 @@ export interface FinalizeRequest extends AttachmentIdentity {
 }
 
 /**
- * Checks the uploaded bytes and queues their inspection and scan, once per `operation_id` (F3); a repetition returns the
- * attachment as it is by then (S3). Throws 13001 for an unknown attachment, 13002 after the session, 13003 before the upload
- * is complete, and 13004, with the reason, for bytes that are not those that were announced. An attachment that is
- * finalized already stays as it is.
+ * Checks the uploaded bytes and queues their inspection and scan, once per `operation_id` (F3); a repetition returns
+ * the attachment as it is by then (S3). Throws 13001 for an unknown attachment, 13002 after the end of the session,
+ * 13003 before the upload is complete, and 13004, with the reason, for bytes that are not those that were announced. An
+ * attachment that is finalized already stays as it is.
  */
 export async function finalizeAttachment(
   deps: AttachmentsDeps,

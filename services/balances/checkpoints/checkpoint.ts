@@ -75,17 +75,18 @@ export function sequenceOf({ stored_head: { seq } }: StoredCheckpoint): bigint {
 }
 
 /**
- * Repairs the checkpoint that was read, unless it was replaced since: processes that loaded it load the shard again. The
- * state of an empty journal needs no checkpoint, so then it is only deleted.
+ * Replaces a wrong checkpoint by a verified state, unless another one is stored by now. By the new `repair_id`, processes
+ * that loaded the wrong one notice the repair and load the shard again. An empty journal needs no checkpoint, so then the
+ * wrong one is only deleted.
  */
-export async function replaceCheckpoint(
+export async function repairCheckpoint(
   checkpoints: LedgerStore['checkpoints'],
-  checkpoint: StoredCheckpoint,
+  wrong: StoredCheckpoint,
   state: ShardState,
 ): Promise<void> {
   const { shard } = state
-  const { version } = checkpoint.stored_head
+  const { version } = wrong.stored_head
   if (state.head().seq > 0n) return void (await saveCheckpoint(checkpoints, state, version, uuidv7()))
   await checkpoints.deleteHead(shard, version)
-  await checkpoints.deletePartsBefore(shard, sequenceOf(checkpoint) + 1n)
+  await checkpoints.deletePartsBefore(shard, sequenceOf(wrong) + 1n)
 }

@@ -1,5 +1,5 @@
 import { log } from '#lib/platform/telemetry/log.ts'
-import { readCheckpoint, replaceCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
+import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
@@ -81,7 +81,7 @@ async function verifyJournal(
   if (checkpoint && problem) {
     report('checkpoint')(checkpoint_seq, `the checkpoint at batch ${checkpoint_seq} ${problem}`)
     // Other verifications rest on a mark, which may share the fault of a checkpoint that was saved together with it.
-    if (from_first_batch) await replaceCheckpoint(store.checkpoints, checkpoint, state)
+    if (from_first_batch) await repairCheckpoint(store.checkpoints, checkpoint, state)
   }
   checkAccounts(state.snapshot(), report('journal'))
   return true

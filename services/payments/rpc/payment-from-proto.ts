@@ -55,7 +55,7 @@ export function paymentQueryFromProto(request: Omit<FindPaymentRequest, keyof Me
   }
 }
 
-/** Maps the filter of a list of payments. Throws 9000 for an unknown word and a time that is impossible. */
+/** Maps the filter of a list of payments. Throws 9000 for an unknown enum value and an impossible time. */
 export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
   const merchant_id = requiredId(request.merchantId, 'merchant_id')
   const environment = ENVIRONMENTS.optional(request.environment, 'environment')

@@ -15,9 +15,9 @@ export function findDocuments(
   const prefix = prefixes.indexes.find(({ index }) => index === range.index)?.prefix
   const found: Record<string, unknown>[] = []
   const start = prefixes.collection + (prefix ?? prefixes.documents)
-  const skipped = prefix === undefined ? start.length + 1 : 0
   for (const { key: entry, value } of table.getRange(rangeOf(start, range))) {
-    const key = skipped > 0 ? entry.slice(skipped) : Buffer.from(value).toString()
+    // An index entry holds the key of its document. A document's own entry is that key, after the prefix and a space.
+    const key = prefix === undefined ? entry.slice(start.length + 1) : Buffer.from(value).toString()
     const record = documents.read(key)
     if (record !== undefined) found.push(documentOf(record))
     if (found.length === range.limit) break

@@ -52,7 +52,7 @@ export function refundFilterFromProto(request: ListMerchantRefundsRequest): Reso
   }
 }
 
-/** Maps the filters of the operator's list. Throws 9000 for an unknown word. */
+/** Maps the filters of the operator's list. Throws 9000 for an unknown enum value. */
 export function operatorFilterFromProto(request: ListRefundsRequest): OperatorFilter {
   const environment = ENVIRONMENTS.optional(request.environment, 'environment')
   return {

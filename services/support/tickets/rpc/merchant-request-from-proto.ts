@@ -17,7 +17,7 @@ interface TicketFields extends OwnerFields {
   readonly ticket?: TicketReference | undefined
 }
 
-/** Maps a question for a merchant's ticket. Throws 1005 without an identifier. */
+/** Maps the reference to a ticket of a merchant. Throws 1005 without an identifier. */
 export function ticketQueryFromProto(request: TicketFields): TicketQuery {
   const { id } = request.ticket ?? {}
   if (id?.case === undefined) throw fieldError(1005, 'ticket')
@@ -36,7 +36,7 @@ export function mutationFromProto(
   }
 }
 
-/** Maps the request for a new ticket. Throws 1005 for a required field without a value, 9000 for an unknown word. */
+/** Maps the request for a new ticket. Throws 1005 for a missing field and 9000 for an unknown enum value. */
 export function createTicketRequestFromProto(request: CreateTicketRequestProto): CreateTicketRequest {
   return {
     ...ownerFromProto(request),
@@ -55,17 +55,17 @@ export function createTicketRequestFromProto(request: CreateTicketRequestProto):
   }
 }
 
-/** Maps the filters of a merchant's list. Throws 9000 for an unknown word. */
+/** Maps the filters of a merchant's list. Throws 9000 for an unknown enum value. */
 export function ticketFilterFromProto(request: ListMerchantTicketsRequest): TicketFilter {
   const { id } = request.payment ?? {}
   return {
     ...ownerFromProto(request),
-    statuses: request.statuses.map((one, place) => TICKET_STATUSES.required(one, `statuses.${place}`)),
-    categories: request.categories.map((one, place) =>
-      TICKET_CATEGORIES.required(one, `categories.${place}`),
+    statuses: request.statuses.map((value, index) => TICKET_STATUSES.required(value, `statuses.${index}`)),
+    categories: request.categories.map((value, index) =>
+      TICKET_CATEGORIES.required(value, `categories.${index}`),
     ),
-    priorities: request.priorities.map((one, place) =>
-      TICKET_PRIORITIES.required(one, `priorities.${place}`),
+    priorities: request.priorities.map((value, index) =>
+      TICKET_PRIORITIES.required(value, `priorities.${index}`),
     ),
     ...(id?.case === undefined
       ? {}
