@@ -13,10 +13,11 @@ test('a required text or message is returned, and refused with 1005 when it is m
 
 describe('an enum map', () => {
   const statuses = createEnumMap({ active: 1, blocked: 3 })
-  const unknown = expect.objectContaining({
-    code: 9000,
-    details: { description: 'status', reason: 'one of active, blocked' },
-  })
+  const unknownAt = (path: string) =>
+    expect.objectContaining({
+      code: 9000,
+      details: { description: path, reason: 'one of active, blocked' },
+    })
 
   test('maps both ways', () => {
     for (const name of ['active', 'blocked'] as const) {
@@ -35,8 +36,15 @@ describe('an enum map', () => {
 
   test('refuses an unknown value with 9000 and names the known ones', () => {
     expect(statuses.fromProto(2)).toBeUndefined()
-    expect(() => statuses.optional(2, 'status')).toThrow(unknown)
-    expect(() => statuses.required(2, 'status')).toThrow(unknown)
+    expect(() => statuses.optional(2, 'status')).toThrow(unknownAt('status'))
+    expect(() => statuses.required(2, 'status')).toThrow(unknownAt('status'))
+  })
+
+  test('names the values of a list, and refuses one with its place', () => {
+    expect(statuses.requiredEach([3, 1, 3], 'status')).toEqual(['blocked', 'active', 'blocked'])
+    expect(statuses.requiredEach([], 'status')).toEqual([])
+    expect(() => statuses.requiredEach([1, 0], 'status')).toThrow(missing('status.1'))
+    expect(() => statuses.requiredEach([1, 2], 'status')).toThrow(unknownAt('status.1'))
   })
 
   test('throws a TypeError for an absent or unknown value of its own system', () => {

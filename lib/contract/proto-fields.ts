@@ -23,6 +23,8 @@ export interface EnumMap<Name extends string, Value extends number> {
   fromProtoOrThrow(value: number, what: string): Name
   /** The name of a field that must be set. Throws 1005 for 0 and 9000 for an unknown value, both with its path. */
   required(value: number, path: string): Name
+  /** The names of the values of a list field, each as `required`: the path of the third one is `path.2`. */
+  requiredEach(values: readonly number[], path: string): Name[]
   /** The name of a field that may be absent: `undefined` for 0. Throws 9000 for an unknown value. */
   optional(value: number, path: string): Name | undefined
 }
@@ -40,6 +42,11 @@ export function createEnumMap<Name extends string, Value extends number>(
     if (name !== undefined) return name
     throw fieldError(9000, path, `one of ${[...names.values()].join(', ')}`)
   }
+  const required = (value: number, path: string): Name => {
+    const name = optional(value, path)
+    if (name === undefined) throw fieldError(1005, path)
+    return name
+  }
   return {
     toProto: (name) => values[name],
     fromProto: (value) => names.get(value),
@@ -50,10 +57,7 @@ export function createEnumMap<Name extends string, Value extends number>(
       return name
     },
     optional,
-    required(value, path) {
-      const name = optional(value, path)
-      if (name === undefined) throw fieldError(1005, path)
-      return name
-    },
+    required,
+    requiredEach: (listed, path) => listed.map((value, index) => required(value, `${path}.${index}`)),
   }
 }

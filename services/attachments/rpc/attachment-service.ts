@@ -50,9 +50,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
     async finalizeAttachment(request) {
       const attachment = await finalizeAttachment(deps, {
         ...identityOf(request),
-        permitted_purposes: request.permittedPurposes.map((purpose, position) =>
-          ATTACHMENT_PURPOSES.required(purpose, `permitted_purposes.${position}`),
-        ),
+        permitted_purposes: ATTACHMENT_PURPOSES.requiredEach(request.permittedPurposes, 'permitted_purposes'),
         method: 'attachment.finalize',
         operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),

@@ -23,7 +23,7 @@ const PERMISSIONS = {
 export function createMerchantRpc(deps: MerchantsDeps): RpcService {
   return rpcService(MerchantService, PERMISSIONS, {
     async createMerchant({ name, timezone, environments }) {
-      const input = { name, timezone, environments: environmentsOf(environments) }
+      const input = { name, timezone, environments: ENVIRONMENTS.requiredEach(environments, 'environments') }
       return { merchant: merchantToProto(await createMerchant(deps, input)) }
     },
     async getMerchant({ merchantId }) {
@@ -37,15 +37,13 @@ export function createMerchantRpc(deps: MerchantsDeps): RpcService {
       const changes = {
         ...(name !== undefined && { name }),
         ...(timezone !== undefined && { timezone }),
-        ...(environments.length > 0 && { environments: environmentsOf(environments) }),
+        ...(environments.length > 0 && {
+          environments: ENVIRONMENTS.requiredEach(environments, 'environments'),
+        }),
       }
       return { merchant: merchantToProto(await updateMerchant(deps, merchantId, changes)) }
     },
   })
-}
-
-function environmentsOf(values: readonly number[]): Merchant['environments'] {
-  return values.map((value, place) => ENVIRONMENTS.required(value, `environments.${place}`))
 }
 
 function merchantToProto(merchant: Merchant): MessageInitShape<typeof MerchantSchema> {

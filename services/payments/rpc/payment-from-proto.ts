@@ -62,9 +62,7 @@ export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
   return {
     merchant_id,
     ...(environment ? { environment } : {}),
-    statuses: request.statuses.map((status, position) =>
-      PAYMENT_STATUSES.required(status, `statuses.${position}`),
-    ),
+    statuses: PAYMENT_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...createdRange(request),
   }
 }

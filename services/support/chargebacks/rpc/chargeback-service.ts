@@ -83,6 +83,6 @@ function operatorFilterFromProto(request: ListChargebacksRequest): OperatorFilte
   return {
     merchant_id: requiredId(request.merchantId, 'merchant_id'),
     ...(environment ? { environment } : {}),
-    statuses: request.statuses.map((one, place) => CHARGEBACK_STATUSES.required(one, `statuses.${place}`)),
+    statuses: CHARGEBACK_STATUSES.requiredEach(request.statuses, 'statuses'),
   }
 }

@@ -53,7 +53,7 @@ export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcServi
 function filterFromProto(request: ListMerchantChargebacksRequest): ResourceFilter<ChargebackStatus> {
   return {
     ...ownerFromProto(request),
-    statuses: request.statuses.map((one, place) => CHARGEBACK_STATUSES.required(one, `statuses.${place}`)),
+    statuses: CHARGEBACK_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...paymentFilter(request.payment),
     ...createdRange(request),
   }

@@ -46,7 +46,7 @@ export function requestRefundRequestFromProto(request: RequestRefundRequestProto
 export function refundFilterFromProto(request: ListMerchantRefundsRequest): ResourceFilter<RefundStatus> {
   return {
     ...ownerFromProto(request),
-    statuses: request.statuses.map((one, place) => REFUND_STATUSES.required(one, `statuses.${place}`)),
+    statuses: REFUND_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...paymentFilter(request.payment),
     ...createdRange(request),
   }
@@ -58,7 +58,7 @@ export function operatorFilterFromProto(request: ListRefundsRequest): OperatorFi
   return {
     merchant_id: requiredId(request.merchantId, 'merchant_id'),
     ...(environment ? { environment } : {}),
-    statuses: request.statuses.map((one, place) => REFUND_STATUSES.required(one, `statuses.${place}`)),
+    statuses: REFUND_STATUSES.requiredEach(request.statuses, 'statuses'),
   }
 }
 

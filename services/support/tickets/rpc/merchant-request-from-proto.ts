@@ -60,13 +60,9 @@ export function ticketFilterFromProto(request: ListMerchantTicketsRequest): Tick
   const { id } = request.payment ?? {}
   return {
     ...ownerFromProto(request),
-    statuses: request.statuses.map((value, index) => TICKET_STATUSES.required(value, `statuses.${index}`)),
-    categories: request.categories.map((value, index) =>
-      TICKET_CATEGORIES.required(value, `categories.${index}`),
-    ),
-    priorities: request.priorities.map((value, index) =>
-      TICKET_PRIORITIES.required(value, `priorities.${index}`),
-    ),
+    statuses: TICKET_STATUSES.requiredEach(request.statuses, 'statuses'),
+    categories: TICKET_CATEGORIES.requiredEach(request.categories, 'categories'),
+    priorities: TICKET_PRIORITIES.requiredEach(request.priorities, 'priorities'),
     ...(id?.case === undefined
       ? {}
       : { payment: { by: id.case === 'cId' ? ('c_id' as const) : ('h_id' as const), id: id.value } }),

@@ -62,9 +62,7 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       const filter = {
         ...(merchant_id === undefined ? {} : { merchant_id: requiredId(merchant_id, 'merchant_id') }),
         ...(environment ? { environment } : {}),
-        statuses: request.statuses.map((status, place) =>
-          TICKET_STATUSES.required(status, `statuses.${place}`),
-        ),
+        statuses: TICKET_STATUSES.requiredEach(request.statuses, 'statuses'),
       }
       const page = await listForOperator(tickets, filter, { page_size, page_token })
       return { tickets: page.items.map(ticketToProto), nextPageToken: page.next_page_token }
