@@ -2,10 +2,15 @@ import type { Bus } from '#lib/platform/bus/bus.ts'
 import { openBus } from '#lib/platform/bus/open.ts'
 import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
 import { readBuildInfo } from '#lib/platform/process/build-info.ts'
+import { checkPorts } from '#lib/platform/process/check-ports.ts'
 import { serveHealth } from '#lib/platform/process/health-server.ts'
 import type { Lifecycle } from '#lib/platform/process/lifecycle.ts'
 import { connectableHost, formatHostAndPort } from '#lib/platform/process/listen.ts'
-import { type ProcessConfig, readProcessSettings } from '#lib/platform/process/process-settings.ts'
+import {
+  PROCESS_SETTINGS,
+  type ProcessConfig,
+  readProcessSettings,
+} from '#lib/platform/process/process-settings.ts'
 import {
   ROLES,
   type Role,
@@ -107,6 +112,7 @@ export async function startRoles(
     readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
   })
   const { keyring, host } = config
+  await checkPorts([PROCESS_SETTINGS, ...roles.map(({ settings }) => settings)], variables, host)
   const { readiness, draining, stopping } = lifecycle
   for (const role of names) {
     readiness.set(role, false)

@@ -51,6 +51,14 @@ describe('a failed start ends with code 1 and says what to do', () => {
     ])
   })
 
+  test('several ports are in use', async () => {
+    const variables = Object.fromEntries(PORT_VARIABLES.map((variable) => [variable, taken_port]))
+    const lines = await refusal(variables)
+    expect(lines.map((line) => /: set (\w+) to a free port/.exec(line)?.[1]).sort()).toEqual(
+      PORT_VARIABLES.toSorted(),
+    )
+  })
+
   // R7
   test('several invalid settings are all reported', async () => {
     const [title, ...problems] = await refusal({

@@ -15,6 +15,8 @@ export interface Setting<T> {
   readonly default_text: string | undefined
   /** Whether the content can be in a file that the variable `<variable>_FILE` names. */
   readonly in_file?: true
+  /** Whether it is a port that the process listens on. */
+  readonly is_port?: true
   /** The value when the variable is absent or empty. */
   readonly absent: () => Reading<T>
   readonly read: (text: string) => Reading<T>

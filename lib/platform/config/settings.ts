@@ -43,7 +43,11 @@ export function integerSetting(variable: string, { min, max, fallback }: Bounds)
 
 /** A TCP port to listen on; 0 takes a free one (R2). */
 export function portSetting(variable: string, fallback?: number): Setting<number> {
-  return setting(variable, 'a port from 0 (any free one) to 65535', integerSchema(0, 65_535), shown(fallback))
+  const schema = integerSchema(0, 65_535)
+  return {
+    ...setting(variable, 'a port from 0 (any free one) to 65535', schema, shown(fallback)),
+    is_port: true,
+  }
 }
 
 /** `true` or `false`; 1 and 0 are accepted too. */
