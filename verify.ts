@@ -5,7 +5,7 @@ import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
 import type { RoleName } from '#lib/platform/process/role.ts'
 import type { CommandOutput } from '#lib/platform/process/run.ts'
 import { problemsText, StartError } from '#lib/platform/process/start-error.ts'
-import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
+import type { DataCheck, ReadDocuments, Requirement } from '#lib/platform/process/stored-data.ts'
 import { withProgress } from '#lib/platform/store/backup/frames.ts'
 import { openStore } from '#lib/platform/store/open.ts'
 import { openSnapshot, type Snapshot } from '#lib/platform/store/snapshot.ts'
@@ -15,7 +15,7 @@ import { databaseOf, loadRoles } from './roles.ts'
 
 /** The settings of `verify`. */
 export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, keyring: PROCESS_SETTINGS.keyring }
-/** How many claims are looked up at once. */
+/** How many requirements are looked up at once. */
 const LOOKUPS_MAX = 64
 
 /**
@@ -63,7 +63,7 @@ export async function verify(
     for (const [role, check] of checks) {
       printProgress(`${role}: checking`)
       for await (const problem of check.findProblems?.() ?? []) report(role, problem)
-      for await (const subject of missingClaims(check, checks)) report(role, `${subject} is missing`)
+      for await (const subject of missingSubjects(check, checks)) report(role, `${subject} is missing`)
     }
   } finally {
     for (const store of stores) await store.close()
@@ -87,8 +87,8 @@ export function readerOf(
   }
 }
 
-/** The subjects of the claims that the claimed roles do not hold. Claims on roles that could not be opened are left out. */
-async function* missingClaims(
+/** The subjects of what other roles must have and do not. Roles that could not be opened are not asked. */
+async function* missingSubjects(
   check: DataCheck,
   checks: ReadonlyMap<RoleName, DataCheck>,
 ): AsyncGenerator<string> {
@@ -98,16 +98,22 @@ async function* missingClaims(
     lookups = []
     return subjects.filter((subject) => subject !== undefined)
   }
-  for await (const claim of check.listClaims?.() ?? []) {
-    lookups.push(isMissing(claim, checks).then((is_missing) => (is_missing ? claim.subject : undefined)))
+  for await (const requirement of check.listRequirements?.() ?? []) {
+    lookups.push(
+      isMissing(requirement, checks).then((is_missing) => (is_missing ? requirement.subject : undefined)),
+    )
     if (lookups.length === LOOKUPS_MAX) yield* await missing()
   }
   yield* await missing()
 }
 
-async function isMissing(claim: Claim, checks: ReadonlyMap<RoleName, DataCheck>): Promise<boolean> {
-  const holder = checks.get(claim.role)
+async function isMissing(
+  requirement: Requirement,
+  checks: ReadonlyMap<RoleName, DataCheck>,
+): Promise<boolean> {
+  const holder = checks.get(requirement.role)
   if (holder?.holds === undefined) return false
-  if (claim.event !== undefined && !(await checks.get('merchants')?.subscribes?.(claim))) return false
-  return !(await holder.holds(claim))
+  if (requirement.event !== undefined && !(await checks.get('merchants')?.subscribes?.(requirement)))
+    return false
+  return !(await holder.holds(requirement))
 }

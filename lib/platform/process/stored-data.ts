@@ -2,7 +2,7 @@ import type { CollectionSpec } from '#lib/platform/store/store.ts'
 import type { RoleName } from './role.ts'
 
 /** Something that another role must have stored, because a document of this role says so. */
-export interface Claim {
+export interface Requirement {
   readonly role: RoleName
   readonly merchant_id: string
   readonly environment: string
@@ -11,8 +11,8 @@ export interface Claim {
   /** Since when the other role has it. */
   readonly at: Date
   /**
-   * Set for an event without a destination of its own: the claim is due only if an endpoint of the merchant had to get
-   * it, as the role `merchants` knows.
+   * Set for an event without a destination of its own: it is required only if an endpoint of the merchant had to get it,
+   * as the role `merchants` knows.
    */
   readonly event?: string
   /** What is missing if the other role does not have it, in a few words. */
@@ -26,12 +26,12 @@ export type ReadDocuments = <D extends object>(spec: CollectionSpec) => AsyncIte
 export interface DataCheck {
   /** What is wrong within the database of the role, one sentence per problem. */
   findProblems?(): AsyncIterable<string>
-  /** What the documents of the role demand of other roles. */
-  listClaims?(): AsyncIterable<Claim>
-  /** Whether the role has what another one claims, or may have deleted it since. */
-  holds?(claim: Claim): Promise<boolean>
-  /** Whether an endpoint that has not changed since before the claim gets its `event`. Later changes prove nothing. */
-  subscribes?(claim: Claim): Promise<boolean>
+  /** What other roles must have, because documents of this one say so. */
+  listRequirements?(): AsyncIterable<Requirement>
+  /** Whether the role has what another one requires, or may have deleted it since. */
+  holds?(requirement: Requirement): Promise<boolean>
+  /** Whether an endpoint that has not changed since `at` gets the `event`. Later changes prove nothing. */
+  subscribes?(requirement: Requirement): Promise<boolean>
 }
 
 /** What resealing the documents of a collection came to. */

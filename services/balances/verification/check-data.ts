@@ -1,4 +1,4 @@
-import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
+import type { DataCheck, ReadDocuments, Requirement } from '#lib/platform/process/stored-data.ts'
 import { readCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch } from '../domain/entry.ts'
@@ -20,8 +20,8 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
     async *findProblems() {
       for (let shard = 0; shard < SHARDS; shard += 1) yield* await problemsOfShard(store, shard)
     },
-    async *listClaims() {
-      for await (const batch of readDocuments<Batch>(JOURNAL)) yield* claimsOf(batch)
+    async *listRequirements() {
+      for await (const batch of readDocuments<Batch>(JOURNAL)) yield* requirementsOf(batch)
     },
     async holds({ merchant_id, environment, id }) {
       const shard = shardOf(merchant_id, environment === 'production' ? 'production' : 'test')
@@ -61,10 +61,10 @@ async function problemsOfShard(store: LedgerStore, shard: number): Promise<reado
 }
 
 /** A refused withdrawal is deleted, so only entries that changed something need their payment. */
-function claimsOf({ shard, time, entries }: Batch): Claim[] {
+function requirementsOf({ shard, time, entries }: Batch): Requirement[] {
   if (!isShard(shard)) return []
   const environment = environmentOfShard(shard)
-  return entries.flatMap(({ id, merchant_id, payment_id, refused_code }): Claim[] => {
+  return entries.flatMap(({ id, merchant_id, payment_id, refused_code }): Requirement[] => {
     if (payment_id === undefined || refused_code !== undefined) return []
     const subject = `the payment ${payment_id} of the ledger entry ${id}`
     return [{ role: 'payments', merchant_id, environment, id: payment_id, at: time, subject }]

@@ -7,7 +7,7 @@ const CLOCK_MARGIN_MS = 15_000
 
 /** Says which events endpoints must have got, for the check of what other roles have stored. */
 export function createDataCheck({ endpoints }: Pick<MerchantsStore, 'endpoints'>): DataCheck {
-  // Claims come merchant by merchant.
+  // Calls come merchant by merchant.
   let last: { readonly merchant_id: string; readonly listed: Promise<readonly Endpoint[]> } | undefined
   return {
     async subscribes({ merchant_id, environment, event, at }) {

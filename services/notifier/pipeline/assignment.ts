@@ -7,8 +7,8 @@ import type { Scheduler } from './scheduler.ts'
 import type { Shares } from './shares.ts'
 import type { Wakes } from './wakes.ts'
 
-/** What taking destinations over needs. */
-export interface TakeoverDeps {
+/** What the assignment needs. */
+export interface AssignmentDeps {
   readonly ownership: Ownership
   readonly shares: Pick<Shares, 'hasRoom'>
   readonly scheduler: Pick<Scheduler, 'refill'>
@@ -20,8 +20,8 @@ export interface TakeoverDeps {
   readonly self_address: string
 }
 
-/** How a process comes to its destinations. */
-export interface Takeover {
+/** Brings each destination to its owner: this process takes it, or wakes the process that has it. */
+export interface Assignment {
   /** The destination if this process has it, or may lease it now and should own it. */
   own(name: DestinationName): Promise<OwnedDestination | undefined>
   /** Takes a destination that waits for an owner, if this notifier should own it or no other one does. */
@@ -35,8 +35,8 @@ export interface Takeover {
 /** A destination that waits this long is taken by any notifier: the one that should own it cannot. */
 const OVERDUE_MS = 10_000
 
-/** Creates the takeover of a process. */
-export function createTakeover(deps: TakeoverDeps): Takeover {
+/** Creates the assignment of destinations for one process. */
+export function createAssignment(deps: AssignmentDeps): Assignment {
   const { ownership, shares, scheduler, background, queueHeld, storeNow, sendWake, self_address } = deps
 
   async function readAll(owned: OwnedDestination): Promise<void> {

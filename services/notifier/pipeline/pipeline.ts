@@ -11,6 +11,7 @@ import type { MakeAttempt } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { DestinationName } from '../domain/destination.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
+import { createAssignment } from './assignment.ts'
 import { type Attempts, type AttemptsDeps, createAttempts } from './attempts.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
@@ -21,7 +22,6 @@ import { createReviews } from './reviews.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import { createShares } from './shares.ts'
 import { createSlots } from './slots.ts'
-import { createTakeover } from './takeover.ts'
 import { createWakes } from './wakes.ts'
 
 /** What the pipeline of a notifier needs. */
@@ -62,7 +62,7 @@ const HEARTBEAT_MS = 500
 /** Creates the pipeline of a process. */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const parts = createParts(options)
-  const { ownership, scheduler, takeover, membership, background, storeNow, wakes } = parts
+  const { ownership, scheduler, assignment, membership, background, storeNow, wakes } = parts
   const timers: Timer[] = []
   const repeat = (action: () => Promise<void>, message: string, pause_ms = TICK_MS): void => {
     const onError = (error: unknown): void => log.warn({ error }, message)
@@ -74,7 +74,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       await queueDelivery(parts, delivery, body, insert_options)
     },
     async wake(waiting) {
-      await takeover.wakeOwner(waiting, waiting.due_at ?? storeNow())
+      await assignment.wakeOwner(waiting, waiting.due_at ?? storeNow())
     },
     async start() {
       await Promise.all([wakes.open(), membership.join()])
@@ -117,7 +117,7 @@ function createChangeReport(): (live_count: number) => void {
 }
 
 /**
- * Makes the parts of a pipeline and connects them. `takeover` leases the destinations that wait for an owner, `scheduler`
+ * Makes the parts of a pipeline and connects them. `assignment` brings each destination to its owner, `scheduler`
  * reads what is due there and decides which attempt begins next, `attempts` makes it, and `review` renews the leases or
  * gives them back.
  */
@@ -154,21 +154,21 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
   const { hasLease } = ownership
   const scheduler: Scheduler = createScheduler({ ...common, ...attempts, hasLease, store_now_ms })
   const queueHeld = createQueueHeld({ ...common, hasSecret, onQueued: scheduler.add })
-  const wakes = createWakes(bus, self_address, (destination_key) => takeover.onWake(destination_key))
+  const wakes = createWakes(bus, self_address, (destination_key) => assignment.onWake(destination_key))
   const sendWake = wakes.send
   const shared = { ...common, shares, scheduler, background, queueHeld, self_address }
-  const takeover = createTakeover({ ...shared, sendWake })
-  const review = createReviews({ ...shared, wakeOwner: takeover.wakeOwner })
+  const assignment = createAssignment({ ...shared, sendWake })
+  const review = createReviews({ ...shared, wakeOwner: assignment.wakeOwner })
   const walkWaiting = createDueWalk(destinations, 'by_wake', {
     hasRoom: () => !is_stopping && clock_guard.isTrusted() && shares.hasRoom(),
-    visit: takeover.visit,
+    visit: assignment.visit,
   })
   return {
     deliveries,
     ownership,
     scheduler,
     attempts,
-    takeover,
+    assignment,
     membership,
     background,
     storeNow,

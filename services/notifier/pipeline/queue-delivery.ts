@@ -4,17 +4,17 @@ import { withTraceparent } from '#lib/platform/telemetry/span.ts'
 import { clock } from '#lib/platform/time.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
+import type { Assignment } from './assignment.ts'
 import type { Attempts, Reservation } from './attempts.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { Takeover } from './takeover.ts'
 
 /** What queueing a delivery needs. */
 export interface QueueDeliveryDeps {
   readonly deliveries: Deliveries
   readonly ownership: Pick<Ownership, 'hasLease'>
-  readonly takeover: Pick<Takeover, 'own' | 'wakeOwner'>
+  readonly assignment: Pick<Assignment, 'own' | 'wakeOwner'>
   readonly attempts: Pick<Attempts, 'reserve'>
   readonly scheduler: Pick<Scheduler, 'add'>
   storeNow(): Date
@@ -31,11 +31,11 @@ export async function queueDelivery(
   body: Uint8Array,
   options: InsertOptions = {},
 ): Promise<void> {
-  const { takeover, storeNow } = deps
-  const owned = await takeover.own(delivery)
+  const { assignment, storeNow } = deps
+  const owned = await assignment.own(delivery)
   if (owned !== undefined) return queueAtOwner(deps, owned, delivery, body, options)
   const { stored } = await insert(deps, delivery, options)
-  if (stored.status === 'pending') await takeover.wakeOwner(delivery, stored.due_at ?? storeNow())
+  if (stored.status === 'pending') await assignment.wakeOwner(delivery, stored.due_at ?? storeNow())
 }
 
 async function queueAtOwner(
@@ -45,7 +45,7 @@ async function queueAtOwner(
   body: Uint8Array,
   options: InsertOptions,
 ): Promise<void> {
-  const { attempts, ownership, scheduler, takeover, storeNow } = deps
+  const { attempts, ownership, scheduler, assignment, storeNow } = deps
   owned.used_at_ms = clock.monotonic_ms()
   owned.storing += 1
   try {
@@ -58,7 +58,7 @@ async function queueAtOwner(
     reserved?.cancel()
     if (stored.status !== 'pending') return
     if (is_seen) scheduler.add(owned, stored)
-    else await takeover.wakeOwner(delivery, storeNow())
+    else await assignment.wakeOwner(delivery, storeNow())
   } finally {
     owned.storing -= 1
   }

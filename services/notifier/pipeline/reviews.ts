@@ -1,10 +1,10 @@
 import { log } from '#lib/platform/telemetry/log.ts'
 import { clock } from '#lib/platform/time.ts'
+import type { Assignment } from './assignment.ts'
 import { isAtRest, isIdle, isUnused, type OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Shares } from './shares.ts'
-import type { Takeover } from './takeover.ts'
 
 /** What the reviews of a process need. */
 export interface ReviewsDeps {
@@ -15,7 +15,7 @@ export interface ReviewsDeps {
   queueHeld(owned: OwnedDestination): Promise<void>
   storeNow(): Date
   /** Tells the notifier that should own the destination that this one has given it back. */
-  readonly wakeOwner: Takeover['wakeOwner']
+  readonly wakeOwner: Assignment['wakeOwner']
 }
 
 /** Several reviews fit into a lease, so that one slow write does not lose it. */

@@ -3,10 +3,10 @@ import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT as at, newDeposit, newReservation } from '../payment.fixture.ts'
 import { applyRefundUpdate } from './apply-refund-update.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { claimsOfPayment } from './claims.ts'
 import { applyHoldDecision, beginApproval, decideReservation } from './decide-refund.ts'
 import { admitWithdrawal } from './new-payment.ts'
 import type { Payment, StoredPayment } from './payment.ts'
+import { requirementsOfPayment } from './requirements.ts'
 import { transition } from './transition.ts'
 
 const WEBHOOK = { url: 'https://shop.example.com/', sealed_secret: 'k1.x' }
@@ -39,9 +39,9 @@ function liveOf(begun: Payment, changes: readonly ((payment: Payment) => Payment
 }
 
 const to = (status: PaymentStatus) => (payment: Payment) => transition(payment, status, { at })
-const claimed = (payment: StoredPayment, role: string) =>
-  claimsOfPayment(payment)
-    .filter((claim) => claim.role === role)
+const required = (payment: StoredPayment, role: string) =>
+  requirementsOfPayment(payment)
+    .filter((requirement) => requirement.role === role)
     .map(({ id }) => id)
 
 const REFUND = { refund_id: 'r-1', amount: 1_000n, c_id: 'c', reason: '' }
@@ -64,7 +64,7 @@ const CHARGEBACK = { chargeback_id: 'b-1', amount: 500n, currency: 'INR', reason
 
 const withdrawal = () => admitWithdrawal({ ...newReservation(), webhook: WEBHOOK }, at)
 
-describe('a payment claims what all of its effects have stored', () => {
+describe('a payment requires what all of its effects have stored', () => {
   const lives: Readonly<Record<string, () => Life>> = {
     'a new deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), []),
     'a paid deposit': () => liveOf(newDeposit({ webhook: WEBHOOK }), [to('processing'), to('success')]),
@@ -86,27 +86,27 @@ describe('a payment claims what all of its effects have stored', () => {
   for (const [name, live] of Object.entries(lives))
     test(name, () => {
       const { payment, entries, events } = live()
-      expect(claimed(payment, 'balances').sort()).toEqual(entries.sort())
+      expect(required(payment, 'balances').sort()).toEqual(entries.sort())
       // The fixture begins a deposit without the event of its creation.
       const first = payment.direction === 'in' ? [`${payment.payment_id}:1`] : []
-      expect(claimed(payment, 'notifier').sort()).toEqual([...first, ...events].sort())
+      expect(required(payment, 'notifier').sort()).toEqual([...first, ...events].sort())
     })
 })
 
-test('what an effect has not stored yet is not claimed', () => {
+test('what an effect has not stored yet is not required', () => {
   const paid = transition(newDeposit({ webhook: WEBHOOK }), 'success', { at })
-  expect(claimed(paid, 'balances')).toEqual([])
-  expect(claimed(paid, 'notifier')).toEqual([`${paid.payment_id}:1`])
+  expect(required(paid, 'balances')).toEqual([])
+  expect(required(paid, 'notifier')).toEqual([`${paid.payment_id}:1`])
   for (const status of ['success', 'error'] as const) {
     const ended = transition({ ...withdrawal(), effects: [] }, status, { at })
-    expect(claimed(ended, 'balances')).toEqual([`${ended.payment_id}:hold`])
+    expect(required(ended, 'balances')).toEqual([`${ended.payment_id}:hold`])
   }
-  expect(claimsOfPayment(newReservation())).toEqual([])
+  expect(requirementsOfPayment(newReservation())).toEqual([])
 })
 
-test('events of a payment without its own callback address are claimed for endpoints that get them', () => {
+test('events of a payment without its own callback address are required for endpoints that get them', () => {
   const eventsOf = (payment: StoredPayment) =>
-    claimsOfPayment(payment).flatMap(({ role, event }) => (role === 'notifier' ? [event] : []))
+    requirementsOfPayment(payment).flatMap(({ role, event }) => (role === 'notifier' ? [event] : []))
   const paid = { ...transition(newDeposit(), 'success', { at }), effects: [] }
   expect(eventsOf(paid)).toEqual(['payment.created', 'payment.completed'])
   expect(eventsOf({ ...paid, webhook: WEBHOOK })).toEqual([undefined, undefined])

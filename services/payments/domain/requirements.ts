@@ -5,7 +5,7 @@ import { holdIdOfRefund } from './refund.ts'
 import { EVENT_OF } from './transition-table.ts'
 
 /** What the ledger or the notifier must have, because the effect that stores it there is gone from the payment. */
-export interface PaymentClaim {
+export interface PaymentRequirement {
   readonly role: 'balances' | 'notifier'
   readonly id: string
   readonly at: Date
@@ -15,14 +15,14 @@ export interface PaymentClaim {
 
 /**
  * The ledger entries that follow from a payment, its refunds and its chargebacks, and its events. Those whose effect
- * still waits in the document are not claimed. Pure.
+ * still waits in the document are not required yet. Pure.
  */
-export function claimsOfPayment(payment: StoredPayment): PaymentClaim[] {
+export function requirementsOfPayment(payment: StoredPayment): PaymentRequirement[] {
   if (!isAdmitted(payment)) return []
   const { effects, updated_at: at } = payment
   const entries = entriesOf(payment).filter(({ effect_id }) => !effects.some(({ id }) => id === effect_id))
   return [
-    ...entries.map(({ entry_id: id }): PaymentClaim => ({ role: 'balances', id, at })),
+    ...entries.map(({ entry_id: id }): PaymentRequirement => ({ role: 'balances', id, at })),
     ...eventsOf(payment),
   ]
 }
@@ -73,14 +73,14 @@ function resolved(effect_id: string, hold_id: string): EffectEntry {
  * An event of a payment without a callback address of its own is stored only if an endpoint of the merchant gets it
  * (N1).
  */
-function eventsOf(payment: Payment): PaymentClaim[] {
+function eventsOf(payment: Payment): PaymentRequirement[] {
   const { payment_id, webhook, effects } = payment
   return numberedHistory(payment)
-    .flatMap(({ number, at, status }): PaymentClaim[] => {
+    .flatMap(({ number, at, status }): PaymentRequirement[] => {
       const event = EVENT_OF[status]
       if (event === undefined) return []
-      const claim = { role: 'notifier', id: `${payment_id}:${number}`, at } as const
-      return [webhook === undefined ? { ...claim, event } : claim]
+      const requirement = { role: 'notifier', id: `${payment_id}:${number}`, at } as const
+      return [webhook === undefined ? { ...requirement, event } : requirement]
     })
     .filter(({ id }) => !effects.some((effect) => effect.data['event_key'] === id))
 }

@@ -1,6 +1,6 @@
-import type { Claim, DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
-import { claimsOfPayment } from '../domain/claims.ts'
+import type { DataCheck, ReadDocuments, Requirement } from '#lib/platform/process/stored-data.ts'
 import type { StoredPayment } from '../domain/payment.ts'
+import { requirementsOfPayment } from '../domain/requirements.ts'
 import { findByAnyId, PAYMENTS } from '../store/payments.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 
@@ -10,16 +10,16 @@ export function createDataCheck(
   readDocuments: ReadDocuments,
 ): DataCheck {
   return {
-    async *listClaims() {
-      for await (const payment of readDocuments<StoredPayment>(PAYMENTS)) yield* claimsOf(payment)
+    async *listRequirements() {
+      for await (const payment of readDocuments<StoredPayment>(PAYMENTS)) yield* requirementsOf(payment)
     },
     holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
   }
 }
 
-function claimsOf(payment: StoredPayment): Claim[] {
+function requirementsOf(payment: StoredPayment): Requirement[] {
   const { merchant_id, environment, payment_id } = payment
-  return claimsOfPayment(payment).map(({ role, id, at, event }) => {
+  return requirementsOfPayment(payment).map(({ role, id, at, event }) => {
     const kind = role === 'balances' ? 'ledger entry' : 'event'
     return {
       role,

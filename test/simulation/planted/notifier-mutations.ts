@@ -37,8 +37,8 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a delivery for a destination of another notifier wakes no owner',
     file: 'services/notifier/pipeline/queue-delivery.ts',
-    search: "if (stored.status === 'pending') await takeover.wakeOwner",
-    replace: "if (stored.status === 'delivered') await takeover.wakeOwner",
+    search: "if (stored.status === 'pending') await assignment.wakeOwner",
+    replace: "if (stored.status === 'delivered') await assignment.wakeOwner",
   },
   {
     name: 'what a breaker cost its tries stays dead',
@@ -81,7 +81,7 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a delivery that was stored after the lease wakes no owner',
     file: 'services/notifier/pipeline/queue-delivery.ts',
-    search: 'else await takeover.wakeOwner(delivery, storeNow())',
+    search: 'else await assignment.wakeOwner(delivery, storeNow())',
     replace: 'else storeNow()',
     needs: ['process is paused'],
   },
