@@ -5,30 +5,15 @@ import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
-import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { now } from '#lib/platform/time.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { FindAccount } from './connectors/connect-account.ts'
 import type { CallResult, ProviderSuccess } from './domain/call-result.ts'
 import type { StoredPayment } from './domain/payment.ts'
-import { bindCaptureHold } from './effects/capture-hold.ts'
-import { bindCreateAtProvider } from './effects/create-at-provider.ts'
-import { bindCreateRefund } from './effects/create-refund.ts'
-import { bindDiscardRefused } from './effects/discard-refused.ts'
-import { bindHoldFunds } from './effects/hold-funds.ts'
-import { bindHoldRefund } from './effects/hold-refund.ts'
+import { bindEffects } from './effects/bind-effects.ts'
 import type { LedgerClient } from './effects/ledger-call.ts'
-import { bindPollProvider } from './effects/poll-provider.ts'
-import { bindPollRefund } from './effects/poll-refund.ts'
-import { bindDebitChargeback, bindReturnChargeback } from './effects/post-chargeback.ts'
-import type { ProviderCallDeps } from './effects/provider-call.ts'
-import { bindPublishEvent } from './effects/publish-event.ts'
-import { bindReleaseHold } from './effects/release-hold.ts'
-import { bindRepeatCreate } from './effects/repeat-create.ts'
-import { bindRepeatRefund } from './effects/repeat-refund.ts'
-import { bindReportChargeback, bindReportRefund, type SupportClients } from './effects/report-refund.ts'
-import { bindCaptureRefund, bindReleaseRefund } from './effects/resolve-refund-hold.ts'
+import type { SupportClients } from './effects/report-refund.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
 import { newDeposit, WITHDRAWAL_ROUTE } from './payment.fixture.ts'
 import { type CrashPoint, createLife, type Step, withSteps } from './process-life.fixture.ts'
@@ -126,15 +111,10 @@ export function startCrashingProcess(
     clock_guard: trustedClock,
     keyOf: keyOfPayment,
     sweep_ms: 10,
-    effects: [
-      bindHoldFunds({ ledger, findRoute }),
-      bindCaptureHold(ledger),
-      bindReleaseHold(ledger),
-      bindDiscardRefused(stores),
-      bindCreateAtProvider(provider_calls),
-      bindPollProvider(provider_calls),
-      bindRepeatCreate(provider_calls),
-      bindPublishEvent({
+    effects: bindEffects({
+      store: { ...stores, anomalies: withSteps(store.anomalies, life) },
+      provider_calls,
+      publisher: {
         budget: createBudget(100),
         publish: (subject, event_key) =>
           step(() => {
@@ -142,9 +122,11 @@ export function startCrashingProcess(
           }),
         getsReceipts: () => true,
         close: async () => {},
-      }),
-      ...refundEffects(provider_calls, ledger, supportOf(outside, step)),
-    ],
+      },
+      ledger,
+      findRoute,
+      support: supportOf(outside, step),
+    }),
   })
   const deps: CreatePaymentDeps = {
     ...stores,
@@ -157,26 +139,6 @@ export function startCrashingProcess(
   const findAccount: FindAccount = (account_id) =>
     provider_calls.accountOf(newDeposit({ attempt: { number: 1, account_id, created_at: now() } }))
   return { deps, runner, findAccount, crashed: life.crashed }
-}
-
-/** The effects of refunds and chargebacks. */
-function refundEffects(
-  provider_calls: ProviderCallDeps,
-  ledger: LedgerClient,
-  support: SupportClients,
-): readonly BoundEffect<StoredPayment>[] {
-  return [
-    bindHoldRefund(ledger),
-    bindCaptureRefund(ledger),
-    bindReleaseRefund(ledger),
-    bindCreateRefund(provider_calls),
-    bindPollRefund(provider_calls),
-    bindRepeatRefund(provider_calls),
-    bindReportRefund(support),
-    bindDebitChargeback(ledger),
-    bindReturnChargeback(ledger),
-    bindReportChargeback(support),
-  ]
 }
 
 /** A support service that keeps what is reported to it. */

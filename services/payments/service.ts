@@ -1,8 +1,7 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
+import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
@@ -20,35 +19,10 @@ import { every, type Timer } from '#lib/platform/time.ts'
 import { createAccountSelection } from './circuit-breaker/account-selection.ts'
 import { accountChecks } from './connectors/check-accounts.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
-import type { StoredPayment } from './domain/payment.ts'
 import type { PaymentRoute } from './domain/payment-route.ts'
-import { bindCaptureHold } from './effects/capture-hold.ts'
-import { bindCreateAtProvider } from './effects/create-at-provider.ts'
-import { bindCreateRefund } from './effects/create-refund.ts'
-import { bindCreditLedger } from './effects/credit-ledger.ts'
-import { bindDiscardRefused } from './effects/discard-refused.ts'
-import { bindExpirePayment } from './effects/expire-payment.ts'
-import { bindHoldFunds, type HoldFundsDeps } from './effects/hold-funds.ts'
-import { bindHoldRefund } from './effects/hold-refund.ts'
-import type { LedgerClient } from './effects/ledger-call.ts'
-import { bindLookUpLate, bindLookUpRefundLate } from './effects/look-up-late.ts'
-import { bindPollProvider } from './effects/poll-provider.ts'
-import { bindPollRefund } from './effects/poll-refund.ts'
-import { bindDebitChargeback, bindReturnChargeback } from './effects/post-chargeback.ts'
+import { bindEffects } from './effects/bind-effects.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
-import { bindPublishEvent } from './effects/publish-event.ts'
-import { bindRecordAnomaly, bindRecordRefundAnomaly } from './effects/record-anomaly.ts'
-import { bindReleaseHold } from './effects/release-hold.ts'
-import { bindRepeatCreate } from './effects/repeat-create.ts'
-import { bindRepeatRefund } from './effects/repeat-refund.ts'
-import { bindReportOpen, bindReportOpenRefund } from './effects/report-open.ts'
-import {
-  bindReportChargeback,
-  bindReportRefund,
-  type SupportClients,
-  supportClients,
-} from './effects/report-refund.ts'
-import { bindCaptureRefund, bindReleaseRefund } from './effects/resolve-refund-hold.ts'
+import { supportClients } from './effects/report-refund.ts'
 import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
 import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
@@ -190,59 +164,4 @@ export const role: Role = {
 function measureRegularly({ anomalies }: PaymentsStore): Timer {
   const onError = (error: unknown): void => log.debug({ error }, 'anomalies could not be measured')
   return every(MEASURE_MS, () => measureOpenAnomalies(anomalies), onError)
-}
-
-/** Binds every kind of effect that a payment can have. */
-function bindEffects({
-  store,
-  provider_calls,
-  publisher,
-  ledger,
-  findRoute,
-  support,
-}: HoldFundsDeps & {
-  readonly store: PaymentsStore
-  readonly provider_calls: ProviderCallDeps
-  readonly publisher: Publisher
-  readonly support: SupportClients
-}): readonly BoundEffect<StoredPayment>[] {
-  return [
-    bindCreateAtProvider(provider_calls),
-    bindPollProvider(provider_calls),
-    bindRepeatCreate(provider_calls),
-    bindExpirePayment(provider_calls),
-    bindLookUpLate(provider_calls),
-    bindReportOpen(),
-    bindHoldFunds({ ledger, findRoute }),
-    bindCaptureHold(ledger),
-    bindReleaseHold(ledger),
-    bindDiscardRefused(store),
-    bindCreditLedger(ledger),
-    bindPublishEvent(publisher),
-    bindRecordAnomaly(store.anomalies),
-    bindRecordRefundAnomaly(store.anomalies),
-    ...bindRefundEffects(provider_calls, ledger, support),
-  ]
-}
-
-/** Binds every kind of effect of refunds and chargebacks. */
-function bindRefundEffects(
-  provider_calls: ProviderCallDeps,
-  ledger: LedgerClient,
-  support: SupportClients,
-): readonly BoundEffect<StoredPayment>[] {
-  return [
-    bindHoldRefund(ledger),
-    bindCaptureRefund(ledger),
-    bindReleaseRefund(ledger),
-    bindCreateRefund(provider_calls),
-    bindPollRefund(provider_calls),
-    bindRepeatRefund(provider_calls),
-    bindLookUpRefundLate(provider_calls),
-    bindReportOpenRefund(),
-    bindReportRefund(support),
-    bindDebitChargeback(ledger),
-    bindReturnChargeback(ledger),
-    bindReportChargeback(support),
-  ]
 }
