@@ -1,6 +1,6 @@
 import { sleep } from '#lib/platform/time.ts'
 import type { Choices } from '../parts/random.ts'
-import { type PaymentRecord, recordKey } from './history.ts'
+import { newPaymentRecord, type PaymentRecord, recordKey } from './history.ts'
 import type { SimulatedMerchant, SimulatedRoute } from './merchants.ts'
 import type { PublicOutcome } from './public-api.ts'
 import {
@@ -81,23 +81,17 @@ function recordOf(
   const existing = history.payments.get(key)
   if (existing !== undefined) return existing
   const route = choices.pick(merchant.routes)
-  const record = newRecord(merchant.merchant_id, c_id, {
-    service_id: route.service_id,
-    amount: amountFor(choices, route),
-    currency: choices.chance(0.02) ? 'EUR' : route.currency,
-    webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
-  })
+  const record = newPaymentRecord(
+    { direction: 'in', merchant_id: merchant.merchant_id, c_id },
+    {
+      service_id: route.service_id,
+      amount: amountFor(choices, route),
+      currency: choices.chance(0.02) ? 'EUR' : route.currency,
+      webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
+    },
+  )
   history.payments.set(key, record)
   return record
-}
-
-function newRecord(
-  merchant_id: string,
-  c_id: string,
-  request: Pick<PaymentRecord, 'service_id' | 'amount' | 'currency' | 'webhook_origin'>,
-): PaymentRecord {
-  const unknown = { is_accepted: false, open_creates: 0, creates: 0, clients: 0, created_responses: 0 }
-  return { merchant_id, c_id, direction: 'in', ...request, ...unknown, statuses: [] }
 }
 
 /** Makes one deposit on a route, which its merchant has not used under this `c_id`. */
@@ -108,12 +102,15 @@ export async function depositOn(
   c_id: string,
 ): Promise<void> {
   const { merchant_id } = merchant
-  const record = newRecord(merchant_id, c_id, {
-    service_id,
-    amount: CALM_AMOUNT,
-    currency,
-    webhook_origin: undefined,
-  })
+  const record = newPaymentRecord(
+    { direction: 'in', merchant_id, c_id },
+    {
+      service_id,
+      amount: CALM_AMOUNT,
+      currency,
+      webhook_origin: undefined,
+    },
+  )
   deps.history.payments.set(recordKey(merchant_id, c_id), record)
   await create(deps, merchant, record)
 }

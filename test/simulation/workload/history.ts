@@ -146,3 +146,12 @@ export function createHistory(): History {
 export function recordKey(merchant_id: string, c_id: string): string {
   return `${merchant_id} ${c_id}`
 }
+
+/** The record of a payment before the first request for it. */
+export function newPaymentRecord(
+  identity: Pick<PaymentRecord, 'direction' | 'merchant_id' | 'c_id'>,
+  request: Pick<PaymentRecord, 'service_id' | 'amount' | 'currency' | 'webhook_origin'>,
+): PaymentRecord {
+  const unknown = { is_accepted: false, open_creates: 0, creates: 0, clients: 0, created_responses: 0 }
+  return { ...identity, ...request, ...unknown, statuses: [] }
+}

@@ -1,6 +1,6 @@
 import { sleep } from '#lib/platform/time.ts'
 import { type CustomerDeps, followUp, isRefusedByRoute, reportRefusal } from './customer.ts'
-import { type PaymentRecord, recordKey } from './history.ts'
+import { newPaymentRecord, type PaymentRecord, recordKey } from './history.ts'
 import { endingAmount, type SimulatedMerchant, type SimulatedWithdrawalRoute } from './merchants.ts'
 import { observeId } from './observe.ts'
 import type { PublicOutcome } from './public-api.ts'
@@ -85,7 +85,7 @@ async function askTooMuch(
   const { choices, history } = deps
   const { merchant_id, c_id, service_id, currency } = record
   const request = { service_id, currency, amount: OUT_OF_REACH, webhook_origin: undefined }
-  const too_much = newRecord(merchant_id, c_id, request)
+  const too_much = newPaymentRecord({ direction: 'out', merchant_id, c_id }, request)
   await sleep(choices.between(0, choices.pick([1, 10, 50])))
   await create(deps, merchant, too_much)
   if (too_much.h_id !== undefined) observeId(history, record, too_much.h_id)
@@ -103,23 +103,17 @@ async function recordOf(
   const amount = await amountFor(deps, merchant, route)
   const existing = history.payments.get(key)
   if (existing !== undefined && (existing.clients > 0 || !isFreed(existing))) return existing
-  const record = newRecord(merchant.merchant_id, c_id, {
-    service_id: route.service_id,
-    amount,
-    currency: choices.chance(0.02) ? 'EUR' : route.currency,
-    webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
-  })
+  const record = newPaymentRecord(
+    { direction: 'out', merchant_id: merchant.merchant_id, c_id },
+    {
+      service_id: route.service_id,
+      amount,
+      currency: choices.chance(0.02) ? 'EUR' : route.currency,
+      webhook_origin: choices.chance(0.3) ? choices.pick(origins) : undefined,
+    },
+  )
   history.payments.set(key, record)
   return record
-}
-
-function newRecord(
-  merchant_id: string,
-  c_id: string,
-  request: Pick<PaymentRecord, 'service_id' | 'amount' | 'currency' | 'webhook_origin'>,
-): PaymentRecord {
-  const unknown = { is_accepted: false, open_creates: 0, creates: 0, clients: 0, created_responses: 0 }
-  return { merchant_id, c_id, direction: 'out', ...request, ...unknown, statuses: [] }
 }
 
 /** Whether a refusal was the last that happened under a `c_id`. */
