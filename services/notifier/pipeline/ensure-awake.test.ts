@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { BODY, newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'
+import {
+  BODY,
+  DELIVERED,
+  FAILED,
+  newDelivery,
+  openPipelines,
+  type PipelineFixture,
+} from './pipeline.fixture.ts'
 
 let fixture: PipelineFixture
 beforeEach(async () => {
@@ -52,5 +59,25 @@ test('a destination that was about to be deleted as unused is kept while a deliv
   expect(fixture.clock.now_ms()).toBeGreaterThan(expires_at?.getTime() ?? 0)
   await fixture.startProcess('next')
   await advance(1_000)
+  expect(await fixture.stored(late)).toMatchObject({ status: 'delivered' })
+})
+
+test('a destination that was about to be deleted as unused is kept while it is leased, so that its retries are made', async () => {
+  const one = await fixture.startProcess('one')
+  await one.pipeline.queueDelivery(newDelivery(1), BODY)
+  await advance(5_000)
+  await one.stop()
+  const { expires_at } = (await fixture.destination('endpoint:one')) ?? {}
+  await advance((expires_at?.getTime() ?? 0) - fixture.clock.now_ms() - 1_000)
+  const { pipeline } = await fixture.startProcess('next')
+  const first_try = Promise.withResolvers<typeof FAILED>()
+  fixture.respond = () => first_try.promise
+  const late = newDelivery(2)
+  await pipeline.queueDelivery(late, BODY)
+  await advance(5_000)
+  expect(fixture.clock.now_ms()).toBeGreaterThan(expires_at?.getTime() ?? 0)
+  fixture.respond = () => DELIVERED
+  first_try.resolve(FAILED)
+  await advance(10_000)
   expect(await fixture.stored(late)).toMatchObject({ status: 'delivered' })
 })

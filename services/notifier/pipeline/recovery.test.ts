@@ -183,6 +183,23 @@ describe('the breaker of a destination', () => {
     expect([(await read(delivery)).status, (await read(late)).status]).toEqual(['delivered', 'delivered'])
   })
 
+  test('keeps the pause that a failed probe has doubled, also when its notifier is killed right after it', async () => {
+    const one = await fixture.startProcess('one')
+    await openBreaker(one.pipeline, 0)
+    const opened_ms = fixture.clock.now_ms()
+    await one.pipeline.queueDelivery(newDelivery(10, 'one', { max_retries: 0 }), BODY)
+    while (requestsSince(opened_ms).length === 0) await advance(50)
+    // The probe has ended, and no renewal of the lease has followed.
+    await advance(50)
+    one.kill()
+    const killed_ms = fixture.clock.now_ms()
+    await fixture.startProcess('two')
+    await advance(55_000)
+    expect(requestsSince(killed_ms)).toEqual([])
+    await advance(10_000)
+    expect(requestsSince(killed_ms)).toHaveLength(1)
+  })
+
   test('queues what was lost again also when its notifier is killed while it closes', async () => {
     const one = await fixture.startProcess('one')
     await openBreaker(one.pipeline)
