@@ -28,6 +28,8 @@ export interface TestProcess {
   kill(): void
   /** Called before each command of this process; a promise holds the command back. */
   onCommand: (command: StoreCommand) => Promise<void> | undefined
+  /** Called when a command has taken effect; a promise holds its result back. */
+  onResult: (command: StoreCommand) => Promise<void> | undefined
   /** Stops the process in order. */
   stop(): Promise<void>
 }
@@ -96,7 +98,9 @@ export async function openPipelines(): Promise<PipelineFixture> {
       await test_process.onCommand(command)
       if (is_dead) return new Promise<never>(() => {})
       if (isWrite(command)) writes.push(`${command.kind} ${command.collection}`)
-      return apply(undefined)
+      const result = await apply(undefined)
+      await test_process.onResult(command)
+      return result
     })
     const pipeline = createPipeline({
       store: own_store,
@@ -119,6 +123,7 @@ export async function openPipelines(): Promise<PipelineFixture> {
       pipeline,
       writes,
       onCommand: () => undefined,
+      onResult: () => undefined,
       kill() {
         is_dead = true
       },
