@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { credit, hold, resolve } from '../ledger.fixture.ts'
-import { adjustmentId, type Command, isId, isWellFormed } from './command.ts'
+import { credit, hold, resolve, settle, withdrawal } from '../ledger.fixture.ts'
+import { adjustmentId, type Command, isId, isWellFormed, settlementId } from './command.ts'
+import type { AccountName } from './merchant-accounts.ts'
 
 const INT64_MAX = 2n ** 63n - 1n
 
@@ -22,6 +23,12 @@ describe('accepts', () => {
     ['a capture', resolve('capture', 'h')],
     ['a negative adjustment', adjustment],
     ['the largest negative adjustment', { ...adjustment, amount: -INT64_MAX }],
+    ['the largest adjustment', { ...adjustment, amount: INT64_MAX }],
+    ['a settlement', settle('op')],
+    [
+      'a withdrawal of route 1 with the largest limit',
+      withdrawal('h', 1n, { service_id: 1, daily: INT64_MAX }),
+    ],
     ['an id of 200 characters outside the basic plane', credit('\u{1F600}'.repeat(200), 1n)],
   ])('%s', (_, command) => expect(isWellFormed(command)).toBe(true))
 })
@@ -39,12 +46,20 @@ describe('refuses', () => {
     ['a transfer from an account to itself', { ...credit('a', 1n), debit: 'available' }],
     ['a transfer from the held account', { ...credit('a', 1n), debit: 'held' }],
     ['a transfer from the adjustments account', { ...credit('a', 1n), debit: 'adjustments' }],
+    ['a transfer to the held account', { ...credit('a', 1n), credit: 'held' }],
+    ['a transfer to the adjustments account', { ...credit('a', 1n), credit: 'adjustments' }],
+    ['a transfer to an unknown account', { ...credit('a', 1n), credit: 'cash' as AccountName }],
+    ['a malformed payment id', { ...credit('a', 1n), payment_id: '' }],
+    ['a resolution of a malformed hold id', resolve('capture', '')],
     [
       'a resolution whose id is not derived from the hold id',
       { ...resolve('capture', 'h'), id: 'h:resolved' },
     ],
     ['an adjustment of zero', { ...adjustment, amount: 0n }],
     ['an adjustment whose opposite exceeds 64 bits', { ...adjustment, amount: -INT64_MAX - 1n }],
+    ['an adjustment over 64 bits', { ...adjustment, amount: INT64_MAX + 1n }],
+    ['a settlement whose id is not derived from the operation id', { ...settle('op'), id: 'op' }],
+    ['a route that is not a whole number', withdrawal('h', 1n, { service_id: 1.5 })],
     ['an adjustment whose id is not derived from the operation id', { ...adjustment, id: 'op' }],
     ['a reason of 501 characters', { ...credit('a', 1n), reason: 'x'.repeat(501) }],
   ])('%s', (_, command) => expect(isWellFormed(command)).toBe(false))
@@ -53,4 +68,9 @@ describe('refuses', () => {
 test('counts characters, not UTF-16 units', () => {
   expect(isId('\u{1F600}'.repeat(10), 10)).toBe(true)
   expect(isId('\u{1F600}'.repeat(11), 10)).toBe(false)
+})
+
+test('the ids of the commands of an operator never change, and differ between merchants', () => {
+  expect(adjustmentId('1000', 'op')).toBe('adjust:1000:op')
+  expect(settlementId('1000', 'op')).toBe('settle:1000:op')
 })

@@ -63,6 +63,14 @@ describe('funds', () => {
     expect(decide(hold('h', 1n))).toMatchObject(refused(6004))
   })
 
+  test.each([
+    [1n, 'adjustments', 'available'],
+    [-1n, 'available', 'adjustments'],
+  ])('an adjustment of %s goes from %s to %s', (amount, debit, credit) => {
+    const { draft } = decider(adjust('op', amount))
+    expect(draft.entries).toMatchObject([{ debit, credit, amount: 1n, available: amount }])
+  })
+
   test('does not use funds of another currency or of another merchant', () => {
     const { decide } = decider(credit('a', 10n), credit('b', 10n, '1000', 'MXN'), credit('c', 10n, '2000'))
     expect(decide(hold('h', 11n))).toMatchObject(refused(6004))
@@ -85,6 +93,14 @@ describe('holds', () => {
     expect(decide(resolve('capture', 'h'))).toEqual({ not_recorded: 'id_conflict' })
   })
 
+  test('a capture that is repeated has the same result', () => {
+    const { decide } = decider(credit('a', 10n), hold('h', 4n))
+    const captured = decide(resolve('capture', 'h'))
+    expect(captured).toMatchObject({ recorded: { entry: { amount: 4n, payment_id: 'payment of h' } } })
+    expect(decide(resolve('capture', 'h'))).toEqual(captured)
+    expect(decide(resolve('release', 'h'))).toEqual({ not_recorded: 'id_conflict' })
+  })
+
   test("does not capture a hold that is unknown or refused, and does not resolve another merchant's", () => {
     const { decide } = decider(credit('a', 10n), hold('mine', 4n), hold('much', 400n))
     for (const id of ['none', 'much'])
@@ -98,9 +114,20 @@ describe('a release that arrives before its hold', () => {
   test('is recorded once, and refuses the hold when it arrives', () => {
     const { draft, decide } = decider(credit('a', 10n))
     const released = decide(resolve('release', 'h'))
-    expect(released).toMatchObject({
-      recorded: { entry: { id: 'h:resolve', refused_code: 8801, amount: 0n } },
-    })
+    const entry = {
+      id: 'h:resolve',
+      kind: 'release',
+      merchant_id: '1000',
+      currency: '',
+      debit: 'held',
+      credit: 'available',
+      amount: 0n,
+      available: 0n,
+      held: 0n,
+      reason: 'withdrawal',
+      refused_code: 8801,
+    }
+    expect(released).toEqual({ recorded: { ...AT, entry } })
     const late = decide(hold('h', 4n))
     expect(late).toMatchObject(refused(8801))
     expect(decide(resolve('release', 'h'))).toEqual(released)
@@ -109,6 +136,13 @@ describe('a release that arrives before its hold', () => {
     expect(decide(hold('h', 5n))).toEqual({ not_recorded: 'id_conflict' })
     expect(draft.accounts('1000', 'INR')).toMatchObject({ available: 10n, held: 0n })
     expect(draft.entries.map(({ id }) => id)).toEqual(['a', 'h:resolve', 'h'])
+  })
+
+  test('refuses no other command with the id of the hold', () => {
+    const { decide } = decider(resolve('release', 'h'))
+    expect(decide(credit('h', 4n))).toMatchObject({
+      recorded: { entry: { kind: 'transfer', available: 4n } },
+    })
   })
 
   test('refuses the hold of any merchant, because the hold could not be resolved', () => {
@@ -141,21 +175,23 @@ describe('a release that arrives before its hold', () => {
 
 describe('a release of a hold that was refused', () => {
   test('is refused with the code of the hold, and leaves nothing to remember', () => {
-    const { draft, decide } = decider(credit('a', 10n), hold('h', 11n))
-    const released = decide(resolve('release', 'h'))
-    expect(released).toMatchObject({
-      recorded: {
-        entry: {
-          id: 'h:resolve',
-          refused_code: 6004,
-          amount: 11n,
-          currency: 'INR',
-          payment_id: 'payment of h',
-          available: 10n,
-          held: 0n,
-        },
-      },
-    })
+    const { draft, decide } = decider(credit('a', 10n), hold('h', 11n), credit('b', 5n), hold('i', 3n))
+    const released = decide({ ...resolve('release', 'h'), reason: 'canceled' })
+    const entry = {
+      id: 'h:resolve',
+      kind: 'release',
+      merchant_id: '1000',
+      currency: 'INR',
+      debit: 'held',
+      credit: 'available',
+      amount: 11n,
+      payment_id: 'payment of h',
+      reason: 'canceled',
+      refused_code: 6004,
+      available: 12n,
+      held: 3n,
+    }
+    expect(released).toEqual({ recorded: { ...AT, entry } })
     expect(draft.isReleasedEarly('h')).toBe(false)
     expect(decide(resolve('release', 'h'))).toEqual(released)
     expect(decide(resolve('capture', 'h'))).toEqual({ not_recorded: 'id_conflict' })
@@ -204,7 +240,8 @@ describe('an id', () => {
     ['amount', { ...sent, amount: 11n }],
     ['currency', { ...sent, currency: 'MXN' }],
     ['merchant', { ...sent, merchant_id: '2000' }],
-    ['accounts', { ...sent, debit: 'fees' }],
+    ['debited account', { ...sent, debit: 'fees' }],
+    ['credited account', { ...sent, credit: 'fees' }],
     ['payment', { ...sent, payment_id: 'q' }],
     ['missing payment', credit('a', 10n)],
     ['kind', hold('a', 10n)],
@@ -222,6 +259,12 @@ describe('a balance that would exceed 64 bits', () => {
     decide(hold('h', 1n))
     expect(draft.accounts('1000', 'INR').available).toBe(INT64_MAX - 1n)
     expect(decide(credit('c', 5n))).toEqual({ not_recorded: 'overflow' })
+  })
+
+  test('a chargeback that makes a balance fall below 64 bits is not recorded', () => {
+    const { draft, decide } = decider(adjust('op', -INT64_MAX), chargeback('c', 1n))
+    expect(decide(chargeback('d', 1n))).toEqual({ not_recorded: 'overflow' })
+    expect(draft.accounts('1000', 'INR').available).toBe(-INT64_MAX - 1n)
   })
 
   test('an adjustment is refused permanently', () => {

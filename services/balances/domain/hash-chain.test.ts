@@ -20,6 +20,21 @@ test('accepts a batch that follows the head it was sealed for', () => {
 })
 
 describe('detects a change of any field of a batch', () => {
+  test.each<Partial<Entry>>([
+    { id: 'b' },
+    { kind: 'adjustment' },
+    { merchant_id: '2000' },
+    { currency: 'MXN' },
+    { debit: 'fees' },
+    { credit: 'fees' },
+    { reason: 'another' },
+    { available: 6n },
+    { held: 1n },
+  ])('the entry with %p', (change) => {
+    const altered = { ...first, entries: [{ ...entry, ...change }] }
+    expect(() => assertFollows(EMPTY_JOURNAL, altered)).toThrow('does not match its hash')
+  })
+
   test.each<[string, Batch]>([
     ['an amount', { ...first, entries: [{ ...entry, amount: 6n }] }],
     ['a payment', { ...first, entries: [{ ...entry, payment_id: 'p' }] }],
@@ -48,4 +63,13 @@ test('tells a batch of which only the format number was altered from one of a ne
   const newer = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, '', [entry], 'token', 2)
   expect(hasOtherFormat({ ...first, format: 2 }, 1)).toBe(true)
   expect(hasOtherFormat(newer, 1)).toBe(false)
+})
+
+test('the hash of a batch of format 1 never changes, because the journals have it', () => {
+  const full = { ...entry, payment_id: 'p', refused_code: 6004, period: 3 } as const
+  const { counted: _, ...plain } = entry
+  const position = { shard: 1, seq: 1n, time: new Date(1_000) }
+  expect(sealBatch(position, 'previous', [full, plain], 'token').hash).toBe(
+    'bf8873b714c680751af6199e38ce415010876741141c0d4ba786b96ce3288f1b',
+  )
 })

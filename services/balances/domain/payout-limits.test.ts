@@ -102,6 +102,17 @@ describe('the limits of a withdrawal (P14)', () => {
     expect([totals(7).day_total, totals(8).day_total]).toEqual([10n, 20n])
   })
 
+  test('merchants and currencies are counted apart, also on routes of the same number', () => {
+    const { pay, decide, totals, state } = openBooks()
+    decide(NOON, credit('b', 10n, '2000'))
+    decide(NOON, credit('c', 10n, '1000', 'MXN'))
+    pay(NOON, 1n)
+    decide(NOON, withdrawal('other merchant', 2n, {}, '2000'))
+    decide(NOON, { ...withdrawal('other currency', 3n), currency: 'MXN' })
+    const others = [state.withdrawalTotals('2000', 'INR', 7), state.withdrawalTotals('1000', 'MXN', 7)]
+    expect([totals(), ...others].map(({ day_total }) => day_total)).toEqual([1n, 2n, 3n])
+  })
+
   test('the entry of an accepted withdrawal says where it is counted', () => {
     const { decide } = openBooks()
     const counted = { service_id: 7, day: '2026-11-22', period: 0 }
@@ -317,6 +328,28 @@ describe('a journal is corrupt', () => {
   ])('that contains %s', (_, alter, problem) => {
     expect(() => replay((entry) => entry)).not.toThrow()
     expect(() => replay(alter)).toThrow(problem)
+  })
+
+  test.each<[string, Partial<WithdrawalTotals>, 'release' | 'withdraw']>([
+    ['a negative total of the day', { day_total: 4n }, 'release'],
+    ['a negative total of the month', { month_total: 4n }, 'release'],
+    ['a negative total of the period', { period_total: 4n }, 'release'],
+    ['a total of the day above 64 bits', { day_total: INT64_MAX - 4n }, 'withdraw'],
+    ['a total of the month above 64 bits', { month_total: INT64_MAX - 4n }, 'withdraw'],
+    ['a total of the period above 64 bits', { period_total: INT64_MAX - 4n }, 'withdraw'],
+  ])('that leads to %s', (_, changed, kind) => {
+    const { state, decide } = openBooks()
+    decide(NOON, withdrawal('a', 5n))
+    const { withdrawal_totals, ...before } = state.snapshot()
+    const command = kind === 'release' ? resolve('release', 'a') : withdrawal('b', 5n)
+    const entry = decide(NOON, command)
+    const batch = sealBatch({ shard: 1, seq: 3n, time: new Date(NOON) }, '', [entry], 'token')
+    const append = (totals: Partial<WithdrawalTotals>) => {
+      const altered = withdrawal_totals.map((one) => ({ ...one, ...totals }))
+      createShardState({ ...before, withdrawal_totals: altered }).append(batch)
+    }
+    expect(() => append({})).not.toThrow()
+    expect(() => append(changed)).toThrow('makes a withdrawal total negative or exceed 64 bits')
   })
 
   test.each<[string, (entry: Entry) => Entry, string]>([
