@@ -306,6 +306,28 @@ describe('one outcome per id', () => {
     await next.stop()
   })
 
+  test.each<[string, Command, Command]>([
+    ['captured', hold('h', 4n), resolve('capture', 'h')],
+    ['released before it arrived', resolve('release', 'h'), hold('h', 4n)],
+  ])('a release of a hold that was %s, which an outdated read does not show', async (_, ...earlier) => {
+    await using fixture = await openFixture()
+    const { store, ledger } = fixture
+    for (const command of [credit('funds', 10n), ...earlier]) await ledger.submit('test', command)
+    const expected = await ledger.submit('test', resolve('release', 'h'))
+    // The next process loads the shard from a checkpoint, so it has neither entry in memory.
+    await ledger.stop()
+    let reads = 0
+    const findByEntryId: Journal['findByEntryId'] = async (shard, id, limit) => {
+      if (id === 'h:resolve') reads += 1
+      return id === 'h:resolve' && reads === 1 ? [] : await store.journal.findByEntryId(shard, id, limit)
+    }
+    const next = createLedger(withJournal(store, { findByEntryId }), trustedClock)
+    expect(await next.submit('test', resolve('release', 'h'))).toEqual(expected)
+    expect(next.limitations()).toEqual([])
+    await next.stop()
+    expect(await verifyLedger(store)).toEqual({ entries: 3n, problems: [] })
+  })
+
   test('a batch that was written but not acknowledged is not taken for a repetition', async () => {
     await using fixture = await openFixture()
     const { journal } = fixture.store
