@@ -65,7 +65,7 @@ export interface RunningProcess {
 
 const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
-/** The limitation of a role that answers without its database. */
+/** The limitation of a role without its database, if it answers all the same (`answers_without_store`). */
 const NO_DATABASE = 'the database cannot be reached; requests that need it are answered with 2002'
 
 /** The roles named on a command line; `all` means every role. Throws `StartError` for an unknown word or for none. */
@@ -99,7 +99,10 @@ export interface StartOptions {
   readonly is_local_run?: boolean
 }
 
-/** Starts roles in this process, each after the roles that it needs, and opens their ports. */
+/**
+ * Starts roles in this process one after the other, and opens their ports. `names` are in the order of `ROLES`, so that
+ * each role starts after those that it needs.
+ */
 export async function startRoles(
   names: readonly RoleName[],
   variables: Readonly<Record<string, string | undefined>>,
@@ -171,7 +174,7 @@ export async function startRoles(
     running.set(name, started)
     rpc.add(started.services)
     Object.assign(urls, await started.open?.())
-    // They may listen on any free port of this process, so the roles after them need their URLs.
+    // The sandbox and the attachments may listen on any free port, so the roles after them need their URLs.
     role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
     role_variables['MULTIHUB_ATTACHMENTS_URL'] ??= urls['attachments_url']
   }
@@ -207,7 +210,9 @@ export function openProcessBus(config: ProcessConfig, name: string, start_wait: 
   })
 }
 
-/** Opens the RPC ports. The services of all roles can be called from other processes from then on. */
+/**
+ * Opens the RPC ports and adds their URLs to `urls`. From then on other processes can call the services of all roles.
+ */
 async function serveRpc(
   rpc: Rpc,
   lifecycle: Lifecycle,
@@ -241,15 +246,12 @@ async function watchReadiness(
     lifecycle.readiness.setLimitations('clock', clock_error && !needs_clock ? [clock_error.message] : [])
     const checks = [...running].map(async ([name, role]) => {
       const store_error = await failureOf(async () => stores.get(name)?.ping())
-      const needed_error = role.answers_without_store ? undefined : store_error
-      const error = needed_error ?? (await failureOf(async () => role.check?.()))
+      const is_limited = store_error !== undefined && role.answers_without_store === true
+      const error = (is_limited ? undefined : store_error) ?? (await failureOf(async () => role.check?.()))
       if (error !== undefined) log.warn({ part: name, error }, 'a part of the process is not ready')
       lifecycle.readiness.set(name, error === undefined)
       const limitations = role.limitations?.() ?? []
-      lifecycle.readiness.setLimitations(
-        name,
-        store_error && !needed_error ? [...limitations, NO_DATABASE] : limitations,
-      )
+      lifecycle.readiness.setLimitations(name, is_limited ? [...limitations, NO_DATABASE] : limitations)
       serving.setRoleServing(name, error === undefined && clock_error === undefined)
       const can_work = error === undefined && (clock_error === undefined || !needs_clock)
       ready_roles.set({ role: name }, can_work && !lifecycle.draining.aborted ? 1 : 0)

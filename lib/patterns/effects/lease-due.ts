@@ -39,7 +39,10 @@ function nextRun({ first_due_at: _previous, ...effect }: Effect, due_at: Date): 
   return { ...effect, due_at }
 }
 
-/** An earlier try that left the effect behind, such as one that ended in a crash, does not hide the delay. */
+/**
+ * From its second try on, an effect is late since it was due first. A try that failed has stored that already, one that
+ * ended in a crash has not.
+ */
 function triedAgain(effect: Effect): Effect {
   return effect.tries > 0 ? dueAgain(effect, effect.due_at) : effect
 }

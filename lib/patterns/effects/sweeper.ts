@@ -117,7 +117,10 @@ function stickOrPostpone<D extends EffectDocument>(lane: Lane, admission: Admiss
   for (const effect of dueEffects(document, at)) {
     if (effect.lane !== lane) continue
     if (admission.isExhausted(effect)) {
-      next = recordFailure<D>(effect, 0, 0, new Error('the process ended during the last try'))(next)
+      // No more tries and no wait: it is stuck at once.
+      const [tries_max, wait_ms] = [0, 0]
+      const error = new Error('the process ended during the last try')
+      next = recordFailure<D>(effect, tries_max, wait_ms, error)(next)
     } else if (admission.hasRoom(lane) && !admission.canRun(document, effect) && isLeft(effect, at)) {
       next = postpone(next, effect, at)
     }

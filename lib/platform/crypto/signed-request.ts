@@ -21,8 +21,8 @@ const TIMESTAMP = /^[0-9]{1,12}$/
 const SIGNATURE = /^[0-9a-f]{64}$/
 
 /**
- * The headers that authenticate a request of the provider protocol (docs/provider-protocol.md), in both directions. They
- * are valid for five minutes, so every attempt needs new ones.
+ * The headers that authenticate a request of the provider protocol (docs/provider-protocol.md): one to the provider,
+ * or a callback from it. They are valid for five minutes, so every attempt needs new ones.
  */
 export function signRequest(key: Secret, request: SignedRequest): Record<string, string> {
   const timestamp = String(Math.floor(clock.now_ms() / 1000))
@@ -39,7 +39,10 @@ export function claimedAccount(headers: ReceivedHeaders): string | undefined {
   return typeof account_id === 'string' && isAccountId(account_id) ? account_id : undefined
 }
 
-/** Whether the headers prove that a holder of `key` made exactly this request within the last five minutes. */
+/**
+ * Whether the headers prove that a holder of `key` made exactly this request, at a time that is at most five minutes
+ * from the present, in either direction.
+ */
 export function verifySignedRequest(key: Secret, request: SignedRequest, headers: ReceivedHeaders): boolean {
   const timestamp = headers['x-provider-timestamp']
   const given = headers['x-provider-signature']
@@ -50,7 +53,10 @@ export function verifySignedRequest(key: Secret, request: SignedRequest, headers
   return Math.abs(clock.now_ms() / 1000 - Number(timestamp)) <= FRESHNESS_S
 }
 
-/** The first line names the protocol, so that no signature for another use of the same key is valid here. */
+/**
+ * The first line of the signed text names the protocol, so that no signature for another use of the key is valid
+ * here.
+ */
 function signature(
   key: Secret,
   { account_id, method, path, body }: SignedRequest,

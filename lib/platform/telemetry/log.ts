@@ -39,7 +39,7 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
   const level = options.level ?? levelOf(process.env)
   const writer = options.writer ?? (level === 'silent' ? { write: () => {} } : standardError())
   const withRole = (role: string | undefined): Log => {
-    const writerOf = (line_level: Exclude<LogLevel, 'silent'>): Log['info'] => {
+    const methodOf = (line_level: Exclude<LogLevel, 'silent'>): Log['info'] => {
       if (LOG_LEVELS.indexOf(line_level) < LOG_LEVELS.indexOf(level)) return () => {}
       const format = createLineFormatter(line_level, role)
       const urgent = line_level === 'warn' || line_level === 'error'
@@ -52,15 +52,16 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
           request_id: request?.request_id,
           trace_id: request?.trace?.trace_id,
         }
+        // A kill must not lose a warning or a fault. Other lines wait for more, see `LineWriter.later`.
         if (urgent || fields.error !== undefined || writer.later === undefined) writer.write(format(entry))
         else writer.later(() => format(entry))
       }
     }
     return {
-      debug: writerOf('debug'),
-      info: writerOf('info'),
-      warn: writerOf('warn'),
-      error: writerOf('error'),
+      debug: methodOf('debug'),
+      info: methodOf('info'),
+      warn: methodOf('warn'),
+      error: methodOf('error'),
       child: (name) => withRole(name),
     }
   }

@@ -47,6 +47,9 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const registry = new Registry()
 
+/** The distributions of each histogram, by its name, then by their labels. */
+const distributions_of = new Map<string, Map<string, Distribution>>()
+
 /**
  * The counter of this process with that name, created at the first call. Several roles in one process share it, because
  * they use the same library code. Names have the form `multihub_<what>_total`.
@@ -98,7 +101,7 @@ export function level<const Name extends string = never>(
   help: string,
   labelNames: readonly Name[] = [],
 ): LevelMetric<Name> {
-  const levels = new Map<string, { readonly labels: Labels<Name>; readonly level: Level }>()
+  const series = new Map<string, { readonly labels: Labels<Name>; readonly current: Level }>()
   const bounded = boundedLabels(labelNames)
   const metric: Gauge<Name> = new Gauge({
     name,
@@ -106,16 +109,16 @@ export function level<const Name extends string = never>(
     labelNames,
     registers: [registry],
     collect() {
-      for (const { labels, level } of levels.values()) metric.set(labels, level.value)
+      for (const { labels, current } of series.values()) metric.set(labels, current.value)
     },
   })
   return {
     of(wanted) {
       const labels = bounded(wanted)
       const key = keyOfLabels(labelNames, labels)
-      const found = levels.get(key) ?? { labels, level: { value: 0 } }
-      levels.set(key, found)
-      return found.level
+      const found = series.get(key) ?? { labels, current: { value: 0 } }
+      series.set(key, found)
+      return found.current
     },
   }
 }
@@ -127,9 +130,9 @@ export function histogram<const Name extends string = never>(
   labelNames: readonly Name[] = [],
   buckets: readonly number[] = SECONDS,
 ): HistogramMetric<Name> {
-  const distributions = histograms.get(name) ?? new Map<string, Distribution>()
-  if (!histograms.has(name)) {
-    histograms.set(name, distributions)
+  const distributions = distributions_of.get(name) ?? new Map<string, Distribution>()
+  if (!distributions_of.has(name)) {
+    distributions_of.set(name, distributions)
     const read = async () => ({
       name,
       help,
@@ -140,6 +143,7 @@ export function histogram<const Name extends string = never>(
       ),
     })
     const metric = new Histogram({ name, help, labelNames, registers: [registry] })
+    // prom-client only names and writes the histogram: it counts too slowly, see `createDistribution`.
     Object.assign(metric, { get: read, getForPromString: read })
   }
   const bounded = boundedLabels(labelNames)
@@ -147,17 +151,14 @@ export function histogram<const Name extends string = never>(
     observe(labels, value) {
       const known = distributions.get(keyOfLabels(labelNames, labels))
       if (known !== undefined) return known.record(value)
-      const counted = bounded(labels)
-      const key = keyOfLabels(labelNames, counted)
-      const distribution = distributions.get(key) ?? createDistribution(counted, buckets)
+      const bounded_labels = bounded(labels)
+      const key = keyOfLabels(labelNames, bounded_labels)
+      const distribution = distributions.get(key) ?? createDistribution(bounded_labels, buckets)
       distributions.set(key, distribution)
       distribution.record(value)
     },
   }
 }
-
-/** The distributions of each histogram, by their labels. */
-const histograms = new Map<string, Map<string, Distribution>>()
 
 /** Caps the number of label combinations, because unbounded labels would use unbounded memory. */
 function boundedLabels<Name extends string>(names: readonly Name[]): (labels: Labels<Name>) => Labels<Name> {

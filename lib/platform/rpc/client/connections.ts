@@ -8,7 +8,10 @@ import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
 
 /** The connections of a process to other processes: one per address, opened at the first call. */
 export interface OutgoingConnections {
-  /** A transport to the address. It has no connection of its own, so it can be kept although a connection is closed. */
+  /**
+   * A transport to the address. Each call uses the connection that the address has then, so a transport can be kept: it
+   * also works after a connection was closed.
+   */
   to(address: string): Transport
   /** Closes all connections. Later calls fail with 2002. */
   close(): void

@@ -43,7 +43,7 @@ export function createReport(method: DescMethodUnary, log: Log): CallReport {
     failed(error, started_ms) {
       const duration_ms = elapsedSince(started_ms)
       const rpc_code = Code[toCallerError(error).code]
-      seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1000)
+      seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1_000)
       const code = error instanceof RpcStatusError ? undefined : toPublicError(error).code
       method_log[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'RPC failed')
     },

@@ -9,7 +9,7 @@ import type { RestoreTarget } from '#lib/platform/store/restore-target.ts'
 
 const TIMEOUT_MS = 60_000
 
-/** Restores into a directory next to `directory`, which gets its name when everything is in it. */
+/** Restores into `<directory>.restoring`. When everything is in it, `finish` gives it the name `directory`. */
 export async function openEmbeddedRestore(directory: string): Promise<RestoreTarget> {
   const unfinished = `${directory}.restoring`
   if ((await readNames(directory)).length > 0)
