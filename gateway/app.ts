@@ -179,8 +179,8 @@ function createPipeline(
 }
 
 /**
- * The error to respond with. Failed authentications are counted per network, and too many become 429 (E10). The counter is
- * never read for a caller whose signature was verified.
+ * The error to respond with. For a support method, 2002 becomes HTTP 503 (E13). Failed authentications are counted per
+ * network, and too many become 429 (E10); the counter is never read for a caller whose signature was verified.
  */
 function errorToSend(
   { request, context }: Exchange,

@@ -7,8 +7,8 @@ import { singleHeader } from './headers.ts'
 import { createLogSampler, type LogSampler } from './log-sampler.ts'
 
 /**
- * Logs the result of each request. A refusal is logged with the caller's address and with the request id that it was
- * given. Lines about callers that are not authenticated are sampled per network.
+ * Logs the result of each request, a refusal also with the caller's address. Lines about callers that are not
+ * authenticated are sampled per network, those about faults included.
  */
 export interface ExchangeLog {
   logSuccess(exchange: Exchange, http_status: number): void
@@ -19,15 +19,19 @@ export interface ExchangeLog {
   logInvalid(request_id: string, address: string | undefined, reason: string | undefined): void
 }
 
-/** The form of a caller's own request id. A value of another form is not logged. */
+/** The form of the request id that a caller may choose (`X-Request-ID`). A value of another form is not logged. */
 export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 /** Makes the log of one gateway. */
 export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefined): ExchangeLog {
   const sampler = createLogSampler()
-  const write = (exchange: Exchange, http_status: number, code?: number, caller?: CallerFields): void => {
+  const logAnswered = (
+    exchange: Exchange,
+    http_status: number,
+    code?: number,
+    refused_caller?: CallerFields,
+  ): void => {
     const { request, request_id, context } = exchange
-    const client_request_id = singleHeader(request.rawHeaders, 'x-request-id')
     const { application_id, merchant_id, environment, method } = context
     log.info(
       {
@@ -39,12 +43,9 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
         application_id,
         merchant_id,
         environment,
-        client_request_id:
-          client_request_id !== undefined && CLIENT_REQUEST_ID.test(client_request_id)
-            ? client_request_id
-            : undefined,
-        client_address: caller?.client_address,
-        dropped: caller?.dropped,
+        client_request_id: clientRequestIdOf(request),
+        client_address: refused_caller?.client_address,
+        dropped: refused_caller?.dropped,
       },
       'request answered',
     )
@@ -52,15 +53,16 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
   /** The fields about the caller of a refused request; `undefined` when its lines are left out. */
   const fieldsOfRefused = ({ request, context }: Exchange): CallerFields | undefined => {
     const client_address = clientAddress(request, trusted_proxies)
-    return context.sign === undefined ? sampledCallerFields(sampler, client_address) : { client_address }
+    const is_authenticated = context.sign !== undefined
+    return is_authenticated ? { client_address } : sampledCallerFields(sampler, client_address)
   }
   return {
-    logSuccess: write,
+    logSuccess: (exchange, http_status) => logAnswered(exchange, http_status),
     logFailure(exchange, error) {
       const caller = fieldsOfRefused(exchange)
       if (caller === undefined) return
       logFault(log, exchange, error)
-      write(exchange, error.http, error.code, caller)
+      logAnswered(exchange, error.http, error.code, caller)
     },
     logAborted(exchange) {
       const caller = fieldsOfRefused(exchange)
@@ -77,6 +79,11 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
       log.info({ request_id, code: 1003, reason, ...caller }, 'invalid request; closing the connection')
     },
   }
+}
+
+function clientRequestIdOf({ rawHeaders }: Exchange['request']): string | undefined {
+  const given = singleHeader(rawHeaders, 'x-request-id')
+  return given !== undefined && CLIENT_REQUEST_ID.test(given) ? given : undefined
 }
 
 /** What a log line says about the caller of a refused request. */
