@@ -66,8 +66,11 @@ export function createShardProcessor(
     onCommitted()
   }
 
-  /** Commands need the time of their batch. The reads that wait with them do not, so only the commands fail. */
-  function rejectWithWrongClock(work: QueuedBatch): void {
+  /**
+   * Fails the commands while the clock is not trusted, because they need the time of their batch, and removes them. The
+   * reads that wait with them need no time, so they stay.
+   */
+  function rejectCommandsUnlessClockTrusted(work: QueuedBatch): void {
     try {
       clock_guard.assertTrusted()
     } catch (error) {
@@ -88,7 +91,7 @@ export function createShardProcessor(
   ): Promise<boolean> {
     const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
     await readEntriesOfHolds(journal, state, work.commands.map(commandOf), earlier)
-    rejectWithWrongClock(work)
+    rejectCommandsUnlessClockTrusted(work)
     const commands = work.commands.map(commandOf)
     const position = nextPosition(state.shard, state.head(), clock.now_ms())
     const draft = createBatchDraft(base, position)

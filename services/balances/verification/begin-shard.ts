@@ -25,9 +25,10 @@ export function newLease(holder: string): VerificationLease {
 }
 
 /**
- * What a verification of the ledger stores about a shard when this process begins with it; nothing is written yet.
- * `stored` is what was read of the shard. Problems stay until a verification from the first batch, because later ones do
- * not come across them again.
+ * What a verification of the ledger stores about a shard when this process begins or continues it; nothing is written
+ * yet. `stored` is what was read of the shard. Problems of the journal stay until a verification from the first batch,
+ * because those that continue after the mark do not come across them again. Those of a checkpoint stay for one
+ * verification only, because each looks at the checkpoint.
  */
 export async function beginShard(
   { journal }: Pick<LedgerStore, 'journal'>,
@@ -36,21 +37,22 @@ export async function beginShard(
   shard: number,
   stored: ShardVerificationDocument | undefined,
 ): Promise<ShardVerificationDocument> {
-  const is_continued = stored?.verification_id === verification_id
-  const earlier = is_continued || !from_first_batch ? stored : undefined
+  const is_same_verification = stored?.verification_id === verification_id
+  const continued = is_same_verification || !from_first_batch ? stored : undefined
   const begun = {
     shard,
     verification_id,
     status: 'running' as const,
-    verified: verifiedAt(earlier?.mark),
+    verified: verifiedAt(continued?.mark),
     end_seq: await journal.lastSequence(shard),
-    problems: (earlier?.problems ?? []).filter(({ place }) => is_continued || place !== 'checkpoint'),
-    has_more_problems: earlier?.has_more_problems ?? false,
-    ...(earlier?.mark && { mark: earlier.mark }),
+    problems: (continued?.problems ?? []).filter(({ place }) => is_same_verification || place === 'journal'),
+    has_more_problems: continued?.has_more_problems ?? false,
+    ...(continued?.mark && { mark: continued.mark }),
     lease: newLease(holder),
     updated_at: now(),
   }
-  return withOpenProblems(begun, stored?.open_problems ?? stored?.problems.length ?? 0)
+  const known_problems = stored?.open_problems ?? stored?.problems.length ?? 0
+  return withOpenProblems(begun, known_problems)
 }
 
 /** The part of a journal that a mark covers. */

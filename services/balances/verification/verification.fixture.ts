@@ -24,7 +24,8 @@ export interface VerificationResult {
 /** Verifies a whole ledger, without pauses. */
 export async function verifyLedger(store: LedgerStore, from_first_batch = true): Promise<VerificationResult> {
   await startVerification(store.verifications, from_first_batch)
-  const verifier = createVerifier(store, trustedClock, 'test', 0)
+  const pause_ms = 0
+  const verifier = createVerifier(store, trustedClock, 'test', pause_ms)
   verifier.wake()
   try {
     return resultOf(await finishedVerification(store))
@@ -100,7 +101,10 @@ export function journalOf(count: number, merchant_id = '1000', amount = 1n): Bat
   return batches
 }
 
-/** A store whose journal is read through `before`, which gets the shard and the first batch of each read. */
+/**
+ * A store that calls `before` before each read of batches of the journal, with the shard and the first batch of the
+ * read.
+ */
 export function withReads(
   store: LedgerStore,
   before: (shard: number, seq: bigint) => Promise<void> | void,
@@ -115,7 +119,10 @@ export function withReads(
   return { ...store, journal }
 }
 
-/** A store whose journal has another batch at the positions of `batches`, and nothing after `last_seq`. */
+/**
+ * A store whose journal has `batches` in place of those at their positions. In the shards of `batches` it has nothing
+ * after `last_seq`.
+ */
 export function withBatches(store: LedgerStore, batches: readonly Batch[], last_seq?: bigint): LedgerStore {
   const replacements = new Map(batches.map((batch) => [`${batch.shard} ${batch.seq}`, batch]))
   const shards = new Set(batches.map(({ shard }) => shard))

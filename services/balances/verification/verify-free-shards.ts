@@ -28,7 +28,7 @@ export async function verifyFreeShards(
 ): Promise<FreeShardsResult> {
   const { store, holder, signal, unreadable } = deps
   const documents = await store.verifications.listShards()
-  const left = shardsInRandomOrder().filter(
+  const left = shardsFromRandomStart().filter(
     (shard) => !isShardDone(verification.verification_id, documents.get(shard)),
   )
   if (left.length === 0) return 'finished'
@@ -71,8 +71,8 @@ export async function verifyFreeShards(
   return free.length > 0 ? 'some_done' : 'none_free'
 }
 
-/** Begins anywhere, so that processes that begin together do not compete for the same shards. */
-function shardsInRandomOrder(): number[] {
+/** All shards in order from a random one, so that processes that begin together do not compete for the same shards. */
+function shardsFromRandomStart(): number[] {
   const first = Math.floor(randomFraction() * SHARDS)
   return Array.from({ length: SHARDS }, (_, index) => (first + index) % SHARDS)
 }
