@@ -9,7 +9,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { AttemptRecord, Delivery, DeliveryStatus } from '../domain/delivery.ts'
 
-/** The names of the statuses of a delivery in code and in proto. */
+/** The statuses of a delivery, in code and in proto. */
 export const DELIVERY_STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusProto>({
   pending: DeliveryStatusProto.PENDING,
   delivered: DeliveryStatusProto.DELIVERED,
@@ -17,7 +17,7 @@ export const DELIVERY_STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusPro
   blocked: DeliveryStatusProto.BLOCKED,
 })
 
-/** Converts a delivery. A `summary` leaves the starts of the responses out, because a page of them would be too large. */
+/** Converts a delivery. A `summary` has no `responseStart`: a page of deliveries with it would be too large. */
 export function deliveryToProto(
   delivery: Delivery,
   extent: 'whole' | 'summary',
@@ -29,6 +29,7 @@ export function deliveryToProto(
     environment: environmentToProto(delivery.environment),
     event: delivery.event,
     eventKey: delivery.event_key,
+    // The field has the id of any resource, not only of a payment: see delivery.proto.
     paymentId: delivery.resource_id,
     endpointId: delivery.endpoint_id ?? '',
     url: delivery.url,

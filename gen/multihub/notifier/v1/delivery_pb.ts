@@ -117,7 +117,7 @@ export type Delivery = Message<"multihub.notifier.v1.Delivery"> & {
   eventKey: string;
 
   /**
-   * payment_id is the payment that the event is about.
+   * payment_id is the id of what the event is about: a payment, refund, chargeback or ticket; empty for a test event.
    *
    * @generated from field: string payment_id = 6;
    */

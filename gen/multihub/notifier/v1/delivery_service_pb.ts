@@ -100,7 +100,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   status: DeliveryStatus;
 
   /**
-   * payment_id restricts the list to one payment.
+   * payment_id restricts the list to one payment, refund, chargeback or ticket.
    *
    * @generated from field: string payment_id = 5;
    */

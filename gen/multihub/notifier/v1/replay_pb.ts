@@ -44,7 +44,7 @@ export type ReplayFilter = Message<"multihub.notifier.v1.ReplayFilter"> & {
   event: string;
 
   /**
-   * payment_id selects one payment.
+   * payment_id selects one payment, refund, chargeback or ticket.
    *
    * @generated from field: string payment_id = 4;
    */
