@@ -99,7 +99,7 @@ async function signAndPost(
   const target = await findTarget(delivery)
   if (!target) return { kind: 'blocked' }
   const { address, secret } = target
-  // Its slot is one of the host before. With a slot of the new host it is made at once.
+  // The attempt has a slot of its former host. It is queued again, due now, and then gets one of the new host.
   if (address.url !== delivery.url && hostOf(address.url) !== hostOf(delivery.url))
     return { kind: 'postponed', wait_ms: 0, address }
   const { environment, delivery_id } = delivery

@@ -50,7 +50,8 @@ interface InProgress {
   readonly since_ms: number
   /** Whether it takes too long. It counts in `slow_in_progress` of its destination then. */
   is_slow: boolean
-  readonly end: Promise<void>
+  /** Resolves when the attempt has ended. */
+  readonly ended: Promise<void>
 }
 
 /**
@@ -63,8 +64,8 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
 
   /** Keeps the slot, and the delivery out of the queue, until the returned function is called. */
   function occupy(owned: OwnedDestination, delivery_id: string, slot: Slot) {
-    const { promise: end, resolve } = Promise.withResolvers<void>()
-    const attempt: InProgress = { owned, slot, since_ms: clock.monotonic_ms(), is_slow: false, end }
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const attempt: InProgress = { owned, slot, since_ms: clock.monotonic_ms(), is_slow: false, ended }
     in_progress.set(delivery_id, attempt)
     owned.in_progress += 1
     owned.used_at_ms = clock.monotonic_ms()
@@ -105,7 +106,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     },
     markSlow() {
       const before_ms = clock.monotonic_ms() - SLOW_MS
-      // In the order in which they began.
+      // They are in the order in which they began, so all after the first young one are young.
       for (const attempt of in_progress.values()) {
         const { owned, slot, since_ms } = attempt
         if (since_ms > before_ms) return
@@ -117,7 +118,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       }
     },
     async ended() {
-      while (in_progress.size > 0) await Promise.all([...in_progress.values()].map(({ end }) => end))
+      while (in_progress.size > 0) await Promise.all([...in_progress.values()].map(({ ended }) => ended))
     },
   }
 }

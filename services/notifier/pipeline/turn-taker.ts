@@ -7,8 +7,8 @@ export type TurnTaker = DueLane | TurnGroup
 
 /** The due deliveries of one lane of a destination. They are in its queue. */
 export interface DueLane extends Place {
-  /** The lanes of its merchant and host whose attempts count as the same in every pool. */
-  readonly group: TurnGroup
+  /** The group of its host: the lanes of its merchant and host whose attempts count as the same in every pool. */
+  readonly parent: TurnGroup
   readonly owned: OwnedDestination
   readonly lane: Lane
 }
@@ -31,7 +31,7 @@ interface Place {
   /** The merchant with its environment, see `merchantKeyOf`. */
   readonly merchant_key: string
   /** The group of which it is a member; absent for that of a merchant. */
-  readonly group?: TurnGroup | undefined
+  readonly parent?: TurnGroup | undefined
   /** The ring in which it waits for a slot; absent while it may take a turn. */
   waits_in?: Ring<TurnTaker> | undefined
 }

@@ -38,12 +38,12 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
   }
 
   /** The ring in which the taker takes its turns. */
-  const ringOf = ({ group }: TurnTaker): Ring<TurnTaker> => group?.ready ?? ready
+  const ringOf = ({ parent }: TurnTaker): Ring<TurnTaker> => parent?.ready ?? ready
 
   /** Lets the taker take turns, and its groups with it. */
   function enter(taker: TurnTaker): void {
     ringOf(taker).add(taker)
-    if (taker.group !== undefined && taker.group.waits_in === undefined) enter(taker.group)
+    if (taker.parent !== undefined && taker.parent.waits_in === undefined) enter(taker.parent)
   }
 
   /** Ends the turns or the wait of the taker. A group that has no other member with a turn leaves too. */
@@ -51,7 +51,7 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     const ring = taker.waits_in ?? ringOf(taker)
     ring.remove(taker)
     taker.waits_in = undefined
-    if (taker.group?.ready.isEmpty()) leave(taker.group)
+    if (taker.parent?.ready.isEmpty()) leave(taker.parent)
   }
 
   function remove(owned: OwnedDestination, lane: Lane): void {
@@ -59,7 +59,7 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     if (due_lane === undefined) return
     due_lanes[lane].delete(owned)
     leave(due_lane)
-    groups.removeMember(due_lane.group)
+    groups.removeMember(due_lane.parent)
   }
 
   /** The lane whose turn it is in a group. */
@@ -91,11 +91,11 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     remove,
     place(owned, user) {
       const { lane } = user
-      const group = groups.of(user)
-      if (due_lanes[lane].get(owned)?.group === group) return false
+      const parent = groups.of(user)
+      if (due_lanes[lane].get(owned)?.parent === parent) return false
       remove(owned, lane)
-      group.member_count += 1
-      const due_lane = { merchant_key: group.merchant_key, group, owned, lane }
+      parent.member_count += 1
+      const due_lane = { merchant_key: parent.merchant_key, parent, owned, lane }
       due_lanes[lane].set(owned, due_lane)
       enter(due_lane)
       return true
@@ -118,19 +118,19 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
 function createGroups() {
   const groups = new Map<string, TurnGroup>()
 
-  function get(key: string, merchant_key: string, group?: TurnGroup): TurnGroup {
+  function get(key: string, merchant_key: string, parent?: TurnGroup): TurnGroup {
     const existing = groups.get(key)
     if (existing !== undefined) return existing
-    const created = { key, merchant_key, group, ready: createRing<TurnTaker>(), member_count: 0 }
+    const created = { key, merchant_key, parent, ready: createRing<TurnTaker>(), member_count: 0 }
     groups.set(key, created)
-    if (group !== undefined) group.member_count += 1
+    if (parent !== undefined) parent.member_count += 1
     return created
   }
   function removeMember(group: TurnGroup): void {
     group.member_count -= 1
     if (group.member_count > 0) return
     groups.delete(group.key)
-    if (group.group !== undefined) removeMember(group.group)
+    if (group.parent !== undefined) removeMember(group.parent)
   }
   return {
     /** The group of the host in which the attempts of a user count as the same. */
@@ -146,9 +146,10 @@ function createGroups() {
 /** What waits for a slot of a scope on behalf of a lane: the lane itself, or its group of a host or merchant. */
 function takerIn(due_lane: DueLane, scope: SlotScope): TurnTaker {
   if (scope === 'destination') return due_lane
-  return scope === 'host' ? due_lane.group : (due_lane.group.group ?? due_lane.group)
+  const { parent: of_host } = due_lane
+  return scope === 'host' ? of_host : (of_host.parent ?? of_host)
 }
 
-function isWaiting({ waits_in, group }: TurnTaker): boolean {
-  return waits_in !== undefined || (group !== undefined && isWaiting(group))
+function isWaiting({ waits_in, parent }: TurnTaker): boolean {
+  return waits_in !== undefined || (parent !== undefined && isWaiting(parent))
 }

@@ -67,7 +67,7 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
  * Throws 1003, and stores nothing, when the event has no destination.
  */
 export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
-  const stored = (await getWithDeliveries(deps, event)) ?? (await storeNewEvent(deps, event))
+  const stored = (await completeIfStored(deps, event)) ?? (await storeNewEvent(deps, event))
   return stored.destinations.map(({ delivery_id }) => delivery_id)
 }
 
@@ -123,7 +123,7 @@ async function storeEvent(
   ])
   if (stored.status === 'rejected') {
     if (!(stored.reason instanceof Duplicate)) throw stored.reason
-    const existing = await getWithDeliveries(deps, event)
+    const existing = await completeIfStored(deps, event)
     // It was deleted just now, or its write was undone.
     if (existing === undefined)
       throw new Unavailable('a stored event could not be read', { cause: stored.reason })
@@ -133,8 +133,8 @@ async function storeEvent(
   return stored.value
 }
 
-/** The stored event, after its missing deliveries were created; `undefined` when it is not stored. */
-async function getWithDeliveries(
+/** Creates the missing deliveries of an event that is stored, and returns it; `undefined` when it is not stored. */
+async function completeIfStored(
   deps: ReceiveEventDeps,
   event: MerchantEvent,
 ): Promise<StoredEvent | undefined> {
