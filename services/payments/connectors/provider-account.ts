@@ -27,11 +27,11 @@ export interface AccountOf<
   readonly connector: string
   readonly environment: E
   readonly base_url: BaseUrl<E>
-  /** Sign or authorize the requests to the provider, and verify its callbacks. */
+  /** By name. They sign or authorize the requests to the provider, and verify its callbacks. */
   readonly credentials: Readonly<Record<Names, Credential<E>>>
   /** What else the connector needs to know about the account. */
   readonly settings: Settings
-  /** The built-in accounts of the sandbox. Merchants choose their failures by the amount, so these prove nothing. */
+  /** Whether it is a built-in account of the sandbox. Its failures say nothing: merchants choose them by the amount. */
   readonly is_simulated: boolean
 }
 
@@ -58,10 +58,10 @@ export function newAccount<Names extends string, Settings extends object>(
   environment: Environment,
   fields: AccountFields<Names, Settings>,
 ): ProviderAccount<Names, Settings> {
-  return environment === 'test' ? bind('test', fields) : bind('production', fields)
+  return environment === 'test' ? accountOf('test', fields) : accountOf('production', fields)
 }
 
-function bind<E extends Environment, Names extends string, Settings extends object>(
+function accountOf<E extends Environment, Names extends string, Settings extends object>(
   environment: E,
   { base_url, credentials, is_simulated = false, ...fields }: AccountFields<Names, Settings>,
 ): AccountOf<E, Names, Settings> {

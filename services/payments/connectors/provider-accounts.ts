@@ -33,8 +33,8 @@ export function readProviderAccounts(
 ): readonly ProviderAccount[] {
   const problems: string[] = []
   const accounts = sandbox === undefined ? [] : [...sandboxAccounts(sandbox)]
-  const given = providers_file === undefined ? [] : readAccountsFile(providers_file, problems)
-  for (const [index, account] of given.entries()) {
+  const in_file = providers_file === undefined ? [] : readAccountsFile(providers_file, problems)
+  for (const [index, account] of in_file.entries()) {
     const refuse = (field: string, message: string): void =>
       void problems.push(problem(['accounts', index, field], message))
     if (accounts.some(({ account_id }) => account_id === account.account_id))
@@ -71,7 +71,10 @@ function readCredentials(
   return Object.keys(secrets).length === Object.keys(account.credentials).length ? secrets : undefined
 }
 
-/** Reads a secret from its variable, or from the file that `<VARIABLE>_FILE` names (R7). */
+/**
+ * The text of a secret: from the accounts file itself, from the variable that it names, or from the file that
+ * `<VARIABLE>_FILE` names (R7).
+ */
 function readCredential(
   source: CredentialSource,
   variables: Variables,

@@ -73,8 +73,8 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
 }
 
 /**
- * Applies a report about another attempt than the present one. What its account has not called failed may still be paid
- * there, so the payment remembers it.
+ * Applies a report about another attempt than the present one. Until the account of that attempt has reported its
+ * failure, it may still be paid there, so the payment remembers it.
  */
 function applyToOtherAttempt(payment: Payment, update: ProviderUpdate): Payment {
   const returned = returnToAttempt(payment, update)
@@ -180,7 +180,9 @@ function fail(payment: Payment, status: 'error' | 'canceled', error_code: ErrorC
   return transition(payment, status, { at, error_code })
 }
 
-/** Moves a `created` payment to `processing`, and adds a poll unless one waits already. */
+/**
+ * The provider has not decided: moves a `created` payment to `processing`, and adds a poll unless one waits already.
+ */
 function pollLater(payment: Payment, { at, poll_at }: Omit<ProviderUpdate, 'result'>): Payment {
   const processing = canTransition(payment, 'processing')
     ? transition(payment, 'processing', { at })
@@ -222,9 +224,9 @@ function returnToAttempt(
 }
 
 /**
- * Keeps a payment open whose present attempt has failed, but that another account has called paid or pending: its next
- * poll asks the account of that attempt. An account that says both of one attempt leaves it to the operator.
- * `undefined` when no account may have been paid.
+ * Keeps a payment open whose present attempt has failed, when the account of another attempt has reported that one as
+ * paid or pending: the payment returns to that attempt, and its next poll asks that account. When one account has
+ * reported its attempt as paid and as failed, the operator decides. `undefined` when no account may have been paid.
  */
 function keepForOtherAttempt(payment: Payment, update: ProviderUpdate): Payment | undefined {
   if (payment.earlier_successes?.at(-1) === payment.attempt.number)
@@ -234,8 +236,9 @@ function keepForOtherAttempt(payment: Payment, update: ProviderUpdate): Payment 
 }
 
 /**
- * Goes back to the attempt that its account has called paid or, when there is none, pending, without what waits for the
- * present one. `undefined` unless another attempt than the present one was called so. Pure.
+ * Goes back to the last attempt that was reported as paid or, when there is none, as pending, and drops the effects
+ * that wait for the present attempt. `undefined` when that is the present attempt, or when there is no such report.
+ * Pure.
  */
 export function returnToOtherAttempt(payment: Payment): Payment | undefined {
   const { earlier_successes, pending_elsewhere, attempt } = payment

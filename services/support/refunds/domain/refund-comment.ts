@@ -13,10 +13,13 @@ export interface RefundComment extends Owner {
   readonly created_at: Date
 }
 
-/** What a side decides about a new comment. */
+/** The fields of a new comment that its writer decides. */
 export type NewRefundComment = Pick<RefundComment, 'comment_id' | 'author' | 'body'>
 
-/** A comment as an effect carries it. */
+/**
+ * A comment as an effect carries it: a type alias, because an interface does not fit the index signature of stored
+ * data.
+ */
 export type CarriedRefundComment = { [Field in keyof RefundComment]: RefundComment[Field] }
 
 /** The effect that stores a comment which its refund has accepted. */
