@@ -6,7 +6,7 @@ import { headerOf, type RawResponse } from './raw-http.ts'
 import { responseSignatureCheck } from './signing.ts'
 import type { FuzzSystem } from './system.ts'
 
-/** Codes that a healthy system with high limits must never return: limits, faults and unavailable dependencies. */
+/** Codes that a healthy system with high limits must not return: limits, faults and unavailable dependencies. */
 const UNEXPECTED_CODES: ReadonlySet<number> = new Set([1000, 2000, 2001, 2002, 3009])
 
 /** Codes about the head, which are returned before the signature is checked. */
@@ -65,9 +65,12 @@ function isStalled({ code, processing_ms }: Envelope): boolean {
   return code === 2002 && processing_ms >= STALL_MS
 }
 
-/** A response must be signed exactly if the request was signed with a valid secret, and with that secret (A5). */
+/**
+ * A response is signed if its request was signed with a valid secret, then with the same one, and never otherwise
+ * (A5).
+ */
 function signatureFindings(
-  { request, may_fail_before_authentication: odd_head }: Attempt,
+  { request, may_fail_before_authentication }: Attempt,
   response: RawResponse,
   { usable, refused }: FuzzSystem,
   code: number,
@@ -77,7 +80,9 @@ function signatureFindings(
   const isSignedRight = responseSignatureCheck(request, [usable.v1, usable.v2, ...refused])
   if (isSignedRight === undefined) return is_signed ? ['signed, although the request was not'] : []
   if (!is_signed)
-    return odd_head && BEFORE_AUTHENTICATION.has(code) ? [] : ['not signed, although the request was']
+    return may_fail_before_authentication && BEFORE_AUTHENTICATION.has(code)
+      ? []
+      : ['not signed, although the request was']
   return isSignedRight(response) ? [] : ['the signature of the response is wrong']
 }
 

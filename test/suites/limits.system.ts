@@ -6,7 +6,10 @@ import { type GatewayStore, openGatewayStore } from '../../gateway/store.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
-/** The job of one process, and the location of its store. */
+/**
+ * The job of one of the processes that use the same limits at once (`limits.child.ts`), and the location of its
+ * store.
+ */
 export interface LimitsJob {
   readonly store_location: StoreLocation
   readonly application_id: string

@@ -10,8 +10,9 @@ export interface TcpProxy {
   /** Holds back all bytes in both directions. Connections remain open and new ones are accepted. */
   stall(): void
   /**
-   * Loses each client connection that sends `text` while `work` runs, like a firewall that forgets it: it stays open, but
-   * nothing comes back, also after `restore`. All other connections go on.
+   * Loses each client connection that sends `text` while `work` runs, like a firewall that forgets it. The server
+   * still gets `text`, but nothing after it, and the client gets nothing more, also after `restore`. The connection
+   * stays open, and all other connections go on.
    */
   loseConnectionsThatSend(text: string, work: () => Promise<unknown>): Promise<void>
   /** Ends `cut` or `stall`. Held-back bytes are sent. */

@@ -8,7 +8,9 @@ import { notifierDocuments } from './delivery-facts.ts'
 import { journalOf } from './ledger-facts.ts'
 import { storedPayments } from './payment-facts.ts'
 
-/** What the operator's RPCs list about all merchants of a run, and what everyone else has recorded. */
+/**
+ * What the operator's RPCs list about all merchants of a run, and what the providers, receivers and clients recorded.
+ */
 export interface Facts extends Omit<Evidence, 'databases'> {
   readonly payments: readonly Payment[]
   readonly stuck: readonly StuckEffect[]
@@ -17,7 +19,10 @@ export interface Facts extends Omit<Evidence, 'databases'> {
   readonly deliveries: readonly Delivery[]
 }
 
-/** The evidence for the invariants of the simulation, which read documents as the product stores them. */
+/**
+ * The evidence for the invariants of the simulation. They read documents as the product stores them, so the messages
+ * of the RPCs are turned into such documents here.
+ */
 export function evidenceOf(facts: Facts): Evidence {
   const { payments, stuck, anomalies, entries, deliveries, ...others } = facts
   const { history, callbacks, merchants } = others

@@ -4,7 +4,7 @@ import { storedDeliveries, storedEvents } from './callbacks.ts'
 import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
 
 /** The event of each status. It is written here again, so that a fault in the product's own table is found. */
-const EVENTS: Readonly<Record<string, string>> = {
+const EVENT_OF_STATUS: Readonly<Record<string, string>> = {
   created: 'payment.created',
   success: 'payment.completed',
   error: 'payment.failed',
@@ -44,7 +44,10 @@ interface ExpectedEvent {
 /** The keys of events that follow a change. A callback on request has another one. */
 const FOLLOWS_CHANGE = /:(?:[0-9]+|[a-z]+\.[a-z_.]+)$/
 
-/** Every event that followed a change is delivered to each of its destinations, once faults have stopped. */
+/**
+ * Every change has its event, no event follows from no change, and each event has a delivery for each of its
+ * destinations, once faults have stopped. What becomes of the deliveries is judged by `deliveriesHaveEnded`.
+ */
 export const eventsAreDelivered: Invariant = function* (evidence) {
   const events = new Map(storedEvents(evidence).map((event) => [event.event_key, event]))
   const deliveries = new Map(storedDeliveries(evidence).map((delivery) => [delivery.delivery_id, delivery]))
@@ -61,17 +64,20 @@ export const eventsAreDelivered: Invariant = function* (evidence) {
     const urls = event.destinations.map(({ url }) => url)
     const is_right = certain.every((url) => urls.includes(url)) && urls.every((url) => possible.includes(url))
     if (!is_right || new Set(urls).size !== urls.length)
-      yield `the event ${key} goes to ${urls}, not to ${certain} of ${possible}`
+      yield `the event ${key} goes to ${urls}; it must go to ${certain}, and may go to ${possible}`
   }
-  const names = new Map(expected.map((one) => [one.key, one]))
+  const expected_by_key = new Map(expected.map((one) => [one.key, one]))
   for (const { event_key, destinations } of events.values()) {
     // A crash may leave a callback on request without deliveries: then the merchant got no response.
     if (!FOLLOWS_CHANGE.test(event_key)) continue
-    const follows = names.get(event_key)
-    if (follows === undefined) yield `the event ${event_key} follows no change`
-    const merchant = evidence.merchants.find((one) => one.merchant_id === follows?.merchant_id)
-    // One that was stored late, after its endpoint was closed and its receipt was sent, goes nowhere.
-    const { certain } = destinationsOf(merchant, follows?.webhook, follows?.name ?? '')
+    const follows = expected_by_key.get(event_key)
+    if (follows === undefined) {
+      yield `the event ${event_key} follows no change`
+      continue
+    }
+    const merchant = evidence.merchants.find((one) => one.merchant_id === follows.merchant_id)
+    // An event that was stored late, when its endpoint was closed and its receipt sent, gets no delivery there.
+    const { certain } = destinationsOf(merchant, follows.webhook, follows.name)
     for (const { delivery_id, url } of destinations) {
       if (!deliveries.has(delivery_id) && certain.includes(url))
         yield `the delivery ${delivery_id} of ${event_key} does not exist`
@@ -88,7 +94,7 @@ export const eventsAreDelivered: Invariant = function* (evidence) {
 function paymentEvents(evidence: Evidence): readonly ExpectedEvent[] {
   return paymentsOf(evidence).flatMap(({ merchant_id, payment_id, webhook, history }) =>
     history.flatMap(({ status }, index) => {
-      const name = EVENTS[status]
+      const name = EVENT_OF_STATUS[status]
       return name === undefined
         ? []
         : [{ merchant_id, key: `${payment_id}:${index + 1}`, name, webhook: webhook?.url }]
@@ -96,7 +102,7 @@ function paymentEvents(evidence: Evidence): readonly ExpectedEvent[] {
   )
 }
 
-/** The events of a ticket that can occur once only, so that their keys have no number (S12). */
+/** The event of a ticket that occurs once only, so that its key has no number (S12). */
 const UNNUMBERED = 'ticket.created'
 
 /** The names of events of tickets, in the form in which a ticket counts them. */
@@ -107,8 +113,12 @@ function supportEvents({ databases }: Evidence): readonly ExpectedEvent[] {
   const tickets = documentsOf<StoredTicket>(databases, 'support', 'tickets')
   const refunds = documentsOf<StoredRefund>(databases, 'support', 'refunds')
   const chargebacks = documentsOf<StoredChargeback>(databases, 'support', 'chargebacks')
-  const numbered = (h_id: string, name: string, count: number): readonly { key: string; name: string }[] =>
-    Array.from({ length: count }, (_, index) => ({ key: `${h_id}:${name}:${index + 1}`, name }))
+  const numbered = (
+    resource_id: string,
+    name: string,
+    count: number,
+  ): readonly { key: string; name: string }[] =>
+    Array.from({ length: count }, (_, index) => ({ key: `${resource_id}:${name}:${index + 1}`, name }))
   return [
     ...tickets.flatMap(({ merchant_id, ticket_id, event_counts }) =>
       TICKET_EVENTS.flatMap((name) => {
@@ -132,9 +142,11 @@ function supportEvents({ databases }: Evidence): readonly ExpectedEvent[] {
   ]
 }
 
-/** Where an event must go, and where it may go. */
+/** The URLs of an event. An endpoint that was closed for a time is possible, but not certain. */
 interface Destinations {
+  /** Where it must go. */
   readonly certain: readonly string[]
+  /** Where it may go. */
   readonly possible: readonly string[]
 }
 

@@ -6,10 +6,14 @@ import type { Choices } from '../parts/random.ts'
 import type { History } from './history.ts'
 import type { SimulatedMerchant } from './merchants.ts'
 
-/** What commands to the ledger need. */
-export interface TreasurerDeps {
+/** What sending one command needs. */
+interface SendDeps {
   readonly history: History
   readonly choices: Choices
+}
+
+/** What commands to the ledger need. */
+export interface TreasurerDeps extends SendDeps {
   readonly operator: ClientOf
   /** Clients with the rights of the payments role, which places and ends holds. */
   readonly payments: ClientOf
@@ -17,10 +21,10 @@ export interface TreasurerDeps {
   readonly isOpen: () => boolean
 }
 
-/** No deposit has this currency, so that the balance follows from these commands alone. */
+/** The currency of holds and adjustments. No deposit has it, so that the balance follows from these commands alone. */
 const CURRENCY = 'AUD'
 
-/** The currency of the withdrawals that have a limit since the last settlement. */
+/** The currency that is settled: that of the withdrawals with a limit since the last settlement. */
 const SETTLED_CURRENCY = 'INR'
 
 const SETTLEMENTS_MAX = 10
@@ -34,8 +38,9 @@ interface Answer {
 }
 
 /**
- * Sends commands to the ledger for a merchant: corrections, settlements, holds, and captures and releases of holds, also
- * before their hold, twice, and both. Each id must have one outcome permanently.
+ * Sends commands to the ledger for a merchant: adjustments, settlements, holds, and the captures and releases of
+ * holds. A capture or release may come before its hold, twice, or after the other one. Each id must have one outcome
+ * permanently.
  */
 export async function runTreasurer(
   deps: TreasurerDeps,
@@ -49,6 +54,10 @@ export async function runTreasurer(
     const number = choices.integer(1, HOLDS_MAX)
     const holdId = `hold-${merchantId}-${number}`
     const amount = { minor: BigInt(100 + 37 * number), currency: CURRENCY }
+    const resolve = (name: 'CAPTURE' | 'RELEASE'): Promise<void> => {
+      const resolution = HoldResolution[name]
+      return send(deps, `${name} ${holdId}`, () => ledger.resolveHold({ ...common, holdId, resolution }))
+    }
     await choices.weighted<() => Promise<void>>([
       [
         2,
@@ -71,20 +80,12 @@ export async function runTreasurer(
       [2, () => resolve('RELEASE')],
     ])()
     await sleep(choices.between(0, choices.pick([20, 100, 400])))
-
-    function resolve(name: 'CAPTURE' | 'RELEASE'): Promise<void> {
-      const resolution = HoldResolution[name]
-      return send(deps, `${name} ${holdId}`, () => ledger.resolveHold({ ...common, holdId, resolution }))
-    }
   }
 }
 
-/** Sends a command, also again, and compares what it was answered with. */
-async function send(
-  { history, choices }: TreasurerDeps,
-  name: string,
-  command: () => Promise<Answer>,
-): Promise<void> {
+/** Sends a command, sometimes again, and compares its outcome with the earlier ones of the same `name`. */
+async function send(deps: SendDeps, name: string, command: () => Promise<Answer>): Promise<void> {
+  const { history, choices } = deps
   const outcome = await command().then(
     ({ entry }) => `recorded ${entry?.refusedCode ?? 0}`,
     // It is not known whether the command was decided, or it was not recorded and may be decided otherwise later.
@@ -96,5 +97,5 @@ async function send(
     history.problems.push(`${name}: its outcome was ${earlier}, and is ${outcome} after a repetition`)
   }
   history.outcomes.set(name, outcome)
-  if (choices.chance(0.1)) await send({ history, choices } as TreasurerDeps, name, command)
+  if (choices.chance(0.1)) await send(deps, name, command)
 }

@@ -30,7 +30,7 @@ export interface FleetPlan {
 
 /**
  * Starts the processes of a system, each role with its number of copies, or one process with all roles. The process that
- * calls it must have called `resolveCopies`.
+ * calls it must have called `resolveCopies`, so that its clients find the copies by the name of their role.
  */
 export async function startFleet(plan: FleetPlan, events: PlaceEvents): Promise<Fleet> {
   const { directory, nats_url, mongodb_uri, copies, releaseOf } = plan
