@@ -32,6 +32,16 @@ test.each<[string, (log: ExchangeLog) => void]>([
   expect(linesOf(write)).toBe(LINES_PER_NETWORK)
 })
 
+test('refusals of a network do not use up its lines about faults, which are sampled too', () => {
+  const faulty = new PublicError(2001, { cause: new Error('unforeseen') })
+  const lines_per_fault = 2
+  const writeBoth = (log: ExchangeLog): void => {
+    for (let count = 0; count < LINES_PER_NETWORK; count += 1) log.logFailure(exchangeOf({}), refused)
+    log.logFailure(exchangeOf({}), faulty)
+  }
+  expect(linesOf(writeBoth)).toBe(LINES_PER_NETWORK + LINES_PER_NETWORK * lines_per_fault)
+})
+
 test('writes each line about an authenticated caller', () => {
   const sign = (): readonly [string, string] => ['x-signature', '']
   expect(linesOf((log) => log.logFailure(exchangeOf({ sign }), refused))).toBe(50)

@@ -8,7 +8,7 @@ import { createLogSampler, type LogSampler } from './log-sampler.ts'
 
 /**
  * Logs the result of each request, a refusal also with the caller's address. Lines about callers that are not
- * authenticated are sampled per network, those about faults included.
+ * authenticated are sampled per network; those about faults are counted separately, so that refusals do not hide them.
  */
 export interface ExchangeLog {
   logSuccess(exchange: Exchange, http_status: number): void
@@ -24,7 +24,8 @@ export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 /** Makes the log of one gateway. */
 export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefined): ExchangeLog {
-  const sampler = createLogSampler()
+  const refusals = createLogSampler()
+  const faults = createLogSampler()
   const logAnswered = (
     exchange: Exchange,
     http_status: number,
@@ -51,7 +52,7 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
     )
   }
   /** The fields about the caller of a refused request; `undefined` when its lines are left out. */
-  const fieldsOfRefused = ({ request, context }: Exchange): CallerFields | undefined => {
+  const fieldsOfRefused = ({ request, context }: Exchange, sampler = refusals): CallerFields | undefined => {
     const client_address = clientAddress(request, trusted_proxies)
     const is_authenticated = context.sign !== undefined
     return is_authenticated ? { client_address } : sampledCallerFields(sampler, client_address)
@@ -59,7 +60,7 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
   return {
     logSuccess: (exchange, http_status) => logAnswered(exchange, http_status),
     logFailure(exchange, error) {
-      const caller = fieldsOfRefused(exchange)
+      const caller = fieldsOfRefused(exchange, isFault(error) ? faults : refusals)
       if (caller === undefined) return
       logFault(log, exchange, error)
       logAnswered(exchange, error.http, error.code, caller)
@@ -74,7 +75,7 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
       )
     },
     logInvalid(request_id, address, reason) {
-      const caller = sampledCallerFields(sampler, address)
+      const caller = sampledCallerFields(refusals, address)
       if (caller === undefined) return
       log.info({ request_id, code: 1003, reason, ...caller }, 'invalid request; closing the connection')
     },
@@ -100,6 +101,11 @@ function sampledCallerFields(
   const dropped = sampler.sampleLine(client_address)
   if (dropped === undefined) return undefined
   return dropped === 0 ? { client_address } : { client_address, dropped }
+}
+
+/** Whether something inside failed, and not the caller's request. */
+function isFault({ code }: PublicError): boolean {
+  return code === 2001 || code === 2002
 }
 
 /**
