@@ -9,9 +9,12 @@ hmac() { openssl dgst "-$1" -hmac "$2" -r | cut -d' ' -f1; }
 [ -n "${WEBHOOK_SECRET:-}" ] || : "${SECRET:?is not set, and WEBHOOK_SECRET is not set either}"
 secret=${WEBHOOK_SECRET:-$(printf %s service:merchant-webhook-signing:v1 | hmac sha256 "$SECRET")}
 expected=$({ printf '%s.%s.%s.' "$1" "$2" "$3"; cat; } | hmac sha512 "$secret")
+# The shell stops comparing at the first difference. Hashed under a key of this run, that does not show where it is.
+key=$(openssl rand -hex 32)
+hashed() { printf %s "$1" | hmac sha256 "$key"; }
 # GNU date parses the timestamp. On other systems, use a program there that parses ISO 8601.
 age=$(($(date +%s) - $(date -d "$1" +%s)))
-if [ "$4" = "$expected" ] && [ "${age#-}" -le 300 ]; then
+if [ "$(hashed "$4")" = "$(hashed "$expected")" ] && [ "${age#-}" -le 300 ]; then
   echo verified
 else
   echo 'not verified'
