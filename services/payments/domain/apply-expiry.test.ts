@@ -5,7 +5,7 @@ import { recordAnomalyEffect } from './anomaly.ts'
 import { applyExpiry, type ExpiryUpdate } from './apply-expiry.ts'
 import type { LookupResult } from './call-result.ts'
 import type { Payment } from './payment.ts'
-import { expirePaymentEffect } from './payment-effects.ts'
+import { expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
 
 const deposit = newDeposit({ status: 'processing', provider_accounts: ['first'], effects: [] })
 const at = deposit.expires_at
@@ -65,6 +65,13 @@ describe('a payment that is open at its expiry', () => {
     const last_ms = deposit.expires_at.getTime() + 60_000
     expect(expire(deposit, UNKNOWN, { at: new Date(last_ms - 1) }).status).toBe('processing')
     expect(expire(deposit, UNKNOWN, { at: new Date(last_ms) }).status).toBe('declined')
+  })
+
+  test('keeps what else it has to do while it waits, and is asked for again once', () => {
+    const poll = pollProviderEffect.newEffect(deposit, {}, { at })
+    const waiting = expire({ ...deposit, effects: [poll] }, UNKNOWN)
+    expect(waiting.effects).toMatchObject([poll, { kind: expirePaymentEffect.kind, due_at: ask_again_at }])
+    expect(expire(waiting, UNKNOWN)).toBe(waiting)
   })
 
   test('is asked for again when another attempt began since the question', () => {

@@ -19,6 +19,7 @@ import {
   expirePaymentEffect,
   pollProviderEffect,
 } from './payment-effects.ts'
+import { newEventEffect } from './payment-event.ts'
 
 const at = new Date(CREATED_AT.getTime() + 1_000)
 const poll_at = new Date(CREATED_AT.getTime() + 3_000)
@@ -189,7 +190,9 @@ test('no number of reports hides one of another kind, and each kind is bounded',
   }
   const provider_accounts = ['first', 'second', 'third']
   let payment: Payment = newDeposit({ status: 'processing', attempt, provider_accounts, effects: [] })
-  for (let minor = 1n; minor <= 30n; minor += 1n) payment = report(payment, 3, minor)
+  for (let minor = 1n; minor <= 20n; minor += 1n) payment = report(payment, 3, minor)
+  for (let minor = 1n; minor <= 20n; minor += 1n) expect(report(payment, 3, minor)).toBe(payment)
+  for (let minor = 21n; minor <= 30n; minor += 1n) payment = report(payment, 3, minor)
   expect(payment.anomalies).toHaveLength(21)
   for (let minor = 1n; minor <= 30n; minor += 1n) payment = report(payment, 1, minor)
   payment = report(payment, 2, 150_000n)
@@ -229,6 +232,8 @@ describe('a success of an attempt after the operator has decided that the paymen
     if (anomaly === undefined) throw new Error('the success of the earlier attempt is not an anomaly')
     const payment = decided(anomaly)
     expect(anomaliesOf(applyProviderUpdate(payment, success))).toEqual(['contradicts_final_status'])
+    for (const name of ['pending', 'unknown'] as const)
+      expect(applyProviderUpdate(payment, updateWith(name, { attempt_number: 2 }))).toBe(payment)
   })
 })
 
@@ -272,6 +277,20 @@ describe('a request that was not sent', () => {
     const create = createAtProviderEffect.newEffect(moved, {}, { at })
     expect(moved.effects).toEqual([create])
     expect(create.id).not.toBe(createAtProviderEffect.newEffect(payment, {}, { at }).id)
+  })
+
+  test('leaves the expiry and the event of the payment as they are, there and on the way back', () => {
+    const payment = newDeposit({ effects: [] })
+    const waiting = [
+      expirePaymentEffect.newEffect(payment, {}, { at }),
+      newEventEffect(payment, 'payment.created', { at }),
+    ]
+    const moved = applyProviderUpdate({ ...payment, effects: waiting }, updateWith('not_sent'))
+    const create = createAtProviderEffect.newEffect(moved, {}, { at })
+    expect(moved.effects).toEqual([...waiting, create])
+    const returned = applyProviderUpdate(moved, updateWith('pending'))
+    const poll = pollProviderEffect.newEffect(returned, {}, { at, due_at: poll_at })
+    expect(returned.effects).toEqual([...waiting, poll])
   })
 
   test('fails with 7002 without a further account', () => {
@@ -337,8 +356,10 @@ describe.each(['declined', 'canceled'] as const)(
       ['leaves a create that may be on its way', 1],
     ])(`%s when the present attempt is ${name}`, (_what, tries) => {
       const create = { ...createAtProviderEffect.newEffect(noted, {}, { at }), tries }
-      const returned = applyProviderUpdate({ ...noted, effects: [create] }, present)
-      expect(returned.effects.filter(createAtProviderEffect.matches)).toEqual(tries === 0 ? [] : [create])
+      const expiry = expirePaymentEffect.newEffect(noted, {}, { at })
+      const { effects } = applyProviderUpdate({ ...noted, effects: [create, expiry] }, present)
+      const left = effects.filter((effect) => !pollProviderEffect.matches(effect))
+      expect(left).toEqual(tries === 0 ? [expiry] : [create, expiry])
     })
 
     test(`still counts as pending there when another amount is ${name}`, () => {

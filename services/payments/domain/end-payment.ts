@@ -1,4 +1,3 @@
-import { isFinal } from '#lib/contract/payment-status.ts'
 import { completeRefund, failRefund } from './apply-refund-update.ts'
 import { addLateLookup, addLateRefundLookup } from './late-lookup.ts'
 import type { Payment } from './payment.ts'
@@ -25,7 +24,6 @@ export function endPayment(
   status: 'success' | 'error',
   { decision, at, sends_callbacks, paid_attempt }: PaymentDecision,
 ): Payment {
-  if (isFinal(payment.status)) throw new TypeError(`a payment in ${payment.status} has ended`)
   const ended = status === 'success' ? { at } : { at, error_code: 6044 as const }
   const decided = {
     ...transition(payment, status, ended),

@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals'
 import { CREATED_AT, newReservation, STATUSES } from '../payment.fixture.ts'
 import { admitWithdrawal, refuseWithdrawal } from './new-payment.ts'
 import { isAdmitted, requireAdmitted, type StoredPayment } from './payment.ts'
-import { creditLedgerEffect, expirePaymentEffect, holdFundsEffect } from './payment-effects.ts'
+import {
+  creditLedgerEffect,
+  expirePaymentEffect,
+  holdFundsEffect,
+  reportOpenEffect,
+} from './payment-effects.ts'
 
 const reserving = newReservation()
 /** The withdrawal when its hold has been decided: the effect that asked for it is gone. */
@@ -23,8 +28,10 @@ describe('a withdrawal whose hold is not decided', () => {
     expect(admitted).toMatchObject({ status: 'created', transition_number: 1, created_at: CREATED_AT })
     expect(admitted.history).toEqual([{ status: 'created', at, amount: admitted.amount }])
     expect(admitted.attempt).toEqual({ ...reserving.attempt, created_at: at })
-    // P8: it does not expire.
+    // P8: it does not expire, and the operator looks at it after 24 hours.
     const { effects } = admitted
+    const due_at = new Date(at.getTime() + 24 * 3_600_000)
+    expect(effects.filter(reportOpenEffect.matches)).toMatchObject([{ due_at }])
     expect(effects.some((effect) => expirePaymentEffect.matches(effect))).toBe(false)
     expect(effects.some((effect) => creditLedgerEffect.matches(effect))).toBe(false)
   })

@@ -1,5 +1,8 @@
+import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from '@jest/globals'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyRefundUpdate } from './apply-refund-update.ts'
 import type { CallResult } from './call-result.ts'
@@ -7,7 +10,12 @@ import { decideChargeback } from './chargeback.ts'
 import { applyHoldDecision, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
 import { findRefund } from './refund.ts'
-import { pollRefundEffect, reportChargebackEffect, reportRefundEffect } from './refund-effects.ts'
+import {
+  pollRefundEffect,
+  reportChargebackEffect,
+  reportOpenRefundEffect,
+  reportRefundEffect,
+} from './refund-effects.ts'
 
 const at = new Date(CREATED_AT.getTime() + 60_000)
 const paid = newDeposit({ status: 'success', effects: [] })
@@ -127,6 +135,32 @@ describe('support gets the report', () => {
     expect(isReportRunnable(payment, reportRefundEffect.matches)).toBe(false)
     expect(isReportRunnable(posted(payment), reportRefundEffect.matches)).toBe(true)
   })
+})
+
+// P8
+test('a refund that is approved is reported to the operator after 24 hours', () => {
+  const due_at = new Date(at.getTime() + 24 * 3_600_000)
+  expect(withApproved('r').effects.filter(reportOpenRefundEffect.matches)).toMatchObject([{ due_at }])
+})
+
+// P10
+test('the event of a refund shows that refund only, with the status and the amount that it announces', () => {
+  const first = apply(withApproved('r'), success(400n))
+  const requested = request(first, 's', 100n).payment
+  const decision = { refund_id: 's', hold_id: 's:hold:1', refused_code: undefined }
+  const approved = applyHoldDecision(beginApproval(requested, 's', at).payment, decision, at)
+  const update = { refund_id: 's', result: success(100n), at, poll_at: at }
+  const second = applyRefundUpdate(approved, update)
+  expect(second).toMatchObject({ status: 'partially_refunded', transition_number: 3 })
+  const event = second.effects.findLast(publishEventEffect.matches)
+  const { resource } = fromBinary(MerchantEventSchema, event?.data['message'] as Uint8Array)
+  if (resource.case !== 'payment') throw new Error('the event is not of a payment')
+  const { operations, history } = resource.value
+  expect(operations.map(({ operationId, amount }) => [operationId, amount?.minor])).toEqual([
+    [paid.payment_id, paid.amount],
+    ['s', 100n],
+  ])
+  expect(history.map(({ amount }) => amount?.minor)).toEqual([paid.amount, 100n])
 })
 
 // P4

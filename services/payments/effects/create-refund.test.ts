@@ -184,6 +184,8 @@ describe('a poll of a refund', () => {
     const refund = requireRefund(payment, REFUND_ID)
     const decision = { decision: 'a:1', at: now(), sends_callbacks: true }
     expect(endRefund(payment, refund, 'completed', decision).status).toBe('partially_refunded')
-    expect(endRefund(payment, refund, 'failed', decision).status).toBe('success')
+    const failed = endRefund(payment, refund, 'failed', decision)
+    expect(failed.status).toBe('success')
+    expect(requireRefund(failed, REFUND_ID)).toMatchObject({ error_code: 6044, operator_decision: 'a:1' })
   })
 })

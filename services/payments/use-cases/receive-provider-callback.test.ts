@@ -120,6 +120,41 @@ test('a callback about a withdrawal that is not admitted gets 404', async () => 
   expect(await receive(callback(account_id, VERIFIED, payment_id))).toBe(404)
 })
 
+// P4, P7
+describe('a report that an attempt is paid', () => {
+  const amount = { minor: 150_000n, currency: 'INR' }
+  const paid = { kind: 'success', provider_id: 'p-2', amount, completed_at: now() } as const
+
+  /** Stores a deposit at its first account, and receives the report of an account under a key of the deposit. */
+  async function report(account_id: string, key_end: string, changes: Partial<Payment> = {}) {
+    const payment_id = uuidv7()
+    const ids = { c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] }
+    const deposit = newDeposit({ ...ids, status: 'processing', effects: [], ...changes })
+    await fixture.store.payments.insert(deposit)
+    const operation = { kind: 'deposit', idempotency_key: `${payment_id}${key_end}` } as const
+    const status = await receiver({}, operation, paid)(callback(account_id, VERIFIED, payment_id))
+    return { status, after: await fixture.store.payments.get(keyOfPayment(deposit)) }
+  }
+
+  test('is kept when the payment has gone back to an earlier attempt since', async () => {
+    const { status, after } = await report('second', ':2', { highest_attempt: 2 })
+    expect(status).toBe(200)
+    expect(after).toMatchObject({ status: 'processing', attempt: { number: 1 }, earlier_successes: [2] })
+  })
+
+  test.each([
+    ['an attempt that was not made', 'second', ':2'],
+    ['the attempt of another account', 'second', ':1'],
+    ['no number of an attempt', 'first', ':01'],
+    ['no attempt', 'first', ''],
+  ])('gets 404 and changes nothing when its key names %s', async (_what, account_id, key_end) => {
+    const { status, after } = await report(account_id, key_end)
+    expect(status).toBe(404)
+    expect(after).toMatchObject({ status: 'processing', effects: [] })
+    expect(after).not.toHaveProperty('earlier_successes')
+  })
+})
+
 // P7, S9
 describe('a report that a refund is paid', () => {
   const refundId = 'refund-1'

@@ -82,6 +82,7 @@ describe('the operator resolves an anomaly of an open payment', () => {
     expect(resolved).not.toHaveProperty('open_since')
     const payment = await read()
     expect(payment).toMatchObject({ status: 'success' })
+    expect(payment).not.toHaveProperty('error_code')
     expect(kindsOf(payment)).toEqual([creditLedgerEffect.kind, publishEventEffect.kind])
   })
 
