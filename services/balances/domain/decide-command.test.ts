@@ -4,6 +4,7 @@ import { adjustmentId, type Command } from './command.ts'
 import { type CommandResult, decideCommand } from './decide-command.ts'
 import type { BatchPosition } from './entry.ts'
 import { sealBatch } from './hash-chain.ts'
+import { emptyAccounts } from './merchant-accounts.ts'
 import { type BatchDraft, createBatchDraft, createShardState } from './shard-state.ts'
 
 const INT64_MAX = 2n ** 63n - 1n
@@ -75,6 +76,17 @@ describe('funds', () => {
     const { decide } = decider(credit('a', 10n), credit('b', 10n, '1000', 'MXN'), credit('c', 10n, '2000'))
     expect(decide(hold('h', 11n))).toMatchObject(refused(6004))
   })
+})
+
+// Stored checkpoints have these rows, and a verification compares them with a replay.
+test.each<[string, Command[]]>([
+  ['refused hold', [hold('h', 1n)]],
+  ['refused withdrawal of a released hold', [resolve('release', 'h'), hold('h', 1n)]],
+])('the first entry of a merchant makes its accounts, also a %s', (_, commands) => {
+  const { draft } = decider(...commands)
+  const state = createShardState({ shard: 1 })
+  state.append(sealBatch(AT, '', draft.entries, 'token'))
+  expect(state.accountsOf('1000')).toEqual([emptyAccounts('1000', 'INR')])
 })
 
 describe('holds', () => {

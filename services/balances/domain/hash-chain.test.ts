@@ -54,6 +54,14 @@ describe('detects a change of any field of a batch', () => {
   ])('%s', (_, altered) => expect(() => assertFollows(EMPTY_JOURNAL, altered)).toThrow(CorruptJournal))
 })
 
+test.each<[string, bigint, string, string]>([
+  ['position', 3n, first.hash, 'was found where batch 2 must follow'],
+  ['head', 2n, 'hash of another batch', 'does not continue the hash chain'],
+])('refuses a batch that was sealed for another %s', (_, seq, previous_hash, problem) => {
+  const batch = sealBatch({ shard: 1, seq, time: new Date(1_000) }, previous_hash, [entry], 'token')
+  expect(() => assertFollows(head, batch)).toThrow(problem)
+})
+
 test('refuses a batch that is earlier than the one before it', () => {
   const early = sealBatch({ shard: 1, seq: 2n, time: new Date(999) }, first.hash, [], 'token')
   expect(() => assertFollows(head, early)).toThrow('has an earlier time than the batch before it')
@@ -62,6 +70,7 @@ test('refuses a batch that is earlier than the one before it', () => {
 test('tells a batch of which only the format number was altered from one of a newer format', () => {
   const newer = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, '', [entry], 'token', 2)
   expect(hasOtherFormat({ ...first, format: 2 }, 1)).toBe(true)
+  expect(hasOtherFormat({ ...first, format: 3 }, 2)).toBe(true)
   expect(hasOtherFormat(newer, 1)).toBe(false)
 })
 

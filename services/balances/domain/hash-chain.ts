@@ -65,7 +65,7 @@ export function assertFollows(head: JournalHead, batch: Batch): void {
  */
 export function hasOtherFormat(batch: Batch, format_max: number): boolean {
   const known = Array.from({ length: format_max }, (_, index) => index + 1)
-  return known.some((format) => format !== batch.format && hashOf({ ...batch, format }) === batch.hash)
+  return known.some((format) => hashOf({ ...batch, format }) === batch.hash)
 }
 
 /** Hashes the fields in a fixed order and as JSON, so that the hash does not depend on how a store keeps documents. */

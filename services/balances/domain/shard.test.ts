@@ -11,6 +11,10 @@ test.each([
   expect(shardOf(merchant_id, 'production')).toBe(production_shard)
 })
 
+test.each([-1, 0.5, Number.NaN, SHARDS])('%p is not the number of a shard', (shard) => {
+  expect(isShard(shard)).toBe(false)
+})
+
 test('test and production never share a shard, and merchants spread over all shards', () => {
   const used = new Set<number>()
   for (let merchant = 0; merchant < 5_000; merchant += 1) {

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { Packr } from 'msgpackr'
 import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import type { Batch, Entry } from './entry.ts'
+import { sealBatch } from './hash-chain.ts'
 import { emptyAccounts } from './merchant-accounts.ts'
 import { emptyWithdrawalTotals } from './payout-limits.ts'
 import { createShardState, type ShardSnapshot, type ShardState } from './shard-state.ts'
@@ -117,6 +118,41 @@ test.each<[string, () => ShardState]>([
   const used_bytes = process.memoryUsage().heapUsed - before_bytes
   expect(state.sizeBytes() / used_bytes).toBeGreaterThan(0.6)
   expect(state.sizeBytes() / used_bytes).toBeLessThan(1.6)
+})
+
+describe('longer texts count', () => {
+  const text = 'x'.repeat(1_000)
+  const sizeOf = (rows: Partial<ShardSnapshot>): number =>
+    createShardState({ ...snapshot, ...rows }).sizeBytes()
+  const accounts = emptyAccounts('m', 'INR')
+  const hold = { id: 'h', merchant_id: 'm', currency: 'INR', amount: 1n, payment_id: 'p' }
+  const totals = emptyWithdrawalTotals('m', 'INR', 7)
+
+  test.each<[string, Partial<ShardSnapshot>, Partial<ShardSnapshot>]>([
+    ['a merchant id', { accounts: [accounts] }, { accounts: [{ ...accounts, merchant_id: text }] }],
+    ['the id of a hold', { holds: [hold] }, { holds: [{ ...hold, id: text }] }],
+    ['the merchant id of a hold', { holds: [hold] }, { holds: [{ ...hold, merchant_id: text }] }],
+    ['the payment id of a hold', { holds: [hold] }, { holds: [{ ...hold, payment_id: text }] }],
+    ['an early release', { early_releases: ['h'] }, { early_releases: [text] }],
+    [
+      'the merchant id of withdrawal totals',
+      { withdrawal_totals: [totals] },
+      { withdrawal_totals: [{ ...totals, merchant_id: text }] },
+    ],
+  ])('of %s', (_, short, long) => expect(sizeOf(long) - sizeOf(short)).toBeGreaterThan(900))
+
+  test.each<Partial<Entry>>([{ id: text }, { merchant_id: text }, { reason: text }, { payment_id: text }])(
+    'of a recent entry',
+    (change) => {
+      const sizeWith = (entry: Entry): number => {
+        const state = createShardState(snapshot)
+        state.append(sealBatch({ shard: 1, seq: 1n, time: new Date(0) }, '', [entry], 'token'))
+        return state.sizeBytes()
+      }
+      const entry = { ...entryOf(0), refused_code: 6004, amount: 0n, available: 0n } as const
+      expect(sizeWith({ ...entry, ...change }) - sizeWith(entry)).toBeGreaterThan(900)
+    },
+  )
 })
 
 test('the size falls when recent entries are removed', () => {

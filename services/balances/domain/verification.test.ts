@@ -8,6 +8,12 @@ const problemAt = (seq: number): LedgerProblem => ({
   description: 'wrong',
 })
 
+test('two problems of one batch are both kept', () => {
+  const none = { problems: [], has_more_problems: false }
+  const problems = [problemAt(1), { ...problemAt(1), description: 'wrong too' }]
+  expect(problems.reduce(addProblem, none).problems).toEqual(problems)
+})
+
 test('a problem is kept once, and their number is bounded', () => {
   let found = { problems: [] as readonly LedgerProblem[], has_more_problems: false }
   for (let seq = 1; seq <= VERIFICATION_PROBLEMS_MAX; seq += 1) found = addProblem(found, problemAt(seq))
