@@ -5,8 +5,15 @@ import type { Collection } from '#lib/platform/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import { addAnomaly, newNotFoundAnomaly } from '../domain/anomaly.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
+import {
+  applyHoldDecision,
+  beginApproval,
+  decideClosing,
+  decideReservation,
+} from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { creditLedgerEffect, lookUpLateEffect, pollProviderEffect } from '../domain/payment-effects.ts'
+import { captureRefundEffect, releaseRefundEffect, reportRefundEffect } from '../domain/refund-effects.ts'
 import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
 import { CREATED_AT, newDeposit, newReservation, STATUSES } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -162,6 +169,109 @@ test('a report about a withdrawal that is not admitted can be dismissed, and dec
   })
 })
 
+// P7
+test.each<[string, Partial<Payment>]>([
+  ['merchant', { merchant_id: '4711' }],
+  ['environment', { environment: 'production' }],
+])('a report that names a payment of another %s decides nothing', async (_what, changes) => {
+  const { payments, anomalies } = fixture.store
+  const deposit = newDeposit({ status: 'processing', effects: [], ...changes })
+  const { payment_id } = await payments.insert(deposit)
+  const { merchant_id, environment } = newDeposit()
+  const about = { merchant_id, environment, payment_id, anomaly_id: 'a-1', created_at: CREATED_AT }
+  await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
+  const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
+  const request = { anomaly_id: 'a-1', operation_id: 'op-1', note: '' }
+  for (const kind of ['paid', 'not_paid'] as const)
+    await expect(resolveAnomaly(deps, { ...request, kind })).rejects.toMatchObject({ code: 6010 })
+  expect(await payments.get(keyOfPayment(deposit))).toMatchObject({ status: 'processing' })
+})
+
+// P7, S9
+describe('the operator resolves an anomaly of a refund', () => {
+  const refund_id = 'refund-1'
+
+  /** Stores a deposit, paid at its first account, whose second refund is at its provider and has an open anomaly. */
+  async function openRefundAnomaly() {
+    const { payments, anomalies } = fixture.store
+    const attempt = { number: 2, account_id: 'second', created_at: CREATED_AT }
+    const paid = newDeposit({ status: 'success', attempt, paid_attempt: 1, effects: [] })
+    const request = { refund_id, c_id: 'c', amount: 400n, reason: '' }
+    const earlier = { ...request, refund_id: 'refund-0' }
+    const closing = { refund_id: 'refund-0', status: 'rejected', reason: '' } as const
+    const closed = decideClosing(decideReservation(paid, earlier, CREATED_AT).payment, closing, CREATED_AT)
+    const requested = decideReservation(closed.payment, request, CREATED_AT).payment
+    const approving = beginApproval(requested, refund_id, CREATED_AT).payment
+    const hold = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
+    const approved = applyHoldDecision(approving, hold, CREATED_AT)
+    const { merchant_id, environment, payment_id } = await payments.insert({ ...approved, effects: [] })
+    const about = {
+      merchant_id,
+      environment,
+      payment_id,
+      refund_id,
+      anomaly_id: 'a-1',
+      created_at: CREATED_AT,
+    }
+    await recordAnomaly(anomalies, { ...about, kind: 'not_found_at_provider', description: '' })
+    const sendsCallbacks = (payment: Payment) => payment.attempt.account_id === 'first'
+    const decide = (
+      kind: ResolveAnomalyRequest['kind'],
+      operation_id = 'op-1',
+      collection: Collection<Anomaly> = anomalies,
+    ) =>
+      resolveAnomaly(
+        { anomalies: collection, payments, runner: fixture.runner(), sendsCallbacks },
+        { anomaly_id: 'a-1', kind, operation_id, note: '' },
+      )
+    return { decide, read: () => payments.get(keyOfPayment(paid)) }
+  }
+
+  test.each([
+    [
+      'paid',
+      'completed',
+      'partially_refunded',
+      [captureRefundEffect, publishEventEffect, reportRefundEffect],
+    ],
+    ['not_paid', 'failed', 'success', [releaseRefundEffect, reportRefundEffect]],
+  ] as const)(
+    'as %s: it is %s, with its ledger entry and its reports',
+    async (kind, state, status, effects) => {
+      const { decide, read } = await openRefundAnomaly()
+      expect(await decide(kind)).toMatchObject({ resolution: { kind } })
+      const payment = await read()
+      expect(payment).toMatchObject({
+        status,
+        refunds: [{ state: 'rejected' }, { state, operator_decision: 'a-1:op-1' }],
+      })
+      expect(kindsOf(payment)).toEqual(effects.map((effect) => effect.kind))
+    },
+  )
+
+  test('as dismissed: it stays as it is', async () => {
+    const { decide, read } = await openRefundAnomaly()
+    await decide('dismissed')
+    expect(await read()).toMatchObject({
+      refunds: [{ state: 'rejected' }, { state: 'approved' }],
+      effects: [],
+    })
+  })
+
+  test('once: a repetition completes a decision that a crash interrupted, and no other one replaces it', async () => {
+    const { decide, read } = await openRefundAnomaly()
+    const replace = () => Promise.reject(new Unavailable('the process ends here'))
+    await expect(decide('paid', 'op-1', { ...fixture.store.anomalies, replace })).rejects.toThrow(Unavailable)
+    const ended = await read()
+    expect(ended).toMatchObject({ refunds: [{ state: 'rejected' }, { state: 'completed' }] })
+    await expect(decide('paid', 'op-2')).rejects.toMatchObject({ code: 8801 })
+    await expect(decide('not_paid')).rejects.toMatchObject({ code: 1013 })
+    await expect(decide('dismissed')).rejects.toMatchObject({ code: 8801 })
+    expect(await decide('paid')).toMatchObject({ resolution: { kind: 'paid' } })
+    expect((await read())?.refunds).toEqual(ended?.refunds)
+  })
+})
+
 describe('a decision', () => {
   test('that is repeated exactly returns the same and changes nothing', async () => {
     const { decide, read } = await openAnomaly()
@@ -194,6 +304,14 @@ describe('a decision', () => {
       expect(await read()).toEqual(before)
     },
   )
+
+  test('after a dismissal is refused with 8801, and the payment stays open', async () => {
+    const { decide, read } = await openAnomaly()
+    await decide('dismissed')
+    for (const kind of ['paid', 'not_paid'] as const)
+      await expect(decide(kind, { operation_id: 'op-2' })).rejects.toMatchObject({ code: 8801 })
+    expect(await read()).toMatchObject({ status: 'processing' })
+  })
 
   test('that a crash interrupted between payment and anomaly is completed by its repetition', async () => {
     const { decide, read } = await openAnomaly()
