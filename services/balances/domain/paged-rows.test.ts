@@ -18,6 +18,7 @@ function save(rows: PagedRows<string>, parts: Map<string, readonly string[]>): n
   rows.mergePages()
   const kept = new Set<string>()
   for (const page of rows.pages()) {
+    expect(page.count()).toBeLessThanOrEqual(CHECKPOINT_PART_ROWS)
     const stored = page.storedPart()
     const id = stored ?? `part ${parts.size} ${kept.size} ${Math.random()}`
     if (stored === undefined) {
@@ -74,6 +75,41 @@ test('the stored pages have all rows after any changes, are few, and make the sa
     }
   })
   fc.assert(property, { numRuns: 150 })
+})
+
+function setTexts(rows: PagedRows<string>, name: string, count: number): string[] {
+  const keys = Array.from({ length: count }, (_, number) => `${name}${number}`)
+  for (const key of keys) rows.set(key, `${key}=1`)
+  return keys
+}
+
+test('a row that comes after the last one was deleted is stored', () => {
+  const rows = createTexts()
+  const parts = new Map<string, readonly string[]>()
+  for (const key of setTexts(rows, 'a', 2)) rows.delete(key)
+  rows.set('b', 'b=1')
+  save(rows, parts)
+  expect([...parts.values()]).toEqual([['b=1']])
+})
+
+test('rows that are more than one page has are all stored', () => {
+  const rows = createTexts()
+  const parts = new Map<string, readonly string[]>()
+  setTexts(rows, 'a', 2 * CHECKPOINT_PART_ROWS + 1)
+  rows.delete('a0')
+  save(rows, parts)
+  expect([...parts.values()].flat()).toHaveLength(2 * CHECKPOINT_PART_ROWS)
+})
+
+test('when all rows of a page are deleted, no other page is stored again', () => {
+  const rows = createTexts()
+  const parts = new Map<string, readonly string[]>()
+  const first = setTexts(rows, 'a', CHECKPOINT_PART_ROWS)
+  setTexts(rows, 'b', CHECKPOINT_PART_ROWS + 1)
+  save(rows, parts)
+  for (const key of first) rows.delete(key)
+  expect(save(rows, parts)).toBe(0)
+  expect([...parts.values()].flat()).toHaveLength(CHECKPOINT_PART_ROWS + 1)
 })
 
 test('a page that was changed while it was stored is stored again', () => {

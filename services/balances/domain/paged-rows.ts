@@ -78,7 +78,6 @@ export function createPagedRows<Row>({ keyOf, sizeOf, toRows }: RowKind<Row>): P
   function move(member: PagedRow<Row>): void {
     member.page = pageWithRoom()
     member.page.members.add(member)
-    member.page.touch()
   }
 
   return {
@@ -113,6 +112,7 @@ export function createPagedRows<Row>({ keyOf, sizeOf, toRows }: RowKind<Row>): P
     mergePages() {
       const sparse = [...pages].filter((page) => page.count() < CHECKPOINT_PART_ROWS / 2)
       if (sparse.length < 2) return
+      // So that they go to new pages, which no stored part has.
       newest = undefined
       for (const page of sparse) {
         pages.delete(page)

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
+import type { TransferCommand } from '../domain/command.ts'
 import { credit } from '../ledger.fixture.ts'
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'
 import { type CommandQueue, createCommandQueue } from './command-queue.ts'
@@ -29,6 +30,20 @@ test('a batch has a bounded number of bytes, but at least one command', () => {
   const other = createCommandQueue()
   addCommands(other, 2, BATCH_BYTES_MAX)
   expect(other.takeBatch().commands).toHaveLength(1)
+})
+
+// The journal stores an id 2 times, a merchant id 4 times, a payment id 2 times and a reason once, also in its indexes.
+test.each<[Partial<TransferCommand>, number]>([
+  [{ merchant_id: 'x'.repeat(20_000) }, 4],
+  [{ payment_id: 'x'.repeat(20_000) }, 2],
+  [{ reason: 'x'.repeat(20_000) }, 1],
+])('long texts of every field count into the bytes of a batch', (fields, copies) => {
+  const queue = createCommandQueue()
+  for (let number = 0; number < 40; number += 1)
+    queue.addCommand({ ...credit(`${number}`, 1n), ...fields }).catch(() => undefined)
+  const { length } = queue.takeBatch().commands
+  expect(length * copies * 3 * 20_000).toBeLessThanOrEqual(BATCH_BYTES_MAX)
+  expect((length + 1) * copies * 3 * 20_100).toBeGreaterThan(BATCH_BYTES_MAX)
 })
 
 test('a full queue refuses commands and reads', async () => {

@@ -174,9 +174,50 @@ describe('while the store cannot be reached', () => {
     expect(await settle(manual, ledger.submit('test', credit('a', 5n)))).toMatchObject({
       recorded: { seq: 1n },
     })
-    expect(await journal.lastSequence(SHARD)).toBe(1n)
+    expect(await settle(manual, ledger.submit('test', credit('c', 3n)))).toMatchObject({
+      recorded: { seq: 2n, entry: { available: 8n } },
+    })
+    expect(await journal.lastSequence(SHARD)).toBe(2n)
     await ledger.stop()
   })
+})
+
+test('drops a batch whose commit was unknown when another process has its position', async () => {
+  await using fixture = await openFixture()
+  using manual = installManualClock()
+  const { store, ledger: other } = fixture
+  let is_down = false
+  const journal: Partial<Journal> = {
+    append: async (batch) => (is_down ? 'unknown' : await store.journal.append(batch)),
+    async getBatch(shard, seq) {
+      if (is_down) throw new Unavailable('thrown by the test')
+      return await store.journal.getBatch(shard, seq)
+    },
+  }
+  await other.submit('test', credit('funds', 100n))
+  const ledger = createLedger(withJournal(store, journal), trustedClock)
+  await ledger.accounts('test', '1000')
+  is_down = true
+  expect(await settle(manual, ledger.submit('test', hold('mine', 60n)))).toBeInstanceOf(Unavailable)
+  await other.submit('test', hold('first', 70n))
+  is_down = false
+  expect(await settle(manual, ledger.accounts('test', '1000'))).toMatchObject([{ available: 30n, held: 70n }])
+  expect(await settle(manual, ledger.submit('test', hold('mine', 60n)))).toMatchObject({
+    recorded: { seq: 3n, entry: { refused_code: 6004 } },
+  })
+  expect(ledger.limitations()).toEqual([])
+  await ledger.stop()
+})
+
+test('a hold that another process has just recorded is the same command', async () => {
+  await using fixture = await openFixture()
+  const { store, ledger } = fixture
+  const other = createLedger(store, trustedClock)
+  await ledger.submit('test', credit('a', 100n))
+  const first = await other.submit('test', hold('h', 60n))
+  expect(await ledger.submit('test', hold('h', 60n))).toEqual(first)
+  expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 40n, held: 60n }])
+  await other.stop()
 })
 
 test('reads the batches of another process that committed first, and decides again', async () => {

@@ -185,7 +185,7 @@ describe('finds a journal with', () => {
     ],
     [
       'an overdraft',
-      (hash) => sealed(6n, hash, { ...entry('z', -10n), debit: 'available', credit: 'fees', amount: 60n }),
+      (hash) => sealed(6n, hash, { ...entry('z', -1n), debit: 'available', credit: 'fees', amount: 51n }),
       /took more than was available/,
     ],
     [
@@ -196,6 +196,7 @@ describe('finds a journal with', () => {
           kind: 'hold',
           debit: 'available',
           credit: 'held',
+          amount: 50n,
           refused_code: 6004,
         }),
       /entry z was refused although the funds were sufficient/,
