@@ -49,14 +49,18 @@ export function createCallbackSender(
   }
 }
 
-/** Sends a report that somebody else made up, who does not know the key. It must be refused. */
+/**
+ * Sends a report of somebody who does not know the key. It must be refused, and only for its signature: all else in it is
+ * valid.
+ */
 async function forge(
-  { network, onProblem }: CallbackSenderDeps,
+  { machine, network, onProblem }: CallbackSenderDeps,
   operation: ProviderOperation,
 ): Promise<void> {
   const { account_id, idempotency_key, callback_url } = operation
   const { origin, pathname: path } = new URL(callback_url)
-  const report = { ...reportOf(operation), status: 'success', completed_at: new Date(0).toISOString() }
+  const completed_at = new Date(machine.now_ms()).toISOString()
+  const report = { ...reportOf(operation), status: 'success', completed_at }
   const body = Buffer.from(JSON.stringify(report))
   const headers = signRequest(new Secret('x'.repeat(64)), { account_id, method: 'POST', path, body })
   const response = network.request(origin, { method: 'POST', path, headers, body }, TIMEOUT_MS)
