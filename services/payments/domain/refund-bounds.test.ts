@@ -1,12 +1,13 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from '@jest/globals'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { applyRefundUpdate } from './apply-refund-update.ts'
 import type { CallResult } from './call-result.ts'
-import { decideChargeback } from './chargeback.ts'
+import { decideChargeback, winChargeback } from './chargeback.ts'
 import { applyHoldDecision, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
 import { findRefund } from './refund.ts'
@@ -15,6 +16,7 @@ import {
   reportChargebackEffect,
   reportOpenRefundEffect,
   reportRefundEffect,
+  returnChargebackEffect,
 } from './refund-effects.ts'
 
 const at = new Date(CREATED_AT.getTime() + 60_000)
@@ -77,6 +79,52 @@ describe('a payment', () => {
   })
 })
 
+// S8, S10
+test.each(DIRECTIONS.names.flatMap((direction) => STATUSES.map((status) => [direction, status] as const)))(
+  'a payment of direction %s in %s has refunds and chargebacks only if a customer has paid it',
+  (direction, status) => {
+    const payment = newDeposit({ direction, status, effects: [] })
+    const is_paid = direction === 'in' && ['success', 'partially_refunded', 'refunded'].includes(status)
+    expect(charge(payment, 'c').refused_code).toBe(is_paid ? undefined : 11002)
+    const is_refundable = is_paid && status !== 'refunded'
+    expect(request(payment, 'r').refused_code).toBe(is_refundable ? undefined : 11002)
+  },
+)
+
+// S10
+describe('a chargeback', () => {
+  test('can take all that is left of the payment, and no more', () => {
+    const { payment } = charge(withApproved('r'), 'c-1', 100n)
+    const left = paid.amount - 500n
+    expect(charge(payment, 'c-2', left + 1n).refused_code).toBe(11004)
+    expect(charge(payment, 'c-2', left).refused_code).toBeUndefined()
+  })
+
+  test('in another currency than the payment is refused with 6002', () => {
+    const asked = { chargeback_id: 'c', amount: 1n, currency: 'EUR', reason_code: '10.4' }
+    expect(decideChargeback(paid, asked, at).refused_code).toBe(6002)
+  })
+
+  test('that was won is credited back once, and leaves room for another one', () => {
+    const { payment } = charge(paid, 'c-1', paid.amount)
+    expect(charge(payment, 'c-2').refused_code).toBe(11004)
+    const won = winChargeback(payment, 'c-1', at)
+    expect(won.effects.filter(returnChargebackEffect.matches)).toMatchObject([{ id: 'c-1:return' }])
+    const returned = { ...won, effects: [] }
+    expect(winChargeback(returned, 'c-1', at)).toBe(returned)
+    expect(charge(returned, 'c-3', paid.amount).refused_code).toBeUndefined()
+  })
+
+  test('is reported with its deadline, if it has one', () => {
+    const asked = { chargeback_id: 'c', amount: 1n, currency: 'INR', reason_code: '10.4' }
+    const deadlineOf = ({ effects }: Payment) =>
+      effects.find(reportChargebackEffect.matches)?.data['deadline']
+    expect(deadlineOf(decideChargeback(paid, asked, at).payment)).toBe('')
+    const due = decideChargeback(paid, { ...asked, deadline_at: at }, at).payment
+    expect(deadlineOf(due)).toBe(at.toISOString())
+  })
+})
+
 // P7
 test('a refund of many reported amounts has 21 anomalies, and hides no report of another kind', () => {
   let payment = apply(withApproved('r'), success(400n))
@@ -135,6 +183,17 @@ describe('support gets the report', () => {
     expect(isReportRunnable(payment, reportRefundEffect.matches)).toBe(false)
     expect(isReportRunnable(posted(payment), reportRefundEffect.matches)).toBe(true)
   })
+})
+
+// S9
+test('the changes of a refund are reported in order, numbered from 1', () => {
+  const { effects } = apply(withApproved('r'), success(400n))
+  const reports = effects.filter(reportRefundEffect.matches)
+  expect(reports.map(({ data }) => [data['number'], data['status']])).toEqual([
+    [1, 'pending'],
+    [2, 'approved'],
+    [3, 'completed'],
+  ])
 })
 
 // P8
