@@ -291,6 +291,21 @@ test.each<[string, Alteration]>([
   ...['service_id', 'period'].map((field) => ofTotals(field, 77)),
   ...['day_total', 'month_total', 'period_total'].map((field) => ofTotals(field, 77n)),
 ])('finds that %s was altered', async (_what, alter) => {
+  await expect(readAltered(alter)).rejects.toThrow('does not match its digest')
+})
+
+test.each<[string, Alteration]>([
+  ...['available', 'held', 'clearing', 'fees', 'chargebacks', 'adjustments'].map((field) =>
+    ofAccounts(field, 0),
+  ),
+  ofHolds('amount', 1),
+  ...['day_total', 'month_total', 'period_total'].map((field) => ofTotals(field, 0)),
+])('finds that %s is of another type, which the digest may not show', async (_what, alter) => {
+  await expect(readAltered(alter)).rejects.toThrow('has a malformed part')
+})
+
+/** Reads a checkpoint whose parts were altered after they had been saved. */
+async function readAltered(alter: Alteration): Promise<ShardSnapshot> {
   await using fixture = await openFixture()
   const { checkpoints } = fixture.store
   await saveCheckpoint(checkpoints, stateAt(7n, 3))
@@ -298,6 +313,5 @@ test.each<[string, Alteration]>([
     const part = await checkpoints.getPart(...key)
     return part && { ...part, ...alter(part) }
   }
-  const store = { ...fixture.store, checkpoints: { ...checkpoints, getPart } }
-  await expect(readSnapshot(store)).rejects.toThrow('does not match its digest')
-})
+  return await readSnapshot({ ...fixture.store, checkpoints: { ...checkpoints, getPart } })
+}

@@ -61,10 +61,15 @@ test('forwards commands to the owner of the shard and returns every kind of resu
   const append = (): Promise<never> => Promise.reject(new Error('the command was not forwarded'))
   await using other = await startProcess(withJournal(store, { append }))
   const merchant = merchantOf(owner, other)
+  const codes = new Map<string, number | undefined>()
   for (const command of everyKindOf(merchant)) {
     const forwarded = await other.ledger.submit('test', command)
     expect(forwarded).toEqual(await owner.ledger.submit('test', command))
+    if ('recorded' in forwarded) codes.set(command.id, forwarded.recorded.entry.refused_code)
   }
+  // The repeat at the owner does not compare limits, so the decisions show that each of them was forwarded.
+  const withdrawals = ['p', 'q', 'r', 's', 't', 'u']
+  expect(withdrawals.map((id) => codes.get(id))).toEqual([undefined, 6006, 6005, 6035, 6035, undefined])
   const burst = Array.from({ length: 2_000 }, (_, index) => credit(`burst ${index}`, 1n, merchant))
   await Promise.all(burst.map((command) => other.ledger.submit('test', command)))
   expect(await other.ledger.accounts('test', merchant)).toEqual(await owner.ledger.accounts('test', merchant))

@@ -35,3 +35,15 @@ test.each([
   const altered = await openJournal(withFields(fixture.opened, change))
   await expect(altered.getBatch(SHARD, 2n)).rejects.toThrow(CorruptJournal)
 })
+
+test.each(['amount', 'available', 'held'] as const)(
+  'a batch is corrupt when the %s of an entry is of another type, which its hash does not show',
+  async (field) => {
+    await using fixture = await openFixture()
+    await fixture.ledger.submit('test', credit('a', 100n))
+    const { entries = [] } = (await fixture.store.journal.getBatch(SHARD, 1n)) ?? {}
+    const changed = entries.map((entry) => ({ ...entry, [field]: Number(entry[field]) }))
+    const altered = await openJournal(withFields(fixture.opened, { entries: changed }))
+    await expect(altered.getBatch(SHARD, 1n)).rejects.toThrow('does not have the form of a batch')
+  },
+)
