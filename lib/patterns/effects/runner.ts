@@ -35,7 +35,7 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
    * this process has no room for it, when another writer was faster, or when the document has no such effect.
    */
   runEarly(document: Stored<D>, effect_id: string): Promise<Stored<D> | undefined>
-  /** Starts the sweeper, which takes over what a crash or a failure left behind. */
+  /** Starts the sweeper, which runs what becomes due later, and takes over what a crash or a failure left behind. */
   start(): void
   /** Leases nothing more, and resolves when all running work has ended. */
   stop(): Promise<void>

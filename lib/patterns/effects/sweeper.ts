@@ -47,10 +47,10 @@ const POSTPONE_AFTER_MS = 5_000
 const POSTPONE_MS = 30_000
 
 /**
- * Makes the sweep of one lane, which takes over effects that a crash or a failure left behind. Each call walks
- * through the lane's due index, again while there is a backlog, and leases what it finds. An effect that this process cannot
- * run, because its kind is unknown or its budget has no room, is skipped, and postponed when it stays due, so that it hides
- * nothing behind it.
+ * Makes the sweep of one lane. It runs the effects that their writer did not lease because they were due later, such as
+ * an expiry or a next try, and those that a crash left. Each call walks through the lane's due index, again while there
+ * is a backlog, and leases what it finds. An effect that this process cannot run, because its kind is unknown or its
+ * budget has no room, is skipped, and postponed when it stays due, so that it hides nothing behind it.
  */
 export function createSweep<D extends EffectDocument>(
   lane: Lane,
