@@ -50,7 +50,7 @@ export function readProviderAccounts(
   return accounts
 }
 
-/** The secrets of an account by name; `undefined` when one of them is missing or too short. */
+/** The secrets of an account by name; `undefined`, with the problems recorded, when one is missing or not valid. */
 function readCredentials(
   account: FileAccount,
   variables: Variables,

@@ -227,6 +227,13 @@ describe('a success of an attempt after the operator has decided that the paymen
     }
   })
 
+  test('because of another amount is an anomaly: the account may have paid twice', () => {
+    const more = updateWith('success of more', { attempt_number: 2 })
+    const anomaly = applyProviderUpdate(open, more).effects.find(recordAnomalyEffect.matches)
+    if (anomaly === undefined) throw new Error('the success with another amount is not an anomaly')
+    expect(anomaliesOf(applyProviderUpdate(decided(anomaly), success))).toEqual(['contradicts_final_status'])
+  })
+
   test('because of another attempt is an anomaly: both accounts have paid', () => {
     const [anomaly] = applyProviderUpdate(open, earlier).effects
     if (anomaly === undefined) throw new Error('the success of the earlier attempt is not an anomaly')

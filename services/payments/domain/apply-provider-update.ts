@@ -131,7 +131,7 @@ function sentBy({ history, attempt }: Payment): Date {
 function contradiction(payment: Payment, result: CallResult): AnomalyKind | undefined {
   if (contradictsStatus(payment, result)) return 'contradicts_final_status'
   if (namesOtherAmount(result, requestedAmount(payment))) return 'amount_differs'
-  const is_paid_twice = result.kind === 'success' && isPaidByOtherReport(payment)
+  const is_paid_twice = result.kind === 'success' && isEndedByReport(payment)
   return is_paid_twice ? 'contradicts_final_status' : undefined
 }
 
@@ -149,9 +149,11 @@ function contradictsStatus({ status }: Payment, { kind }: CallResult): boolean {
 }
 
 /**
- * Whether the operator has decided that the payment was paid because of a report that is not about the current attempt.
+ * Whether the operator ended the payment for another reason than that the current attempt had no result: because of a
+ * report about another attempt, with another amount, or that contradicts an earlier one. Then a success may be a second
+ * payment.
  */
-function isPaidByOtherReport(payment: Payment): boolean {
+function isEndedByReport(payment: Payment): boolean {
   const { operator_decision: decision, attempt, updated_at: at } = payment
   if (decision === undefined) return false
   const own = [

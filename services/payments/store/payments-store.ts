@@ -19,7 +19,11 @@ export interface PaymentsStore {
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
 
-/** Opens the collections. The order is that of a backup: what refers to a document is read before it. */
+/**
+ * Opens the collections. The order is that of a backup (docs/operators/backup.md): a payment carries an anomaly or a
+ * refusal until that is stored, so payments are read first. A record is completed after its work, so records are read
+ * last.
+ */
 export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
   return {
     payments: await store.collection<StoredPayment>(PAYMENTS),
