@@ -26,7 +26,10 @@ export interface ShardProcessor {
   submit(command: Command): Promise<CommandResult>
   /** Runs `query` on a state that contains everything that was committed before the call. */
   read<T>(query: (state: ShardState) => T): Promise<T>
-  /** Whether the journal was found to be corrupt. Then every other call throws `CorruptJournal`. */
+  /**
+   * Whether the journal was found to be corrupt. Then every read, and every well-formed command whose entry is not in
+   * memory, throws `CorruptJournal`.
+   */
   isCorrupt(): boolean
 }
 
@@ -34,9 +37,9 @@ export interface ShardProcessor {
  * Decides the waiting commands batch by batch. Only this processor changes `state`. When idle, it decides at once; when
  * busy, all commands that arrive meanwhile form the next batch. The unique position of a batch is the fence against
  * other processes: when another process commits first, its batches are read and the same commands decided again. It
- * decides without looking up whether an id has an entry already: the unique index of ids refuses the batch then, the
- * entries are read, and the commands decided again. It decides only while the clock is trusted; reads need no clock.
- * `onCommitted` is called after each committed batch.
+ * decides without reading whether an id has an entry, except for some holds and releases (`readEntriesOfHolds`): when
+ * one has, the unique index of ids refuses the batch, the entries are read, and the commands decided again. It decides
+ * only while the clock is trusted; reads need no clock. `onCommitted` is called after each committed batch.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the state of one shard
 export function createShardProcessor(
