@@ -5,7 +5,8 @@ import type { CallbackContent, CreateResponse, FinalResult, OperationKind, Scena
 
 /**
  * An operation as it is stored. Its final result and the time of completion are decided at creation and never change,
- * so its status follows from the clock and needs no write. Only its effects, the callbacks that remain, change.
+ * so its status follows from the clock and needs no write. Only its effects, the callbacks that remain, and the
+ * `refunds` of a deposit change.
  */
 export interface Operation extends EffectDocument {
   readonly account_id: string
