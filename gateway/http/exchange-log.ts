@@ -8,7 +8,8 @@ import { createLogSampler, type LogSampler } from './log-sampler.ts'
 
 /**
  * Logs the result of each request, a refusal also with the caller's address. Lines about callers that are not
- * authenticated are sampled per network; those about faults are counted separately, so that refusals do not hide them.
+ * authenticated are sampled, per network and in total: those about faults separately, so that refusals do not hide
+ * them.
  */
 export interface ExchangeLog {
   logSuccess(exchange: Exchange, http_status: number): void
@@ -90,7 +91,10 @@ function clientRequestIdOf({ rawHeaders }: Exchange['request']): string | undefi
 /** What a log line says about the caller of a refused request. */
 interface CallerFields {
   readonly client_address: string | undefined
-  /** How many lines about the network of the caller were left out before this one; absent for 0. */
+  /**
+   * How many lines of the same sample (refusals or faults) about the network of the caller were left out since the last
+   * one that was written; absent for 0.
+   */
   readonly dropped?: number
 }
 
