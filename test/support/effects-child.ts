@@ -2,7 +2,8 @@ import { type CrashPoint, newOrder, openEffectsSystem } from './effects-system.t
 
 /**
  * A process that stores orders, runs their effects, and kills itself at a certain point. The test checks what is stored.
- * The first argument is JSON with the location of the store, the crash point, and the effect.
+ * The first argument is JSON with the location of the store, the number of orders, the crash point and, for a point
+ * before or after an act, the end of the id of its effect.
  */
 const { store_location, point, effect_suffix, orders } = JSON.parse(process.argv[2] ?? '{}')
 

@@ -45,8 +45,8 @@ interface ExpectedEvent {
 const FOLLOWS_CHANGE = /:(?:[0-9]+|[a-z]+\.[a-z_.]+)$/
 
 /**
- * Every change has its event, no event follows from no change, and each event has a delivery for each of its
- * destinations, once faults have stopped. What happens to the deliveries is judged by `deliveriesHaveEnded`.
+ * Once faults have stopped, every change has its event, every event whose key names a change has that change, and each
+ * has a delivery for each of its destinations. What happens to the deliveries is judged by `deliveriesHaveEnded`.
  */
 export const eventsAreDelivered: Invariant = function* (evidence) {
   const events = new Map(storedEvents(evidence).map((event) => [event.event_key, event]))

@@ -15,8 +15,9 @@ export interface LeaseMoments {
   /** Notes the leases that a process takes with a change. Called within the command that makes the change. */
   onChange(change: Change, process: SimulatedProcess): void
   /**
-   * Calls `strike` within the command that takes the next lease of a kind of effects. The kind is one of those that were
-   * leased so far, all equally likely. Returns what cancels this.
+   * Calls `strike` once, within the command that takes the next lease of a kind of effects. The kind is one of those
+   * that were leased so far, all equally likely; before the first lease there is none, and `strike` is never called.
+   * Returns what cancels this.
    */
   strikeNext(choices: Choices, strike: (lease: TakenLease) => void): () => void
 }

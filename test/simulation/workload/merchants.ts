@@ -33,7 +33,7 @@ export interface SimulatedRoute {
   readonly method: string
   /** The least amounts that the route had or may have had. The first is that of its creation. */
   readonly minimum_amounts: number[]
-  /** The last three digits of amounts, where they choose what the provider does. */
+  /** The last three digits that amounts get, so that the sandbox does something special; any digits when absent. */
   readonly digits?: readonly number[]
   /** Whether the operator may have closed it for some time. */
   may_be_closed: boolean
@@ -143,12 +143,12 @@ const OPEN_DIGITS = 905
 
 const WITHDRAWAL_SCENARIOS = SCENARIOS.filter((digits) => digits !== OPEN_DIGITS)
 
-/** An amount of which the sandbox ends a withdrawal: the next smaller one instead of one that it leaves open. */
+/** The amount, or 1 less when the sandbox would leave a withdrawal of this amount open permanently. */
 export function endingAmount(amount: number): number {
   return amount % 1_000 === OPEN_DIGITS ? amount - 1 : amount
 }
 
-/** Draws the routes of a simulated merchant. */
+/** Draws the environment and the routes of a simulated merchant. Its number decides the origins of its receivers. */
 export function drawMerchant(choices: Choices, number: number): MerchantSpec {
   const routes = METHODS.map((pair) => ({
     ...pair,
