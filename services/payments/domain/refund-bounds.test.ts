@@ -13,6 +13,7 @@ import type { Payment } from './payment.ts'
 import { findRefund } from './refund.ts'
 import {
   pollRefundEffect,
+  repeatRefundEffect,
   reportChargebackEffect,
   reportOpenRefundEffect,
   reportRefundEffect,
@@ -220,6 +221,27 @@ test('the event of a refund shows that refund only, with the status and the amou
     ['s', 100n],
   ])
   expect(history.map(({ amount }) => amount?.minor)).toEqual([paid.amount, 100n])
+})
+
+// P7, P9
+test.each<[string, CallResult]>([
+  ['completed', success(400n)],
+  ['failed', { kind: 'declined', provider_id: 'p', code: 6044 }],
+])('a refund that is %s no longer waits for its provider, and loses nothing else', (_state, result) => {
+  const approved = withApproved('r')
+  const asked = { refund_id: 'r' }
+  const poll = pollRefundEffect.newEffect(approved, asked, { at })
+  const of_another = pollRefundEffect.newEffect(approved, { refund_id: 's' }, { at })
+  const repeat = repeatRefundEffect.newEffect(approved, asked, { at })
+  const reports = approved.effects.filter(reportRefundEffect.matches)
+  const open = reportOpenRefundEffect.newEffect(approved, asked, { at })
+  const keptAfter = (tries: number) => {
+    const effects = [poll, of_another, { ...repeat, tries }, ...reports, open]
+    return apply({ ...approved, effects }, result).effects.filter((effect) => effects.includes(effect))
+  }
+  expect(keptAfter(0)).toEqual([of_another, ...reports])
+  // A repetition that is on its way stays: its response may contradict the end.
+  expect(keptAfter(1)).toEqual([of_another, { ...repeat, tries: 1 }, ...reports])
 })
 
 // P4

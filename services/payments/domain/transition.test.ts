@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { DIRECTIONS, type Direction } from '#lib/contract/direction.ts'
+import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import {
@@ -115,6 +116,21 @@ test('a repeated create that is on its way stays: its response may contradict th
   const processing = newDeposit({ status: 'processing', effects: [] })
   const sent = { ...repeatCreateEffect.newEffect(processing, {}, { at }), tries: 1 }
   expect(transition({ ...processing, effects: [sent] }, 'canceled', { at }).effects).toContain(sent)
+})
+
+test('a refund does not change when its payment was finished', () => {
+  const payment = newDeposit({ status: 'success', finished_at: CREATED_AT })
+  expect(transition(payment, 'partially_refunded', { at }).finished_at).toBe(CREATED_AT)
+})
+
+// P10
+test('the history names the reason of a failure in the words of the error table, and of nothing else', () => {
+  const reasonOf = (to: PaymentStatus, error_code?: 6044) => {
+    const details = error_code === undefined ? { at } : { at, error_code }
+    return transition(newDeposit(), to, details).history.at(-1)?.reason
+  }
+  expect(reasonOf('error', 6044)).toBe(ERROR_TABLE[6044].message)
+  expect(reasonOf('success')).toBeUndefined()
 })
 
 test("a success has the provider's time, not the time at which it was reported", () => {
