@@ -3,7 +3,12 @@ import { uuidv7 } from '#lib/platform/ids.ts'
 import { now } from '#lib/platform/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import type { Connector } from '../connectors/connector.ts'
-import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import {
+  applyHoldDecision,
+  beginApproval,
+  decideClosing,
+  decideReservation,
+} from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { bindHoldRefund } from '../effects/hold-refund.ts'
@@ -80,6 +85,44 @@ describe('an approval', () => {
     const repeated = await approveRefund(deps, queryOf(payment))
     expect(repeated.change).toMatchObject({ number: 2, status: 'approved' })
   })
+
+  test('is 11001 for a refund that its payment does not have, and without the payment', async () => {
+    const query = queryOf(await withRefund())
+    for (const unknown of [{ refund_id: 'other' }, { c_id: 'other' }])
+      await expect(approveRefund(decisions(), { ...query, ...unknown })).rejects.toMatchObject({
+        code: 11001,
+      })
+  })
+
+  test('is 8801 for a refund that was rejected, and holds no funds', async () => {
+    const closing = { refund_id: REFUND.refund_id, status: 'rejected', reason: 'no' } as const
+    const payment = await withRefund((pending) => decideClosing(pending, closing, now()).payment)
+    const deps = decisions()
+    await expect(approveRefund(deps, queryOf(payment))).rejects.toMatchObject({ code: 8801 })
+    expect(deps.ledger.holds).toEqual([])
+    expect(await refundOf(payment)).toMatchObject({ state: 'rejected' })
+  })
+
+  test('has the code with which the ledger refuses the hold, and can be repeated under another hold', async () => {
+    const payment = await withRefund()
+    const { client } = scriptedLedger(() => 6004)
+    const refusing = { ...decisions(), ...fixture.deps([bindHoldRefund(client)]) }
+    await expect(approveRefund(refusing, queryOf(payment))).rejects.toMatchObject({ code: 6004 })
+    expect(await refundOf(payment)).toMatchObject({ state: 'pending', hold_refusal: 6004 })
+    const deps = decisions()
+    await approveRefund(deps, queryOf(payment))
+    expect(deps.ledger.holds).toMatchObject([{ holdId: `${REFUND.refund_id}:hold:2` }])
+  })
+})
+
+// S7
+test('the closing of an approved refund is 8801 and changes nothing', async () => {
+  const payment = await withRefund()
+  const deps = decisions()
+  await approveRefund(deps, queryOf(payment))
+  const closing = { refund_id: REFUND.refund_id, status: 'canceled', reason: '' } as const
+  await expect(closeRefund(deps, queryOf(payment), closing)).rejects.toMatchObject({ code: 8801 })
+  expect(await refundOf(payment)).toMatchObject({ state: 'approved' })
 })
 
 // S7, S9
