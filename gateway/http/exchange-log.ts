@@ -20,7 +20,10 @@ export interface ExchangeLog {
   logInvalid(request_id: string, address: string | undefined, reason: string | undefined): void
 }
 
-/** The form of the request id that a caller may choose (`X-Request-ID`). A value of another form is not logged. */
+/**
+ * The form of an id that a caller may give its request in `X-Request-ID`. It is logged besides the request id of the
+ * gateway, and used for nothing else. A value of another form is not logged.
+ */
 export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 /** Makes the log of one gateway. */

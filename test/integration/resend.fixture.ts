@@ -31,7 +31,7 @@ export interface ResendSystem extends AsyncDisposable {
   createPaidDeposit(): Promise<Payment>
   notify(request: NotifyInit): ReturnType<Client<typeof PaymentService>['notifyPayment']>
   resend(request: ResendInit): ReturnType<Client<typeof PaymentService>['resendCallback']>
-  /** Creates an endpoint for the merchant; returns its id and its secret. */
+  /** Creates an endpoint for the merchant, for the five payment events unless given; returns its id and its secret. */
   createEndpoint(url: string, events?: string[]): Promise<{ endpointId: string; secret: string }>
   setEndpointEnabled(endpointId: string, enabled: boolean): Promise<unknown>
   /** Waits until `count` callbacks about a payment were received, and returns all of them. */
