@@ -27,6 +27,17 @@ describe('BalanceService', () => {
     })
   })
 
+  test.each([
+    ['only its amount names', '', 'INR'],
+    ['only the request names', 'INR', ''],
+  ])('an adjustment has the currency that %s', async (_, currency, of_amount) => {
+    await using rpcs = await openRpcs()
+    const amount = { minor: 5n, currency: of_amount }
+    expect(await rpcs.balances().adjust({ ...adjustment('op', 5n), currency, amount })).toMatchObject({
+      entry: { amount: { minor: 5n, currency: 'INR' } },
+    })
+  })
+
   test('says that an adjustment was refused, permanently, and changes nothing', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()

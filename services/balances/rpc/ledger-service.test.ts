@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
-import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { LedgerAccount, LedgerEntryKind } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { HoldResolution } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { CallerName } from '#lib/platform/rpc/service.ts'
-import { type BalancesRpcs, holdOf, openRpcs, owner, transfer } from './rpcs.fixture.ts'
+import { BATCH_ENTRIES_MAX } from '../limits.ts'
+import { adjustment, type BalancesRpcs, holdOf, openRpcs, owner, transfer } from './rpcs.fixture.ts'
 
 describe('LedgerService', () => {
   test('returns the entry of transfers, holds and resolutions', async () => {
@@ -32,6 +34,49 @@ describe('LedgerService', () => {
     await expect(ledger.resolveHold(other)).rejects.toMatchObject({ code: 1013 })
     await expect(ledger.resolveHold({ ...end, holdId: 'i' })).rejects.toMatchObject({ code: 8801 })
     await expect(ledger.postTransfer(transfer('u', 2n ** 63n - 1n))).rejects.toMatchObject({ code: 6001 })
+  })
+
+  test('returns every field of an entry', async () => {
+    await using rpcs = await openRpcs()
+    const { entry } = await rpcs.ledger().postTransfer(transfer('t', 100n))
+    expect(entry).toMatchObject({
+      entryId: 't',
+      kind: LedgerEntryKind.TRANSFER,
+      merchantId: '1000',
+      debit: LedgerAccount.CLEARING,
+      credit: LedgerAccount.AVAILABLE,
+      amount: { minor: 100n, currency: 'INR' },
+      paymentId: 'p',
+      reason: 'deposit',
+      settlementPeriod: 0n,
+    })
+  })
+
+  test('works on the environment of each request', async () => {
+    await using rpcs = await openRpcs()
+    const ledger = rpcs.ledger()
+    const production = { ...owner, environment: Environment.PRODUCTION }
+    const resolution = { ...production, resolution: HoldResolution.RELEASE, reason: 'withdrawal' }
+    const { entry } = await ledger.postTransfer({ ...transfer('t', 100n), ...production })
+    expect(entry?.shard).toBe(192)
+    await rpcs.balances().adjust({ ...adjustment('op', 10n), ...production })
+    await rpcs.balances().settle({ ...production, currency: 'INR', operationId: 'op', reason: 'month end' })
+    const limits = { serviceId: '7', timezone: 'UTC' }
+    expect(await ledger.placeHold({ ...holdOf('h', 30n), ...production, limits })).toMatchObject({
+      entry: { refusedCode: 0, counted: { period: 1n } },
+    })
+    await ledger.placeHold({ ...holdOf('i', 20n), ...production })
+    await ledger.resolveHold({ ...resolution, holdId: 'i' })
+    expect(await ledger.checkHold({ ...production, amount: { minor: 81n, currency: 'INR' } })).toMatchObject({
+      refusedCodes: [6004],
+      available: 80n,
+    })
+    expect(await rpcs.balances().getBalances(production)).toMatchObject({
+      balances: [{ currency: 'INR', available: 80n, held: 30n }],
+    })
+    expect((await rpcs.balances().listEntries(production)).entries).toHaveLength(6)
+    expect(await rpcs.balances().getBalances(owner)).toMatchObject({ balances: [] })
+    expect(await rpcs.balances().listEntries(owner)).toMatchObject({ entries: [] })
   })
 
   test('returns the entry of a release that arrives before its hold, and refuses the hold', async () => {
@@ -79,6 +124,7 @@ describe('LedgerService', () => {
   test.each<[string, object, number, string]>([
     ['without a route', { serviceId: '0' }, 1005, 'limits.service_id'],
     ['with a route that is not a number', { serviceId: '-7' }, 9000, 'limits.service_id'],
+    ['with a route that is too large a number', { serviceId: '9007199254740993' }, 9000, 'limits.service_id'],
     ['without a time zone', { timezone: '' }, 1005, 'limits.timezone'],
     ['with an unknown time zone', { timezone: 'Mars/Olympus' }, 9000, 'limits.timezone'],
     ['with a negative limit', { sinceSettlement: -1n }, 9000, 'limits.since_settlement'],
@@ -115,6 +161,12 @@ describe('refuses a bad request with its code and the path of the field', () => 
     [9000, 'hold_id', (rpcs) => rpcs.ledger().placeHold(holdOf('a\u0000', 1n))],
     [1005, 'resolution', (rpcs) => rpcs.ledger().resolveHold({ ...owner, holdId: 'h' })],
     [9000, 'shard', (rpcs) => rpcs.ledger('balances').forward({ shard: 256, commands: [] })],
+    [
+      9000,
+      'commands',
+      (rpcs) =>
+        rpcs.ledger('balances').forward({ shard: 1, commands: new Array(BATCH_ENTRIES_MAX + 1).fill({}) }),
+    ],
     [
       9000,
       'commands.0',

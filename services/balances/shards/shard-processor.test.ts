@@ -135,13 +135,15 @@ test('reads the batches of another process that committed first, and decides aga
   const other = createLedger(store, trustedClock)
   await ledger.submit('test', credit('a', 100n))
   await other.submit('test', hold('h', 60n))
+  expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 40n, held: 60n }])
+  await other.submit('test', credit('b', 1n))
   expect(await ledger.submit('test', hold('i', 60n))).toMatchObject({
-    recorded: { seq: 3n, entry: { refused_code: 6004 } },
+    recorded: { seq: 4n, entry: { refused_code: 6004 } },
   })
   expect(await other.submit('test', hold('i', 60n))).toMatchObject({
-    recorded: { seq: 3n, entry: { refused_code: 6004 } },
+    recorded: { seq: 4n, entry: { refused_code: 6004 } },
   })
-  expect(await other.accounts('test', '1000')).toMatchObject([{ available: 40n, held: 60n }])
+  expect(await other.accounts('test', '1000')).toMatchObject([{ available: 41n, held: 60n }])
   await other.stop()
 })
 
