@@ -93,6 +93,14 @@ describe('the limits of a withdrawal (P14)', () => {
     expect(pay(NOON, 100n, { daily: 100n })).toBe('accepted')
   })
 
+  test('withdrawals of one batch share a limit', () => {
+    const { state } = openBooks()
+    const position = { shard: 1, seq: 2n, time: new Date(NOON) }
+    const draft = createBatchDraft(state, position)
+    for (const id of ['a', 'b']) decideCommand(draft, withdrawal(id, 60n, { daily: 100n }), position)
+    expect(draft.entries.map(({ refused_code }) => refused_code)).toEqual([undefined, 6006])
+  })
+
   test('routes are counted apart, and a hold without limits is not counted', () => {
     const { pay, totals, decide } = openBooks()
     pay(NOON, 10n, { service_id: 7 })
