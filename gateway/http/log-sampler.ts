@@ -34,7 +34,7 @@ interface Window {
 
 const lines_left_out = counter(
   'multihub_gateway_log_lines_left_out_total',
-  'Log lines about callers without authentication that were left out, because their network had too many.',
+  'Log lines about callers without authentication that were left out, because there were too many about their network or in total.',
 )
 
 /** Makes the sampler of one gateway. */

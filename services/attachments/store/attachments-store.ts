@@ -15,7 +15,10 @@ export interface AttachmentsStore {
   readonly files: Blobs
 }
 
-/** Opens the collections and the blobs. The order is that of a backup: what refers to a document is read before it. */
+/**
+ * Opens the collections and the blobs. The order is that of a backup (docs/operators/backup.md): a place in a quota that
+ * was taken after the documents were read has no file, and is freed later. A record is completed after its work.
+ */
 export async function openAttachmentsStore(store: Store): Promise<AttachmentsStore> {
   return {
     attachments: await store.collection<Attachment>(ATTACHMENTS),

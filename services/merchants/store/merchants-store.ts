@@ -15,8 +15,9 @@ export interface MerchantsStore {
 }
 
 /**
- * Opens the collections of the registry in the database of this service. The order is that of a backup: what refers to a
- * document is read before it.
+ * Opens the collections of the registry in the database of this service. The order is that of a backup
+ * (docs/operators/backup.md): credentials, routes and endpoints name a merchant and have an issued id, so they are read
+ * before those.
  */
 export async function openMerchantsStore(store: Store): Promise<MerchantsStore> {
   return {

@@ -15,7 +15,10 @@ export interface NotifierStore {
   readonly members: Members<object>
 }
 
-/** Opens the collections of the notifier. The order is that of a backup: what refers to a document is read before it. */
+/**
+ * Opens the collections of the notifier. The order is that of a backup (docs/operators/backup.md): deliveries are read
+ * after the replays that queue them, and before the events whose bodies they send.
+ */
 export async function openNotifierStore(store: Store): Promise<NotifierStore> {
   return {
     replays: await openReplays(store),

@@ -27,7 +27,11 @@ export interface SupportStore {
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
 
-/** Opens the collections. The order is that of a backup: what refers to a document is read before it. */
+/**
+ * Opens the collections. The order is that of a backup (docs/operators/backup.md): a ticket carries a comment or a change
+ * that is counted until that is stored, so it is read first. A record is completed after its work, so records are read
+ * last.
+ */
 export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
