@@ -5,8 +5,8 @@ export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testMatch: ['**/*.test.ts'],
-  // The tests of test/updates have a configuration of their own, because they start dozens of processes.
-  testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/', '<rootDir>/test/updates/'],
+  // The tests of proofs/updates have a configuration of their own, because they start dozens of processes.
+  testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/', '<rootDir>/proofs/updates/'],
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
   watchman: false,
   testSequencer: './test/support/slow-tests-first.mjs',

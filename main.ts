@@ -1,12 +1,12 @@
-import { ROLES } from '#lib/platform/process/role.ts'
-import { type CommandOutput, runCommand, runProcess } from '#lib/platform/process/run.ts'
-import { backUp } from './backup.ts'
-import { diagnose } from './doctor.ts'
-import { migrate } from './migrate.ts'
-import { reseal } from './reseal.ts'
-import { restore } from './restore.ts'
-import { parseRoleNames, startRoles } from './roles.ts'
-import { verify } from './verify.ts'
+import { ROLES } from '#lib/role/role.ts'
+import { parseRoleNames, startRoles } from './app/roles.ts'
+import { type CommandOutput, runCommand, runProcess } from './app/run.ts'
+import { backUp } from './operations/backup/backup.ts'
+import { diagnose } from './operations/doctor/doctor.ts'
+import { migrate } from './operations/migrate.ts'
+import { reseal } from './operations/reseal.ts'
+import { restore } from './operations/restore.ts'
+import { verify } from './operations/verify.ts'
 
 /** A command that ends by itself. */
 interface Command {

@@ -1,4 +1,4 @@
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
 import { parseJson } from '../gateway/json/parse-json.ts'
 import { benchFlood } from './gateway/flood.ts'
 import { benchMemory } from './gateway/memory.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
 import { startChild } from './child-process.ts'
 import { startReceivers } from './notifier/receivers.ts'
 import { DIRECTORY_VARIABLE, RECEIVERS_VARIABLE, STOP } from './notifier/sender.ts'

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { merchantClient } from '../test/support/merchant.ts'
 import { startReceiver } from '../test/support/receiver.ts'

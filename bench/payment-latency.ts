@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomHex } from '#lib/platform/crypto/random.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { startLoadClient } from './load/client.ts'
 import { startReceivers } from './notifier/receivers.ts'
 import { type Side, sendUntilCompleted } from './payment/load.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomHex } from '#lib/platform/crypto/random.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { type LoadClient, startLoadClient } from './load/client.ts'
 import type { Load } from './load/load.ts'
 import { copyPayments, STORED_C_ID } from './payment/copy-payments.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomHex } from '#lib/platform/crypto/random.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { rateOf, startLoadClient } from './load/client.ts'
 import { sendUntilCompleted } from './payment/load.ts'
 import { sandboxInProcess, startWholeSystem } from './payment/servers.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
 import { type SupportClient, startSupport } from '../test/integration/support.fixture.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'

@@ -1,5 +1,5 @@
-import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
+import { ROLES, type RoleName } from '#lib/role/role.ts'
 import { natsForTests } from '../test/support/servers.ts'
 import type { BenchResult } from './result.ts'
 import { type LoadResult, type PaymentLoad, startPaymentLoad } from './roles/payment-load.ts'

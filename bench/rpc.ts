@@ -6,12 +6,12 @@ import {
   GetMerchantResponseSchema,
   MerchantService,
 } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { readConfig } from '#lib/platform/config/config.ts'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
-import { rpcService } from '#lib/platform/rpc/service.ts'
-import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
-import { clock } from '#lib/platform/time.ts'
+import { readConfig } from '#lib/base/config/config.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { clock } from '#lib/base/time.ts'
+import { createRpc, type Rpc } from '#lib/rpc/rpc.ts'
+import { rpcService } from '#lib/rpc/service.ts'
+import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
 import { startConnectNode } from './rpc/connect-node.ts'
@@ -25,7 +25,7 @@ const TOKEN = 'bench'
 type Call = () => Promise<GetMerchantResponse>
 
 /**
- * Small unary calls, 64 at a time, with client and server in this process. `rpc.grpc` measures lib/platform/rpc (token,
+ * Small unary calls, 64 at a time, with client and server in this process. `rpc.grpc` measures lib/rpc (token,
  * permission, deadline, request id, metrics) against bare grpc-js with the same messages, a token and a deadline.
  * `rpc.connect_node` and `rpc.connect_node.connect` measure it against connect-node without any of that, which shows why
  * grpc-js is used. `rpc.memory` measures a call between two roles of one process against encoding and decoding alone.

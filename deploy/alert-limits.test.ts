@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { ROLES } from '#lib/platform/process/role.ts'
+import { ROLES } from '#lib/role/role.ts'
 import { alerts, describePromtool, runPromtool } from './promtool.fixture.ts'
 
 type Labels = Readonly<Record<string, string>>

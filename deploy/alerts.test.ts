@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { ROLES } from '#lib/platform/process/role.ts'
-import { describeMetrics } from '#lib/platform/telemetry/metrics.ts'
-import { loadRoles } from '../roles.ts'
+import { ROLES } from '#lib/role/role.ts'
+import { describeMetrics } from '#lib/telemetry/metrics.ts'
+import { loadRoles } from '../app/roles.ts'
 import { alerts, describePromtool, promtoolReport, runPromtool, TELEMETRY } from './promtool.fixture.ts'
 
 /** One line or group of lines of a panel of the dashboard. */
@@ -39,7 +39,7 @@ const targets = panels.flatMap((panel) => panel.targets)
 
 test('every metric of an alert is on the dashboard, and the dashboard has exactly those of the code', async () => {
   await loadRoles(ROLES)
-  await import('#lib/platform/telemetry/otlp.ts')
+  await import('#lib/telemetry/otlp.ts')
   const in_code = describeMetrics().map(({ name }) => name)
   const on_dashboard = metricsIn(dashboard)
   expect(in_code.length).toBeGreaterThan(40)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { ROLES } from '#lib/platform/process/role.ts'
+import { ROLES } from '#lib/role/role.ts'
 import { readContainerSettings } from './settings.fixture.ts'
 
 /** The parts of a service that the tests read. */

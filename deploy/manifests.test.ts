@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { ROLES } from '#lib/platform/process/role.ts'
+import { ROLES } from '#lib/role/role.ts'
 import {
   buildOverlay,
   commandsOf,

@@ -1,11 +1,11 @@
-import { readConfig } from '#lib/platform/config/config.ts'
-import { PROCESS_SETTINGS, readProcessSettings } from '#lib/platform/process/process-settings.ts'
-import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
-import { DATABASE_SETTINGS } from '../backup.ts'
+import { readConfig } from '#lib/base/config/config.ts'
+import { ROLES, type RoleName } from '#lib/role/role.ts'
+import { PROCESS_SETTINGS, readProcessSettings } from '../app/process-settings.ts'
+import { loadRoles } from '../app/roles.ts'
 import { publicBaseUrl } from '../gateway/public-base-url.ts'
 import { GATEWAY_CONFIG } from '../gateway/service.ts'
-import { loadRoles } from '../roles.ts'
-import { VERIFY_SETTINGS } from '../verify.ts'
+import { DATABASE_SETTINGS } from '../operations/backup/backup.ts'
+import { VERIFY_SETTINGS } from '../operations/verify.ts'
 
 /** The settings of the commands that are not for roles. */
 const COMMAND_SETTINGS = {

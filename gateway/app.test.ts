@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isUuid } from '#lib/platform/ids.ts'
-import { createLog } from '#lib/platform/telemetry/log.ts'
+import { isUuid } from '#lib/base/ids.ts'
+import { createLog } from '#lib/telemetry/log.ts'
 import { freshPair } from '../test/support/public-client.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {

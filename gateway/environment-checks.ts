@@ -1,8 +1,9 @@
 import { text as readText } from 'node:stream/consumers'
+import { StartError } from '#lib/base/start-error.ts'
+import { createStreamClient } from '#lib/http/internal-link.ts'
+import type { Tls } from '#lib/http/tls.ts'
 import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
-import { noResponse, sendCheckRequest } from '#lib/platform/http/check-request.ts'
-import { inspectCertificate } from '#lib/platform/http/inspect-certificate.ts'
-import { createStreamClient } from '#lib/platform/http/internal-link.ts'
+import { noResponse, sendCheckRequest } from '#lib/role/check-request.ts'
 import {
   type CheckContext,
   type EnvironmentCheck,
@@ -10,10 +11,9 @@ import {
   ok,
   warning,
   withExpiry,
-} from '#lib/platform/process/environment-check.ts'
-import { reach, serverOf } from '#lib/platform/process/reach.ts'
-import { StartError } from '#lib/platform/process/start-error.ts'
-import type { Tls } from '#lib/platform/rpc/credentials/tls.ts'
+} from '#lib/role/environment-check.ts'
+import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
+import { reach, serverOf } from '#lib/role/reach.ts'
 import { V1_PATH } from './paths.ts'
 
 const LIMIT_MS = 5_000

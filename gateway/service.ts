@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   booleanSetting,
   durationSetting,
@@ -10,26 +8,24 @@ import {
   listSetting,
   portSetting,
   urlSetting,
-} from '#lib/platform/config/settings.ts'
-import { CREATE_TIMEOUT_SETTING, HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
-import {
-  CALLBACK_ALLOW_SETTING,
-  createCallbackAddressPolicies,
-} from '#lib/platform/http/callback-address-policy.ts'
-import { createCallbackHostCheck } from '#lib/platform/http/callback-host.ts'
-import { checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
-import { createStreamClient } from '#lib/platform/http/internal-link.ts'
-import { isIpRange, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
-import { type Listening, listen } from '#lib/platform/process/listen.ts'
-import type { Role } from '#lib/platform/process/role.ts'
-import { createLog } from '#lib/platform/telemetry/log.ts'
+} from '#lib/base/config/settings.ts'
+import { CREATE_TIMEOUT_SETTING, HOST_SETTING } from '#lib/base/config/shared-settings.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-address-policy.ts'
+import { createCallbackHostCheck } from '#lib/http/callback-host.ts'
+import { checkCallbackUrl } from '#lib/http/callback-url.ts'
+import { createStreamClient } from '#lib/http/internal-link.ts'
+import { isIpRange, parseIpRanges } from '#lib/http/ip-ranges.ts'
+import { type Listening, listen } from '#lib/http/listen.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
+import type { Role } from '#lib/role/role.ts'
+import { createLog } from '#lib/telemetry/log.ts'
 import { createGateway } from './app.ts'
 import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
 import { V2_WINDOW_MS } from './auth/v2-scheme.ts'
-import { gatewayChecks } from './environment-checks.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMerchantRequests } from './limits/merchant-requests.ts'
@@ -87,9 +83,7 @@ const CREATE_OVERHEAD_MS = 10_000
  */
 export const role: Role = {
   name: 'gateway',
-  openCollections: openGatewayStore,
   settings: GATEWAY_CONFIG,
-  environmentChecks: (context) => gatewayChecks(readConfig(GATEWAY_CONFIG, context.variables), context),
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)
     const { clientOf, keyring, draining, stopping, bus } = context

@@ -1,4 +1,4 @@
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 
 /** A nonce that was used. It is stored until no request with it can be fresh any more (A3). */
 export interface UsedNonce {

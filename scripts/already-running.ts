@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { StartError } from '#lib/platform/process/start-error.ts'
+import { StartError } from '#lib/base/start-error.ts'
 import { parseJsonOrUndefined, readIfExists } from './local.ts'
 
 const ANSWER_TIMEOUT_MS = 1_000

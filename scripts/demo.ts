@@ -13,8 +13,8 @@ import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
-import type { ReadyUrls } from '#lib/platform/process/run.ts'
-import type { ClientOf } from '#lib/platform/rpc/rpc.ts'
+import type { ClientOf } from '#lib/rpc/rpc.ts'
+import type { ReadyUrls } from '../app/run.ts'
 import { readDemoSecrets, writePrivately } from './local.ts'
 
 const MERCHANTS = [

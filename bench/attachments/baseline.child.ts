@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 
 /** An upload as the contract requires it: its lease, and then its digest, are stored. */
 interface Upload {

@@ -1,8 +1,8 @@
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 import { createTestGateway, keyring, SECRET } from '../../gateway/gateway.fixture.ts'
 
 /**

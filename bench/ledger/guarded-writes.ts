@@ -1,5 +1,5 @@
-import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import { Conflict } from '#lib/store/errors.ts'
+import type { Store } from '#lib/store/store.ts'
 import { merchantOf, type Transfer } from './transfers.ts'
 
 interface Balance {

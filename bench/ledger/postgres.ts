@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
 import { findProgram } from '../../test/support/programs.ts'
 import type { TransferRate } from './transfers.ts'
 

@@ -1,6 +1,6 @@
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { clock } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { clock } from '#lib/platform/time.ts'
 import type { Ledger } from '../../services/balances/ledger.ts'
 
 /** Makes one durable transfer to an account. `id` is new for each. */

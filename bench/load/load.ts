@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { clock } from '#lib/platform/time.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { clock } from '#lib/base/time.ts'
 
 /** The requests to send: where to, signed how, how many at once and for how long. */
 export interface Load {

@@ -7,12 +7,12 @@ import {
   CreatePaymentRequestSchema,
   CreatePaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { leaseDue } from '#lib/patterns/effects/lease-due.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { openStore } from '#lib/platform/store/open.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { type Payment, requireAdmitted } from '../../services/payments/domain/payment.ts'
 import {
   createAtProviderEffect,

@@ -24,27 +24,15 @@ interface BillOfMaterials {
 }
 
 const PROJECT = resolve(import.meta.dirname, '../..')
-const PRODUCT = [
-  'main.ts',
-  'roles.ts',
-  'migrate.ts',
-  'doctor.ts',
-  'backup.ts',
-  'restore.ts',
-  'verify.ts',
-  'reseal.ts',
-  'package.json',
-  'package-lock.json',
-  'LICENSE',
-] as const
-const FOLDERS = ['gateway', 'gen', 'lib', 'services'] as const
+const PRODUCT = ['main.ts', 'package.json', 'package-lock.json', 'LICENSE'] as const
+const FOLDERS = ['app', 'gateway', 'gen', 'lib', 'operations', 'services'] as const
 /** Files of the project that only tests use. */
 const TEST_FILE = /\.(test|suite|fixture|child)\.ts$/
 /** The unprivileged user of the final image, who owns nothing in it. */
 const NONROOT = 65_532
 /** Loads the code of every role and ends. */
 const LOAD_ROLES =
-  'const { loadRoles } = await import("./roles.ts"); const { ROLES } = await import("./lib/platform/process/role.ts"); await loadRoles(ROLES); (await import("node:module")).flushCompileCache()'
+  'const { loadRoles } = await import("./app/roles.ts"); const { ROLES } = await import("./lib/role/role.ts"); await loadRoles(ROLES); (await import("node:module")).flushCompileCache()'
 
 /** Folders of packages that their users never load. */
 const UNUSED_FOLDERS = new Set([

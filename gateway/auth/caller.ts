@@ -1,4 +1,4 @@
-import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { ParsedSettings } from './credential.ts'
 
 /** The authenticated caller of a method: a credential whose signature was verified and that may be used. */

@@ -1,13 +1,13 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { type IpRanges, parseIpRanges } from '#lib/platform/http/ip-ranges.ts'
-import type { Log } from '#lib/platform/telemetry/log.ts'
+import { type IpRanges, parseIpRanges } from '#lib/http/ip-ranges.ts'
+import type { Log } from '#lib/telemetry/log.ts'
 
 /** A secret that verifies signatures until `expires_at_ms`, in wall-clock time; without one, permanently (A6). */
 export interface UnsealedSecret {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Ambiguous } from '#lib/platform/store/errors.ts'
+import { Ambiguous } from '#lib/store/errors.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import {
   interceptCalls,

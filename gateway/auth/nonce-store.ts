@@ -1,8 +1,8 @@
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { clock, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { clock, withTimeout } from '#lib/platform/time.ts'
+import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { UsedNonce } from '../store.ts'
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {

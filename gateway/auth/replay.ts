@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Log } from '#lib/platform/telemetry/log.ts'
-import { counter } from '#lib/platform/telemetry/metrics.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
 import { hasHeader, singleHeader } from '../http/headers.ts'
 import type { NonceStore } from './nonce-store.ts'
 

@@ -1,4 +1,4 @@
-import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
+import { sha512WithSecret } from '#lib/base/crypto/hash.ts'
 import { type ReplayPair, readReplayPair } from './replay.ts'
 import type { SignatureScheme } from './signature-scheme.ts'
 import { responseBody, V1_NONCE_PATTERN } from './v1-scheme.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { SignableResponse } from '../http/exchange.ts'
 import type { PublicApiVersion } from './credential.ts'
 import type { ReplayPair, ReplayRule } from './replay.ts'

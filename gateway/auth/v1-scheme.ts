@@ -1,4 +1,4 @@
-import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
+import { sha512WithSecret } from '#lib/base/crypto/hash.ts'
 import type { SignableResponse } from '../http/exchange.ts'
 import { readReplayPair } from './replay.ts'
 import type { SignatureScheme } from './signature-scheme.ts'

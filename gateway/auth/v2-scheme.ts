@@ -1,5 +1,5 @@
+import { hmacHex, sha256Hex } from '#lib/base/crypto/hash.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { hmacHex, sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { readReplayPair } from './replay.ts'
 import type { SignatureScheme } from './signature-scheme.ts'
 

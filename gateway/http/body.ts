@@ -1,10 +1,10 @@
+import { clock } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { clock } from '#lib/platform/time.ts'
-import type { BodyReservation } from '../hostile-connections/body-memory-budget.ts'
-import { isTooFragmented } from '../hostile-connections/fragmented-body.ts'
-import { closeAfterResponse } from '../hostile-connections/lingering-close.ts'
+import type { BodyReservation } from './body-memory-budget.ts'
 import type { Exchange } from './exchange.ts'
+import { isTooFragmented } from './fragmented-body.ts'
 import { BODY_MAX_BYTES, HTTP_LIMITS } from './http-limits.ts'
+import { closeAfterResponse } from './lingering-close.ts'
 
 /**
  * Reads the body and resolves with its exact bytes, because signatures cover them.

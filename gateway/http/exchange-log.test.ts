@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, test } from '@jest/globals'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createLog } from '#lib/platform/telemetry/log.ts'
+import { createLog } from '#lib/telemetry/log.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 import { createExchangeLog, type ExchangeLog } from './exchange-log.ts'
 

@@ -1,6 +1,6 @@
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { IpRanges } from '#lib/platform/http/ip-ranges.ts'
-import type { Log } from '#lib/platform/telemetry/log.ts'
+import type { IpRanges } from '#lib/http/ip-ranges.ts'
+import type { Log } from '#lib/telemetry/log.ts'
 import { clientAddress } from './address.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import { singleHeader } from './headers.ts'

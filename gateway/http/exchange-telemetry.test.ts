@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { createTestGateway, send } from '../gateway.fixture.ts'
 
 async function readMetric(series: string): Promise<number> {

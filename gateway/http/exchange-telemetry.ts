@@ -1,5 +1,5 @@
-import { histogram, level } from '#lib/platform/telemetry/metrics.ts'
-import type { Span, SpanDescription } from '#lib/platform/telemetry/span.ts'
+import { histogram, level } from '#lib/telemetry/metrics.ts'
+import type { Span, SpanDescription } from '#lib/telemetry/span.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 
 const seconds = histogram(

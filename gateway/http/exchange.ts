@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { clock, elapsedSince } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { clock, elapsedSince } from '#lib/platform/time.ts'
 
 /** The parts of a response that a signature can cover. */
 export interface SignableResponse {

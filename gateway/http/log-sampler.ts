@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { clock } from '#lib/platform/time.ts'
-import { networkOf } from '../hostile-connections/network.ts'
+import { clock } from '#lib/base/time.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
+import { networkOf } from './network.ts'
 
 /**
  * Decides which log lines about callers that are not authenticated are written. It samples them per network, so that such

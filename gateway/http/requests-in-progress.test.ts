@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createLog } from '#lib/platform/telemetry/log.ts'
+import { createLog } from '#lib/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import type { Exchange } from './exchange.ts'
 import { createExchangeLog } from './exchange-log.ts'

@@ -1,9 +1,9 @@
-import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
-import { drainRequest } from '../hostile-connections/fragmented-body.ts'
-import { retryHeaders } from '../limits/refusal.ts'
+import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
 import { failureText, successText } from './envelope.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import type { ExchangeLog } from './exchange-log.ts'
+import { drainRequest } from './fragmented-body.ts'
+import { retryHeaders } from './refusal.ts'
 
 /** Sends responses. It renders, signs, sends and logs every response to a parsed request of a signed path. */
 export interface Responder {

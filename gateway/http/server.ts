@@ -7,14 +7,11 @@ import {
 import { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Log } from '#lib/platform/telemetry/log.ts'
-import {
-  createInvalidRequestHandler,
-  type InvalidRequestHandler,
-} from '../hostile-connections/invalid-requests.ts'
+import type { Log } from '#lib/telemetry/log.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 import type { ExchangeLog } from './exchange-log.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
+import { createInvalidRequestHandler, type InvalidRequestHandler } from './invalid-requests.ts'
 import type { Responder } from './responder.ts'
 
 /** A path of the public interface, and the function that answers its requests. */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import { clock } from '#lib/base/time.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
-import { clock } from '#lib/platform/time.ts'
-import { networkOf } from '../hostile-connections/network.ts'
-import { createLimitRefusal, FLOOD_BUCKET } from './refusal.ts'
+import { networkOf } from '../http/network.ts'
+import { createLimitRefusal, FLOOD_BUCKET } from '../http/refusal.ts'
 
 /**
  * Limits failed authentications per network (an IPv4 address or an IPv6 /48). WARNING: call it only after an

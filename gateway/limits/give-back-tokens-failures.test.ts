@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Ambiguous, Conflict } from '#lib/platform/store/errors.ts'
+import { Ambiguous, Conflict } from '#lib/store/errors.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { settled } from '../../test/support/manual-clock.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { settled } from '../../test/support/manual-clock.ts'
 import {

@@ -1,6 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Ambiguous } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import { Ambiguous } from '#lib/store/errors.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { QuotaCounter } from '../store.ts'
 import {
   giveBackTokens,

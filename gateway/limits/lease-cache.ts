@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import { clock, every, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock, every, withTimeout } from '#lib/platform/time.ts'
+import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { TokenLease } from './token-lease.ts'
 
 /**

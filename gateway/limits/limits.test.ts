@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { currentRequest, withRequest } from '#lib/platform/context.ts'
 import { settled } from '../../test/support/manual-clock.ts'
 import {
   countOutcomes,

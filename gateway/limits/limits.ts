@@ -1,10 +1,10 @@
-import type { Collection } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import type { Collection } from '#lib/store/store.ts'
+import { DAILY_BUCKET } from '../http/refusal.ts'
 import { DEFAULT_QUOTAS } from '../methods/public-methods.ts'
 import type { QuotaCounter } from '../store.ts'
 import { createLeaseCache } from './lease-cache.ts'
 import type { Quota } from './quota-counter.ts'
-import { DAILY_BUCKET } from './refusal.ts'
 import { createTokenLease } from './token-lease.ts'
 
 /** The parts of a caller that its limits depend on. */

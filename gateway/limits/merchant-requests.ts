@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/caller.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { CONCURRENCY_BUCKET, createLimitRefusal } from '../http/refusal.ts'
 import { createKeyedCount } from './keyed-count.ts'
-import { CONCURRENCY_BUCKET, createLimitRefusal } from './refusal.ts'
 
 /**
  * Limits the requests in progress of each merchant and environment in this process (E10). So a slow provider of one

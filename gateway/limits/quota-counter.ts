@@ -1,5 +1,5 @@
 import { update, upsert } from '#lib/patterns/update.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { QuotaCounter } from '../store.ts'
 
 /** A number of calls per window. All gateways count a quota in one document. */

@@ -1,13 +1,13 @@
+import { withoutRequest } from '#lib/base/context.ts'
+import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { withoutRequest } from '#lib/platform/context.ts'
-import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
+import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import type { Collection } from '#lib/store/store.ts'
+import { createLimitRefusal } from '../http/refusal.ts'
 import type { QuotaCounter } from '../store.ts'
 import { createHeldTokens } from './held-tokens.ts'
 import { acquireTokens, type Quota } from './quota-counter.ts'
-import { createLimitRefusal } from './refusal.ts'
 
 /** The tokens of one quota that this process holds, and the callers that wait for more. */
 export interface TokenLease {

@@ -1,7 +1,7 @@
+import { hmacHex } from '#lib/base/crypto/hash.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
-import { hmacHex } from '#lib/platform/crypto/hash.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Caller } from '../auth/caller.ts'
 
 /** The text whose HMAC is the secret of a payment's own callback address (spec: Callback signatures). */

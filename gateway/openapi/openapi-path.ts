@@ -1,4 +1,4 @@
-import { drainRequest } from '../hostile-connections/fragmented-body.ts'
+import { drainRequest } from '../http/fragmented-body.ts'
 import { checkRequestHead } from '../http/request-head.ts'
 import type { PublicPath } from '../http/server.ts'
 import type { JsonSchema } from './json-schema.ts'

@@ -1,4 +1,4 @@
-import { retryHeaderName } from '../limits/refusal.ts'
+import { retryHeaderName } from '../http/refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus } from './envelope-schemas.ts'
 import { componentRef, failureName, type JsonSchema, requestName, responseName } from './json-schema.ts'

@@ -1,8 +1,8 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink, LinkKind } from '#lib/patterns/attachment-link.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { CONCURRENCY_BUCKET, createLimitRefusal } from '../http/refusal.ts'
 import { createKeyedCount } from '../limits/keyed-count.ts'
-import { CONCURRENCY_BUCKET, createLimitRefusal } from '../limits/refusal.ts'
 
 /** Limits the transfers in progress in this process, so that neither a merchant nor the holder of one link takes them all. */
 export interface TransferShares {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
-import { isTooFragmented } from '../hostile-connections/fragmented-body.ts'
+import { isTooFragmented } from '../http/fragmented-body.ts'
 
 /** The body of an upload on its way to the attachments service. */
 export interface UploadBody {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createKeyring } from '#lib/platform/crypto/keyring.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
+import { createKeyring } from '#lib/base/crypto/keyring.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { type AttachmentLink, openLink, SEALED_LINK, sealLink } from './attachment-link.ts'
 
 const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))

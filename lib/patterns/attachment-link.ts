@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { type AttachmentType, isAttachmentType } from '#lib/contract/attachments.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
 
 /** What a link permits: to send the bytes of an attachment, or to read them. */
 export type LinkKind = 'upload' | 'download'

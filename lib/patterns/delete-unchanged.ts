@@ -1,5 +1,5 @@
-import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Collection, Fields } from '#lib/platform/store/store.ts'
+import { Conflict } from '#lib/store/errors.ts'
+import type { Collection, Fields } from '#lib/store/store.ts'
 
 /** Deletes this version of a document. A newer version stays. */
 export async function deleteUnchanged<D extends object>(

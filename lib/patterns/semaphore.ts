@@ -1,5 +1,5 @@
+import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { clock } from '#lib/platform/time.ts'
 
 /** The limits of a semaphore. */
 export interface SemaphoreLimits {

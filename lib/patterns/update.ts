@@ -1,9 +1,9 @@
+import { backoffDelay } from '#lib/base/backoff.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { backoffDelay } from '#lib/platform/backoff.ts'
-import { randomFraction } from '#lib/platform/crypto/random.ts'
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, Fields, InsertOptions, Stored } from '#lib/platform/store/store.ts'
-import { sleep } from '#lib/platform/time.ts'
+import { Conflict, Duplicate } from '#lib/store/errors.ts'
+import type { Collection, Fields, InsertOptions, Stored } from '#lib/store/store.ts'
 
 /**
  * In each round of a race one writer succeeds, so 100 tries let 100 writers of one document finish even without any

@@ -1,8 +1,4 @@
-import {
-  CALLBACK_PORTS_REFUSED,
-  CALLBACK_URL_LENGTH_MAX,
-  PRIVATE_SUFFIXES,
-} from '#lib/platform/http/callback-url.ts'
+import { CALLBACK_PORTS_REFUSED, CALLBACK_URL_LENGTH_MAX, PRIVATE_SUFFIXES } from '#lib/http/callback-url.ts'
 
 const NUMBER = new Intl.NumberFormat('en-US')
 

@@ -1,10 +1,10 @@
-import { ROLES } from '#lib/platform/process/role.ts'
-import { describeMetrics } from '#lib/platform/telemetry/metrics.ts'
-import { loadRoles } from '../../roles.ts'
+import { ROLES } from '#lib/role/role.ts'
+import { describeMetrics } from '#lib/telemetry/metrics.ts'
+import { loadRoles } from '../../app/roles.ts'
 
 // The code of a metric defines it when it is loaded.
 await loadRoles(ROLES)
-await import('#lib/platform/telemetry/otlp.ts')
+await import('#lib/telemetry/otlp.ts')
 
 /** The metrics of all roles as a table. */
 export function metricsTable(): string {

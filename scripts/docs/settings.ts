@@ -1,5 +1,5 @@
-import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/platform/config/config.ts'
-import { PROCESS_SETTINGS } from '#lib/platform/process/process-settings.ts'
+import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/base/config/config.ts'
+import { PROCESS_SETTINGS } from '../../app/process-settings.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { ATTACHMENTS_CONFIG } from '../../services/attachments/service.ts'
 import { BALANCES_CONFIG } from '../../services/balances/service.ts'

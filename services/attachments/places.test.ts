@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../../test/support/scripted-clamd.ts'

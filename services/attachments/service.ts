@@ -1,14 +1,13 @@
 import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
+import { describedSetting, readConfig } from '#lib/base/config/config.ts'
+import { portSetting } from '#lib/base/config/settings.ts'
+import { HOST_SETTING } from '#lib/base/config/shared-settings.ts'
+import { createInternalServer } from '#lib/http/internal-link.ts'
+import { type Listening, listen } from '#lib/http/listen.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import { NO_SCANNER, SCANNER_SETTING } from '#lib/platform/clamd/scanner-setting.ts'
-import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
-import { portSetting } from '#lib/platform/config/settings.ts'
-import { HOST_SETTING } from '#lib/platform/config/shared-settings.ts'
-import { createInternalServer } from '#lib/platform/http/internal-link.ts'
-import { type Listening, listen } from '#lib/platform/process/listen.ts'
-import type { Role } from '#lib/platform/process/role.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
+import type { Role } from '#lib/role/role.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
 import { bindCheckClaim } from './effects/check-claim.ts'
 import { createContentCheck } from './effects/content-check.ts'
@@ -19,11 +18,10 @@ import { bindInspectContent } from './effects/inspect-content.ts'
 import { bindReleasePlace } from './effects/release-place.ts'
 import { bindScanContent } from './effects/scan-content.ts'
 import { createAttachmentRpc } from './rpc/attachment-service.ts'
+import { NO_SCANNER, SCANNER_SETTING } from './scanner/scanner-setting.ts'
 import { keyOfAttachment } from './store/attachments.ts'
 import { openAttachmentsStore } from './store/attachments-store.ts'
 import { createTransferHandler } from './transfer/handle-transfer.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
-import { checkScanner } from './use-cases/check-scanner.ts'
 import type { AttachmentsDeps } from './use-cases/deps.ts'
 
 /** The settings of the attachments service. */
@@ -39,14 +37,7 @@ export const ATTACHMENTS_CONFIG = {
 /** The attachments service: upload sessions, the bytes, their checks and virus scans, and who uses them. */
 export const role: Role = {
   name: 'attachments',
-  openCollections: openAttachmentsStore,
-  checkData: async (store, readDocuments) =>
-    createDataCheck(await openAttachmentsStore(store), readDocuments),
   settings: ATTACHMENTS_CONFIG,
-  environmentChecks({ variables }) {
-    const { scanner } = readConfig(ATTACHMENTS_CONFIG, variables)
-    return [{ subject: 'virus scanner', run: () => checkScanner(scanner) }]
-  },
   async start(context) {
     const { host, port, scanner } = readConfig(ATTACHMENTS_CONFIG, context.variables)
     const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { Command } from './domain/command.ts'

@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { Command, HoldCommand } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
 import type { MerchantAccounts } from './domain/merchant-accounts.ts'

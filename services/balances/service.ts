@@ -1,7 +1,7 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
-import { sizeSetting, textSetting } from '#lib/platform/config/settings.ts'
-import type { Role } from '#lib/platform/process/role.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
+import { sizeSetting, textSetting } from '#lib/base/config/settings.ts'
+import type { Role } from '#lib/role/role.ts'
 import { createForwardClient } from './forwarding/forward-client.ts'
 import { createLedger } from './ledger.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
@@ -10,7 +10,6 @@ import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { createVerificationRpc } from './rpc/verification-service.ts'
 import { withJournalMetrics } from './store/journal-metrics.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
-import { createDataCheck } from './verification/check-data.ts'
 import { createVerifier } from './verification/verifier.ts'
 
 /** The settings of the balances role. */
@@ -32,8 +31,6 @@ export const BALANCES_CONFIG = {
 /** The balances role: the ledger. */
 export const role: Role = {
   name: 'balances',
-  openCollections: openLedgerStore,
-  checkData: async (store, readDocuments) => createDataCheck(await openLedgerStore(store), readDocuments),
   settings: BALANCES_CONFIG,
   async start(context) {
     const { self_address, memory_max_bytes } = readConfig(BALANCES_CONFIG, context.variables)

@@ -1,11 +1,8 @@
-import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
-import { durationSetting } from '#lib/platform/config/settings.ts'
-import {
-  CALLBACK_ALLOW_SETTING,
-  createCallbackAddressPolicies,
-} from '#lib/platform/http/callback-address-policy.ts'
-import { createCallbackHostCheck } from '#lib/platform/http/callback-host.ts'
-import type { Role } from '#lib/platform/process/role.ts'
+import { describedSetting, readConfig } from '#lib/base/config/config.ts'
+import { durationSetting } from '#lib/base/config/settings.ts'
+import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-address-policy.ts'
+import { createCallbackHostCheck } from '#lib/http/callback-host.ts'
+import type { Role } from '#lib/role/role.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'
 import { createMerchantRpc } from './rpc/merchant-service.ts'
@@ -14,11 +11,8 @@ import { createRouteRpc } from './rpc/route-service.ts'
 import { openMerchantsStore } from './store/merchants-store.ts'
 import { withTrustedWrites } from './store/trusted-writes.ts'
 import { createAnnounceChange } from './use-cases/announce-change.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
 import { checkMasterKeys } from './use-cases/check-master-keys.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
-import { resealSecrets } from './use-cases/reseal-secrets.ts'
-import { skipIssuedIds } from './use-cases/skip-issued-ids.ts'
 
 /** The settings of this role. */
 export const MERCHANTS_CONFIG = {
@@ -32,13 +26,6 @@ export const MERCHANTS_CONFIG = {
 /** The operator's registry of merchants, credentials, routes and endpoints. Other roles read and cache it. */
 export const role: Role = {
   name: 'merchants',
-  openCollections: openMerchantsStore,
-  afterRestore: async (store) => skipIssuedIds((await openMerchantsStore(store)).issued_ids),
-  checkKeys: async (store, keyring) => checkMasterKeys({ store: await openMerchantsStore(store), keyring }),
-  async *reseal(store, readDocuments, keyring) {
-    yield* resealSecrets(await openMerchantsStore(store), { readDocuments, keyring })
-  },
-  checkData: async (store) => createDataCheck(await openMerchantsStore(store)),
   settings: MERCHANTS_CONFIG,
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)

@@ -2,8 +2,8 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { now } from '#lib/base/time.ts'
 import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
-import { now } from '#lib/platform/time.ts'
 
 type EventInit = Exclude<MessageInitShape<typeof MerchantEventSchema>, MerchantEvent>
 

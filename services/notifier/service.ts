@@ -1,5 +1,9 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { describedSetting, readConfig } from '#lib/base/config/config.ts'
+import { durationSetting } from '#lib/base/config/settings.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
+import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-address-policy.ts'
+import { createHttpClient } from '#lib/http/client.ts'
 import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
 import {
   createReceiptSender,
@@ -7,15 +11,8 @@ import {
   TRACEPARENT_HEADER,
 } from '#lib/patterns/effects/publisher.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { describedSetting, readConfig } from '#lib/platform/config/config.ts'
-import { durationSetting } from '#lib/platform/config/settings.ts'
-import {
-  CALLBACK_ALLOW_SETTING,
-  createCallbackAddressPolicies,
-} from '#lib/platform/http/callback-address-policy.ts'
-import { createHttpClient } from '#lib/platform/http/client.ts'
-import type { Role } from '#lib/platform/process/role.ts'
-import { inSpan } from '#lib/platform/telemetry/span.ts'
+import type { Role } from '#lib/role/role.ts'
+import { inSpan } from '#lib/telemetry/span.ts'
 import { createFindTarget } from './delivery/find-target.ts'
 import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
@@ -23,11 +20,8 @@ import { createPipeline } from './pipeline/pipeline.ts'
 import { SLOT_LIMITS } from './pipeline/slots.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 import { startReplayWalk } from './use-cases/replay-walk.ts'
-import { resealSecrets } from './use-cases/reseal-secrets.ts'
-import { wakeRestored } from './use-cases/wake-restored.ts'
 
 const DAY_MS = 86_400_000
 
@@ -50,13 +44,6 @@ const EVENTS_IN_PROGRESS_MAX = 256
 /** The notifier: stores each event once, then delivers it to each of its destinations as a signed callback. */
 export const role: Role = {
   name: 'notifier',
-  openCollections: openNotifierStore,
-  checkData: async (store, _readDocuments, variables) =>
-    createDataCheck(await openNotifierStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
-  afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
-  async *reseal(store, readDocuments, keyring) {
-    yield* resealSecrets(await openNotifierStore(store), { readDocuments, keyring })
-  },
   settings: NOTIFIER_CONFIG,
   async start(context) {
     const { bus, clock_guard, stopping } = context

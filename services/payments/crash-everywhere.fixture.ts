@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import {
   type CrashingProcess,

@@ -5,7 +5,7 @@ import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { type ExplainRouteResponse, PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { CircuitState } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { CallerName } from '#lib/platform/rpc/service.ts'
+import type { CallerName } from '#lib/rpc/service.ts'
 import { type PaymentOptions, type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 
 let system: PaymentsSystem

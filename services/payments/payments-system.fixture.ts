@@ -16,10 +16,10 @@ import {
   type CreatePaymentRequestSchema,
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import type { Role } from '#lib/platform/process/role.ts'
+import type { Role } from '#lib/role/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
 import { role as balances } from '../balances/service.ts'

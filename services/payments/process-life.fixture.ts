@@ -1,4 +1,4 @@
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 
 /** Where a process crashes: before or after its `at`-th write or call, counted from 1. */
 export interface CrashPoint {

@@ -7,7 +7,7 @@ import {
   PaymentStatus,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, RIVAL_KEY, startPayments } from './payments-system.fixture.ts'
 import type { ReceivedOrder } from './scripted-provider.fixture.ts'

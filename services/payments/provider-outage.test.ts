@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { CircuitState, type ProviderAccount } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 
 const { ERROR, PROCESSING } = PaymentStatus

@@ -1,9 +1,9 @@
 import { createServer, request as httpRequest, type ServerResponse } from 'node:http'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
-import { signRequest } from '#lib/platform/crypto/signed-request.ts'
-import { listen } from '#lib/platform/process/listen.ts'
-import { now } from '#lib/platform/time.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { signRequest } from '#lib/base/crypto/signed-request.ts'
+import { now } from '#lib/base/time.ts'
+import { listen } from '#lib/http/listen.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 /** An order that this provider received. */

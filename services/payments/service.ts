@@ -1,23 +1,22 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { createPublisher } from '#lib/patterns/effects/publisher.ts'
-import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
-import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
-import { portSetting, textSetting, urlSetting } from '#lib/platform/config/settings.ts'
+import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
+import { portSetting, textSetting, urlSetting } from '#lib/base/config/settings.ts'
 import {
   CREATE_TIMEOUT_SETTING,
   HOST_SETTING,
   SANDBOX_KEY_SETTING,
-} from '#lib/platform/config/shared-settings.ts'
-import type { Listening } from '#lib/platform/process/listen.ts'
-import type { Role } from '#lib/platform/process/role.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { every, type Timer } from '#lib/platform/time.ts'
+} from '#lib/base/config/shared-settings.ts'
+import { every, type Timer } from '#lib/base/time.ts'
+import type { Listening } from '#lib/http/listen.ts'
+import { createPublisher } from '#lib/patterns/effects/publisher.ts'
+import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
+import type { Role } from '#lib/role/role.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { createAccountSelection } from './circuit-breaker/account-selection.ts'
-import { accountChecks } from './connectors/check-accounts.ts'
 import { openConnectors } from './connectors/open-connectors.ts'
 import type { PaymentRoute } from './domain/payment-route.ts'
 import { bindEffects } from './effects/bind-effects.ts'
@@ -33,7 +32,6 @@ import { routeFromProto } from './rpc/route-from-proto.ts'
 import { measureOpenAnomalies } from './store/anomalies.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
 import type { ExplainRouteDeps } from './use-cases/explain-route.ts'
 import {
@@ -41,7 +39,6 @@ import {
   providerCallbackPath,
 } from './use-cases/receive-provider-callback.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
-import { resealSecrets } from './use-cases/reseal-secrets.ts'
 
 /** The settings of the payments service. */
 export const PAYMENTS_CONFIG = {
@@ -72,13 +69,7 @@ const MEASURE_MS = 15_000
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
 export const role: Role = {
   name: 'payments',
-  openCollections: openPaymentsStore,
-  checkData: async (store, readDocuments) => createDataCheck(await openPaymentsStore(store), readDocuments),
-  async *reseal(store, readDocuments, keyring) {
-    yield* resealSecrets(await openPaymentsStore(store), { readDocuments, keyring })
-  },
   settings: PAYMENTS_CONFIG,
-  environmentChecks: (context) => accountChecks(readConfig(PAYMENTS_CONFIG, context.variables), context),
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const store = await openPaymentsStore(await context.openStore())

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { HoldResolution } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type CheckCase, type CrashedFlow, openCrashTests } from './crash-everywhere.fixture.ts'
 import { newOutside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'

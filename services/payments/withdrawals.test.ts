@@ -8,8 +8,8 @@ import {
   PaymentStatus,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments, statusesOf } from './payments-system.fixture.ts'
 

@@ -1,11 +1,11 @@
+import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
+import { durationSetting, portSetting, urlSetting } from '#lib/base/config/settings.ts'
+import { HOST_SETTING, SANDBOX_KEY_SETTING } from '#lib/base/config/shared-settings.ts'
+import { allowAnyAddress } from '#lib/http/address-policy.ts'
+import { createHttpClient } from '#lib/http/client.ts'
+import { createSystemResolver } from '#lib/http/system-resolver.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
-import { describedSetting, optionalSetting, readConfig } from '#lib/platform/config/config.ts'
-import { durationSetting, portSetting, urlSetting } from '#lib/platform/config/settings.ts'
-import { HOST_SETTING, SANDBOX_KEY_SETTING } from '#lib/platform/config/shared-settings.ts'
-import { allowAnyAddress } from '#lib/platform/http/address-policy.ts'
-import { createHttpClient } from '#lib/platform/http/client.ts'
-import { createSystemResolver } from '#lib/platform/http/system-resolver.ts'
-import type { Role } from '#lib/platform/process/role.ts'
+import type { Role } from '#lib/role/role.ts'
 import type { Operation } from './domain/operation.ts'
 import { bindSendCallback } from './effects/send-callback.ts'
 import { createRequestHandler } from './http/handle-request.ts'
@@ -37,7 +37,6 @@ const SWEEP_MS = 100
 /** The provider of the test environment: a real HTTP service that shares only the provider protocol with the rest. */
 export const role: Role = {
   name: 'sandbox',
-  openCollections: openOperations,
   settings: SANDBOX_CONFIG,
   async start(context) {
     const { host, port, key, public_url, delay_ms, silence_ms } = readConfig(

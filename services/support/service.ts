@@ -2,13 +2,13 @@ import type { Client } from '@connectrpc/connect'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import type { Role } from '#lib/platform/process/role.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Role } from '#lib/role/role.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { Chargeback } from './chargebacks/domain/chargeback.ts'
 import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
 import { createChargebackRpc } from './chargebacks/rpc/chargeback-service.ts'
@@ -40,7 +40,6 @@ import { type StuckDocuments, stuckDocuments } from './use-cases/stuck-effects.t
 /** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
 export const role: Role = {
   name: 'support',
-  openCollections: openSupportStore,
   settings: {},
   async start(context) {
     const store = await openSupportStore(await context.openStore())

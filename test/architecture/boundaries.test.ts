@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { chainsTo, type Import, importCycles, importsOf } from './import-graph.ts'
+import { chainsTo, type Import, importCycles, importsOf, mutualFolders } from './import-graph.ts'
 import { isTest, ROOT, readSources } from './sources.ts'
 
 const sources = await readSources()
@@ -39,14 +39,14 @@ const writtenOutside = (owner: RegExp, pattern: RegExp): string[] =>
 
 test('the imports of the files are read', () => {
   expect(imports.length).toBeGreaterThan(300)
-  expect(imports).toContainEqual(expect.objectContaining({ from: 'roles.ts', to: 'gateway/service.ts' }))
+  expect(imports).toContainEqual(expect.objectContaining({ from: 'app/roles.ts', to: 'gateway/service.ts' }))
 })
 
 describe('between the parts of the system', () => {
   test('lib imports neither services nor the gateway', () => {
     expect(
       forbidden(
-        ({ from, to }) => from.startsWith('lib/') && /^(services|gateway|main\.ts|roles\.ts)/.test(to),
+        ({ from, to }) => from.startsWith('lib/') && /^(services|gateway|app|operations|main\.ts)/.test(to),
       ),
     ).toEqual([])
   })
@@ -62,18 +62,8 @@ describe('between the parts of the system', () => {
   })
 })
 
-describe('within lib', () => {
-  test('lib/contract imports neither lib/platform nor lib/patterns', () => {
-    const base = ({ from, to }: Import): boolean =>
-      from.startsWith('lib/contract/') && /^lib\/(platform|patterns)\//.test(to)
-    expect(forbidden(base)).toEqual([])
-  })
-
-  test('lib/platform does not import lib/patterns', () => {
-    const up = ({ from, to }: Import): boolean =>
-      from.startsWith('lib/platform/') && to.startsWith('lib/patterns/')
-    expect(forbidden(up)).toEqual([])
-  })
+test('no two sibling folders import each other, types included', () => {
+  expect(mutualFolders(imports)).toEqual([])
 })
 
 describe('within a service', () => {
@@ -119,8 +109,8 @@ describe('within a service', () => {
   })
 })
 
-test('no file imports itself through others', () => {
-  expect(importCycles(loaded)).toEqual([])
+test('no file imports itself through others, types included', () => {
+  expect(importCycles(imports)).toEqual([])
 })
 
 /** The domain files of a service, or of one of its parts. */
@@ -128,7 +118,7 @@ const DOMAIN = /^services\/([\w-]+\/)+domain\//
 
 /** What reaches the outside, the clock or randomness. */
 const IMPURE =
-  /^lib\/platform\/(store|bus|rpc|process|telemetry|context|time|ids|http\/client|crypto\/random)|^node:(fs|net|tls|http|https|http2|dgram|dns|timers|child_process)\b|^(fastify|mongodb|lmdb|undici|@nats-io|@grpc)\b/
+  /^lib\/(store|bus|rpc|role|telemetry|http\/client|base\/(context|time|ids|crypto\/random))|^node:(fs|net|tls|http|https|http2|dgram|dns|timers|child_process)\b|^(fastify|mongodb|lmdb|undici|@nats-io|@grpc)\b/
 
 describe('of resources', () => {
   test('only store files open collections and blobs', () => {
@@ -136,32 +126,29 @@ describe('of resources', () => {
   })
 
   test('code outside store files imports the types and the errors of the store at most', () => {
-    const implementation = /^lib\/platform\/store\/(?!store\.ts|errors\.ts)/
-    const owner =
-      /^(lib\/platform\/store\/|lib\/platform\/process\/process-settings\.ts$|(roles|migrate|doctor|backup|restore|verify|reseal)\.ts$)/
+    const implementation = /^lib\/store\/(?!store\.ts|errors\.ts)/
+    const owner = /^(lib\/store|operations|app)\//
     expect(usedOutside(owner, implementation)).toEqual([])
   })
 
   test('each database, the bus, the HTTP client and the RPC transports are known to one folder of lib', () => {
-    expect(usedOutside(/^lib\/platform\/store\//, /^(mongodb|lmdb|bson)(\/|$)/)).toEqual([])
-    expect(usedOutside(/^lib\/platform\/bus\//, /^@nats-io\//)).toEqual([])
-    expect(usedOutside(/^lib\/platform\/http\//, /^undici(\/|$)/)).toEqual([])
-    expect(
-      usedOutside(/^lib\/platform\/rpc\//, /^(@grpc\/|@connectrpc\/connect-node|grpc-health-check)/),
-    ).toEqual([])
+    expect(usedOutside(/^lib\/store\//, /^(mongodb|lmdb|bson)(\/|$)/)).toEqual([])
+    expect(usedOutside(/^lib\/bus\//, /^@nats-io\//)).toEqual([])
+    expect(usedOutside(/^lib\/http\//, /^undici(\/|$)/)).toEqual([])
+    expect(usedOutside(/^lib\/rpc\//, /^(@grpc\/|@connectrpc\/connect-node|grpc-health-check)/)).toEqual([])
   })
 
   test('the clock and randomness are reached through lib only', () => {
     const direct =
       /\b(Date\.now\(|new Date\(\)|Math\.random\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|randomInt\(|getRandomValues\(|performance\.now\(|process\.hrtime)/
-    expect(writtenOutside(/^lib\/platform\/(time\.ts|ids\.ts|crypto\/)/, direct)).toEqual([])
-    expect(usedOutside(/^lib\/platform\//, /^node:timers(\/|$)/)).toEqual([])
+    expect(writtenOutside(/^lib\/base\/(time\.ts|ids\.ts|crypto\/)/, direct)).toEqual([])
+    expect(usedOutside(/^lib\/base\//, /^node:timers(\/|$)/)).toEqual([])
   })
 
   test('outgoing connections and DNS queries are made by lib only', () => {
     const values = networkValues().filter(({ names }) => names.some((name) => !HARMLESS.test(name)))
     expect(values.map(({ path, names }) => `${path} imports ${names}`)).toEqual([])
-    expect(writtenOutside(/^lib\/platform\//, /\b(fetch|new WebSocket)\(/)).toEqual([])
+    expect(writtenOutside(/^lib\/http\//, /\b(fetch|new WebSocket)\(/)).toEqual([])
   })
 
   test('only the listed files make a server; they listen through lib', () => {
@@ -169,13 +156,13 @@ describe('of resources', () => {
     expect(fastify.filter((path) => !SERVERS.includes(path))).toEqual([])
     const makers = networkValues().filter(({ names }) => names.some((name) => /^create.*Server$/.test(name)))
     expect(makers.map(({ path }) => path).filter((path) => !SERVERS.includes(path))).toEqual([])
-    const listening = writtenOutside(/^lib\/platform\//, /\.listen\(/)
+    const listening = writtenOutside(/^lib\/(http|rpc)\//, /\.listen\(/)
     expect(listening).toEqual([])
   })
 })
 
 /** The files that may open collections: the store itself and the store files of each part. */
-const STORE_FILES = /^(lib\/platform\/store\/|services\/([\w-]+\/)+store\/|gateway\/store\.ts$)/
+const STORE_FILES = /^(lib\/store\/|operations\/backup\/|services\/([\w-]+\/)+store\/|gateway\/store\.ts$)/
 
 /** What of Node's network modules opens no connection: address checks, a class to compare with, and servers. */
 const HARMLESS = /^(isIP(v4|v6)?|Socket|createServer)$/
@@ -197,12 +184,16 @@ interface ValueImport {
   readonly names: readonly string[]
 }
 
-/** The values, types aside, that files outside `lib/platform` import from the network modules of Node. */
+/** The parts of lib that open connections, and the checks of `doctor`, which look at servers themselves. */
+const REACHES_NETWORK =
+  /^(lib\/(http|rpc|bus|store|role)|operations\/doctor|app)\/|^services\/attachments\/scanner\//
+
+/** The values, types aside, that files outside the folders that reach the network import from the network modules of Node. */
 function networkValues(): readonly ValueImport[] {
   const statement =
     /^import (?!type )(?:\{([^}]*)\}|\* as (\w+)|(\w+)) from 'node:(?:net|tls|http|https|http2|dgram|dns)[^']*'/gm
   return code
-    .filter(({ path }) => !path.startsWith('lib/platform/'))
+    .filter(({ path }) => !REACHES_NETWORK.test(path))
     .flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([, list = '', ...whole]) => ({
         path,

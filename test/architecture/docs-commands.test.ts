@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DescMethod, type DescService, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
-import { ROLES } from '#lib/platform/process/role.ts'
+import { ROLES } from '#lib/role/role.ts'
 import { ROOT } from './sources.ts'
 
 /** A call of an RPC in an example: its page, the names as written, and the JSON of the request if there is one. */

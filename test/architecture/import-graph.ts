@@ -90,3 +90,22 @@ export function importCycles(imports: readonly Import[]): string[] {
     return cycle === undefined ? [] : [cycle]
   })
 }
+
+/** The sibling folders that import each other, each pair with the imports of its rarer direction. */
+export function mutualFolders(imports: readonly Import[]): string[] {
+  const between = new Map<string, string[]>()
+  for (const { from, to } of imports) {
+    const [a, b] = [from.split('/'), to.split('/')]
+    const shared = a.findIndex((part, index) => part !== b[index])
+    if (shared < 0 || shared >= a.length - 1 || shared >= b.length - 1) continue
+    const pair = [a, b].map((path) => path.slice(0, shared + 1).join('/')).join(' <-> ')
+    between.set(pair, [...(between.get(pair) ?? []), `${from} -> ${to}`])
+  }
+  return [...between].flatMap(([pair, ways]) => {
+    const back = between.get(pair.split(' <-> ').reverse().join(' <-> '))
+    const is_rarer =
+      back !== undefined &&
+      (ways.length < back.length || (ways.length === back.length && pair < (back[0] ?? '')))
+    return is_rarer ? [`${pair}: ${ways.join(', ')}`] : []
+  })
+}

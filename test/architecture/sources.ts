@@ -12,7 +12,19 @@ export interface SourceFile {
 export const ROOT = join(import.meta.dirname, '..', '..')
 
 /** `gen/` is generated and `node_modules/` is installed, so neither is read. */
-const FOLDERS = ['bench', 'docs', 'gateway', 'lib', 'proto', 'scripts', 'services', 'test'] as const
+const FOLDERS = [
+  'app',
+  'bench',
+  'docs',
+  'gateway',
+  'lib',
+  'operations',
+  'proofs',
+  'proto',
+  'scripts',
+  'services',
+  'test',
+] as const
 
 /** Every TypeScript file of the project. */
 export async function readSources(): Promise<readonly SourceFile[]> {
@@ -48,5 +60,5 @@ async function filesBelow(folder: string): Promise<string[]> {
 
 /** Whether only tests use a file. */
 export function isTest({ path }: SourceFile): boolean {
-  return /^test\/|\.(test|fixture|child|suite)\.ts$/.test(path)
+  return /^(test|proofs)\/|\.(test|fixture|child|suite)\.ts$/.test(path)
 }

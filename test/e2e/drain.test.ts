@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { afterEach, expect, test } from '@jest/globals'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { PATHS, signV1 } from '../support/public-client.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { migrate } from '../../migrate.ts'
-import { reseal } from '../../reseal.ts'
-import { verify } from '../../verify.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { migrate } from '../../operations/migrate.ts'
+import { reseal } from '../../operations/reseal.ts'
+import { verify } from '../../operations/verify.ts'
 import { startPrivateMongoProxy } from '../support/servers.ts'
 
 const LIMIT_MS = 300_000

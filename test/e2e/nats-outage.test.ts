@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { ROLES } from '#lib/platform/process/role.ts'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
+import { ROLES } from '#lib/role/role.ts'
 import { eventually } from '../support/eventually.ts'
 import { grpcHealth, SERVING } from '../support/grpc-health.ts'
 import { merchantClient } from '../support/merchant.ts'

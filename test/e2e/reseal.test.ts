@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { sha512WithSecret } from '#lib/platform/crypto/hash.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
-import { ROLES } from '#lib/platform/process/role.ts'
-import { SEALING_ROLES } from '../../reseal.ts'
-import { loadRoles } from '../../roles.ts'
+import { sha512WithSecret } from '#lib/base/crypto/hash.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { ROLES } from '#lib/role/role.ts'
+import { loadOperations } from '../../operations/load-operations.ts'
+import { SEALING_ROLES } from '../../operations/reseal.ts'
 import { launch, runToEnd, runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/free-port.ts'
@@ -47,7 +47,7 @@ async function start(keys: string) {
 const variables = (keys: string) => ({ MULTIHUB_HOME: home, MULTIHUB_MASTER_KEYS: keys })
 
 test('reseal reaches every role that stores secrets, and payments before the notifier', async () => {
-  const roles = await loadRoles(ROLES)
+  const roles = await loadOperations(ROLES)
   const sealing = roles.filter(({ reseal }) => reseal !== undefined).map(({ name }) => name)
   expect([...SEALING_ROLES].sort()).toEqual(sealing.sort())
   expect(SEALING_ROLES.indexOf('payments')).toBeLessThan(SEALING_ROLES.indexOf('notifier'))

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { explainStartError } from '#lib/platform/process/start-error.ts'
-import type { Body } from '#lib/platform/store/check.ts'
-import { readDeclarations } from '#lib/platform/store/declarations.ts'
-import { openStore } from '#lib/platform/store/open.ts'
-import { openSnapshot } from '#lib/platform/store/snapshot.ts'
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
-import { loadRoles } from '../../roles.ts'
-import { verify } from '../../verify.ts'
+import type { Body } from '#lib/store/check.ts'
+import { readDeclarations } from '#lib/store/declarations.ts'
+import { openStore } from '#lib/store/open.ts'
+import { openSnapshot } from '#lib/store/snapshot.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
+import { explainStartError } from '../../app/explain-start-error.ts'
+import { loadOperations } from '../../operations/load-operations.ts'
+import { verify } from '../../operations/verify.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
@@ -60,7 +60,7 @@ async function run(more: Record<string, string> = {}) {
 
 /** Deletes all documents of a collection, and returns the function that puts them back, changed or as they were. */
 async function deleteAll(role: 'merchants' | 'payments' | 'balances' | 'notifier', name: string) {
-  const [loaded] = await loadRoles([role])
+  const [loaded] = await loadOperations([role])
   const declared = await readDeclarations(async (store) => loaded?.openCollections(store))
   const spec = declared.collections.find((one) => one.name === name) as CollectionSpec
   const database = `multihub_${role}`

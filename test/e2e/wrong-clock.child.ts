@@ -1,6 +1,6 @@
-import { runProcess } from '#lib/platform/process/run.ts'
-import { useClock } from '#lib/platform/time.ts'
-import { parseRoleNames, startRoles } from '../../roles.ts'
+import { useClock } from '#lib/base/time.ts'
+import { parseRoleNames, startRoles } from '../../app/roles.ts'
+import { runProcess } from '../../app/run.ts'
 
 /** Runs roles as main.ts does, with a clock that is one hour ahead until the signal SIGUSR2 corrects it. */
 let ahead_ms = 3_600_000

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { useClock } from '#lib/base/time.ts'
 import type { MethodName } from '#lib/contract/methods.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import type { PublicResponse } from '../support/public-client.ts'
 import {

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { bytesOf, EICAR, pdf, png } from '../../services/attachments/domain/content/samples.fixture.ts'
 import { openAttachmentsStore } from '../../services/attachments/store/attachments-store.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { AttachmentPurpose } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { useClock } from '#lib/base/time.ts'
 import { CLAIM_CHECK_MS, CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
-import type { Role } from '#lib/platform/process/role.ts'
-import { useClock } from '#lib/platform/time.ts'
+import type { Role } from '#lib/role/role.ts'
 import {
   type AttachmentsFixture,
   sha256Of,
@@ -63,7 +63,6 @@ function supportOver({ store }: TicketsFixture): Role {
   return {
     name: 'support',
     settings: {},
-    openCollections: async () => undefined,
     start: async () => ({ services: [rpc], stop: async () => undefined }),
   }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, test } from '@jest/globals'
-import { randomHex } from '#lib/platform/crypto/random.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { idempotencySuite } from '../suites/idempotency.suite.ts'
 import { mongodbForTests } from '../support/servers.ts'
 

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 import { credit, hold, resolve } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 import { startProcess } from '../../services/balances/balances-process.fixture.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'

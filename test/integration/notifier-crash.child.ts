@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { MakeAttempt } from '../../services/notifier/delivery/make-attempt.ts'
 import { openNotifier } from '../../services/notifier/notifier.fixture.ts'
 import { receiveEvent } from '../../services/notifier/use-cases/receive-event.ts'

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { newSecret } from '#lib/platform/crypto/secret.ts'
-import { useClock } from '#lib/platform/time.ts'
+import { newSecret } from '#lib/base/crypto/secret.ts'
+import { useClock } from '#lib/base/time.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
 import {
   keyring,

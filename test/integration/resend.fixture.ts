@@ -6,9 +6,9 @@ import type { Delivery } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { newSecret } from '#lib/base/crypto/secret.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
-import { newSecret } from '#lib/platform/crypto/secret.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
 import {
   type PaymentOptions,

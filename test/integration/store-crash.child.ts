@@ -1,4 +1,4 @@
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { CRASH_COLLECTION, type CrashItem, crashItem } from './store-crash.items.ts'
 

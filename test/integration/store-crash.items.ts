@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 
 /** A document whose fields all follow from its id and the number of its writes, so that a partial write can be detected. */
 export interface CrashItem {

@@ -1,5 +1,5 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const [directory = '', trace = '', fail_flushes = ''] = process.argv.slice(2)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Ambiguous } from '#lib/platform/store/errors.ts'
-import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import { Ambiguous } from '#lib/store/errors.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 interface Item {

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openStore } from '#lib/platform/store/open.ts'
+import { openStore } from '#lib/store/open.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { startVerification } from '../../services/balances/use-cases/start-verification.ts'
 import { createVerifier } from '../../services/balances/verification/verifier.ts'

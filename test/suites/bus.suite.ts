@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
+import type { Bus, Message } from '#lib/bus/bus.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Bus, Message } from '#lib/platform/bus/bus.ts'
-import { currentRequest, withRequest } from '#lib/platform/context.ts'
 
 /** Two ends of one bus: the same object, or two connections. */
 export interface BusPair {

@@ -1,4 +1,4 @@
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
 import type { OperationKind, ProviderOrder } from '../../services/payments/connectors/connector.ts'
 
 /** What a test chooses about an order. */

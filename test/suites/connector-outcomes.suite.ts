@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { sleep } from '#lib/base/time.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { INSTRUCTION_FIELDS, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
-import { sleep } from '#lib/platform/time.ts'
 import type {
   Capabilities,
   OperationKind,

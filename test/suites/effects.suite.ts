@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { now } from '#lib/base/time.ts'
+import { createMemoryBus } from '#lib/bus/memory.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import {
@@ -10,8 +12,6 @@ import {
   RECEIPT_SUBJECT_HEADER,
   RECEIPTS_MISSED_MAX,
 } from '#lib/patterns/effects/publisher.ts'
-import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import { now } from '#lib/platform/time.ts'
 import {
   type CrashPoint,
   chargeEffect,

@@ -1,13 +1,13 @@
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { createIdempotency, type Idempotency, type SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import {
   IDEMPOTENCY_COLLECTION,
   type IdempotencyKey,
   type IdempotencyRecord,
 } from '#lib/patterns/idempotency/record.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
-import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import { Duplicate } from '#lib/store/errors.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import { createSwitchedClockGuard, type SwitchedClockGuard } from '../support/clock-guard.ts'
 import type { StoreLocation } from '../support/effects-system.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'

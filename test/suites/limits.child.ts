@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { createNonceStore } from '../../gateway/auth/nonce-store.ts'
 import { nonceTtlMs } from '../../gateway/auth/replay.ts'
 import { V1_WINDOW_MS } from '../../gateway/auth/v1-scheme.ts'

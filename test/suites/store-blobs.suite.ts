@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Blobs } from '#lib/platform/store/store.ts'
+import type { Blobs } from '#lib/store/store.ts'
 import type { StoreUnderTest } from './store.suite.ts'
 
 /** Blobs are stored completely or not at all, and are never replaced. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { Conflict } from '#lib/platform/store/errors.ts'
+import { Conflict } from '#lib/store/errors.ts'
 import { failureOf, ITEMS, type StoreUnderTest } from './store.suite.ts'
 
 const INT64_MIN = -(2n ** 63n)

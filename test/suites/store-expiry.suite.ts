@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { clock, useClock } from '#lib/platform/time.ts'
+import { clock, useClock } from '#lib/base/time.ts'
+import { Conflict } from '#lib/store/errors.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 

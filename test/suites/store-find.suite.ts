@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Range, Stored } from '#lib/store/store.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
 /** Reads of an index: bounds, order and pages. */

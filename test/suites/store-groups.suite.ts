@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { Duplicate } from '#lib/platform/store/errors.ts'
+import { Duplicate } from '#lib/store/errors.ts'
 import type { Item, StoreUnderTest } from './store.suite.ts'
 
 /** Inserts that may share a command: `InsertOptions.is_grouped`. */

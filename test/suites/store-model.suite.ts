@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import type { Fields, FindOptions, Range } from '#lib/platform/store/store.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import type { Fields, FindOptions, Range } from '#lib/store/store.ts'
 import type { Item, StoreUnderTest } from './store.suite.ts'
 import { createModel, type StoreModel } from './store-model.ts'
 

@@ -1,5 +1,5 @@
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Fields, FindOptions, Range, Stored } from '#lib/platform/store/store.ts'
+import { Conflict, Duplicate } from '#lib/store/errors.ts'
+import type { Fields, FindOptions, Range, Stored } from '#lib/store/store.ts'
 import type { Item } from './store.suite.ts'
 
 /**

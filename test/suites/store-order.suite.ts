@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { Duplicate, PrecedingWriteFailed } from '#lib/platform/store/errors.ts'
+import { Duplicate, PrecedingWriteFailed } from '#lib/store/errors.ts'
 import { failureOf, type StoreUnderTest } from './store.suite.ts'
 
 /** Inserts that follow another write: `InsertOptions.after`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { Conflict } from '#lib/platform/store/errors.ts'
+import { Conflict } from '#lib/store/errors.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
 /** Several handles to one store, like those of several processes of a service. */

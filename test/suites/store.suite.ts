@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import { blobsSuite } from './store-blobs.suite.ts'
 import { documentsSuite } from './store-documents.suite.ts'
 import { expirySuite } from './store-expiry.suite.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/platform/time.ts'
+import type { Clock } from '#lib/base/time.ts'
 
 /** The clock of the machine, which a test can move, stop and speed up. */
 export interface AdjustableClock extends Clock {

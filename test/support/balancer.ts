@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { every } from '#lib/platform/time.ts'
+import { every } from '#lib/base/time.ts'
 import { eventually } from './eventually.ts'
 import type { Place } from './fleet/place.ts'
 

@@ -1,6 +1,6 @@
+import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import { clock } from '#lib/platform/time.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 
 /** A guard that always trusts the clock, for tests of something else. */
 export const trustedClock: ClockGuard = {

@@ -1,3 +1,5 @@
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { now } from '#lib/base/time.ts'
 import {
   type BoundEffect,
   defineEffect,
@@ -6,11 +8,9 @@ import {
 } from '#lib/patterns/effects/define-effect.ts'
 import { EFFECT_INDEXES, type EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
-import { Duplicate } from '#lib/platform/store/errors.ts'
-import { openStore } from '#lib/platform/store/open.ts'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import { Duplicate } from '#lib/store/errors.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import { trustedClock } from './clock-guard.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/platform/time.ts'
+import type { Clock } from '#lib/base/time.ts'
 import { createAdjustableClock } from './adjustable-clock.ts'
 
 /** The clock of the machine, except for timers of some delays. */

@@ -1,5 +1,5 @@
-import { runProcess } from '#lib/platform/process/run.ts'
-import { parseRoleNames, startRoles } from '../../roles.ts'
+import { parseRoleNames, startRoles } from '../../app/roles.ts'
+import { runProcess } from '../../app/run.ts'
 
 /** Runs roles as main.ts does, but as a local run: the receivers of the tests are on this machine (R4). */
 runProcess(async (lifecycle) => {

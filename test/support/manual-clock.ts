@@ -1,4 +1,4 @@
-import { type Clock, useClock } from '#lib/platform/time.ts'
+import { type Clock, useClock } from '#lib/base/time.ts'
 
 /** A clock that does not move by itself. */
 export interface ManualClock extends Clock {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { currentRequest } from '#lib/base/context.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { currentRequest } from '#lib/platform/context.ts'
-import { openStore } from '#lib/platform/store/open.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Store } from '#lib/store/store.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
 
 /** An embedded store in a temporary directory. */

@@ -1,10 +1,10 @@
-import { readConfig } from '#lib/platform/config/config.ts'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
-import { createRpc, type Rpc } from '#lib/platform/rpc/rpc.ts'
-import type { CallerName } from '#lib/platform/rpc/service.ts'
-import { RPC_SETTINGS } from '#lib/platform/rpc/settings.ts'
+import { readConfig } from '#lib/base/config/config.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { ROLES, type RoleName } from '#lib/role/role.ts'
+import { createRpc, type Rpc } from '#lib/rpc/rpc.ts'
+import type { CallerName } from '#lib/rpc/service.ts'
+import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { differentFreePorts } from './free-port.ts'
 
 /** Environment variables, by name. */

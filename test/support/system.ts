@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
+import { ROLES, type RoleName } from '#lib/role/role.ts'
 import { writeDemo } from '../../scripts/demo.ts'
 import { runToEnd, type SystemProcess, startProcess } from './child.ts'
 import { freePorts } from './free-port.ts'

@@ -1,5 +1,5 @@
-import type { BackoffBounds } from '#lib/platform/backoff.ts'
-import type { Stored, Value } from '#lib/platform/store/store.ts'
+import type { BackoffBounds } from '#lib/base/backoff.ts'
+import type { Stored, Value } from '#lib/store/store.ts'
 import type { Budget } from './budget.ts'
 import { createEffect, type Effect, type EffectDocument, type Lane, type StoredEffectData } from './effect.ts'
 

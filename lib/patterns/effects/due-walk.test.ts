@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import { createDueWalk } from './due-walk.ts'
 
 interface NumberedDocument {

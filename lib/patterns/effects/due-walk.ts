@@ -1,7 +1,7 @@
-import { randomFraction } from '#lib/platform/crypto/random.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { now } from '#lib/platform/time.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { now } from '#lib/base/time.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
 
 /** What is done with due documents. */
 export interface DueVisitor<D> {

@@ -1,4 +1,4 @@
-import type { Value } from '#lib/platform/store/store.ts'
+import type { Value } from '#lib/store/store.ts'
 
 /**
  * How effects of one document depend on each other, and what they share with effects of other documents. An effect of any

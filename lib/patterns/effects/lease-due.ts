@@ -1,4 +1,4 @@
-import { randomHex } from '#lib/platform/crypto/random.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { dueAgain, type Effect, type EffectDocument, leasableAtMs, mayRun } from './effect.ts'
 
 /** How long a lease is, and whether the effect runs again when it expires (`EffectLimits.repeats`). */

@@ -1,7 +1,7 @@
-import { Conflict } from '#lib/platform/store/errors.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
+import { Conflict } from '#lib/store/errors.ts'
+import type { Collection } from '#lib/store/store.ts'
+import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { dueAt, type EffectDocument, LANES, type Lane, withDueTimes } from './effect.ts'
 
 const oldest_due = gauge(

@@ -1,5 +1,5 @@
-import type { Stored } from '#lib/platform/store/store.ts'
-import { now, withTimeout } from '#lib/platform/time.ts'
+import { now, withTimeout } from '#lib/base/time.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { DocumentChange } from './define-effect.ts'
 import type { Effect } from './effect.ts'
 

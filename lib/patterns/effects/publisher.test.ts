@@ -1,9 +1,9 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import type { Bus } from '#lib/bus/bus.ts'
+import { createMemoryBus } from '#lib/bus/memory.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Bus } from '#lib/platform/bus/bus.ts'
-import { createMemoryBus } from '#lib/platform/bus/memory.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import {
   createPublisher,

@@ -1,12 +1,12 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { clock, nextTurn } from '#lib/base/time.ts'
+import type { Bus } from '#lib/bus/bus.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Bus } from '#lib/platform/bus/bus.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { gauge } from '#lib/platform/telemetry/metrics.ts'
-import { currentTraceparent } from '#lib/platform/telemetry/span.ts'
-import { clock, nextTurn } from '#lib/platform/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { gauge } from '#lib/telemetry/metrics.ts'
+import { currentTraceparent } from '#lib/telemetry/span.ts'
 import { type Budget, createBudget } from './budget.ts'
 
 /** The header with the subject to which the receipt of an event is sent. */

@@ -1,4 +1,4 @@
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import type { DocumentChange } from './define-effect.ts'
 import { dueAgain, type Effect, type EffectDocument } from './effect.ts'
 

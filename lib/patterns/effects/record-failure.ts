@@ -1,6 +1,6 @@
-import { log } from '#lib/platform/telemetry/log.ts'
-import { counter } from '#lib/platform/telemetry/metrics.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
 import type { DocumentChange } from './define-effect.ts'
 import { countedTries, dueAgain, type Effect, type EffectDocument } from './effect.ts'
 

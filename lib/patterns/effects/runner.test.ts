@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
+import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
 import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 

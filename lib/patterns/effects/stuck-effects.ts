@@ -1,5 +1,5 @@
 import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Effect, EffectDocument } from './effect.ts'
 
 /** A stuck effect with the document that it belongs to. */

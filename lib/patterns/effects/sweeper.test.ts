@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { now, useClock } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/base/time.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'

@@ -1,4 +1,4 @@
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 
 /** A JSON value as the strict parser returns it. Integers above 2^53 are `bigint`. */
 export type JsonValue =

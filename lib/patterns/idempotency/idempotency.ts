@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { update, updateOrDelete, upsert } from '#lib/patterns/update.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { ClockGuard } from '../clock-guard.ts'
 import {
   completeMutation,
   type IdempotencyKey,

@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 
 /** The identity of an idempotency record. A key is separate per merchant, environment and method (S3). */
 export interface IdempotencyKey {

@@ -1,7 +1,7 @@
+import { clock } from '#lib/base/time.ts'
 import { deleteUnchanged } from '#lib/patterns/delete-unchanged.ts'
 import { upsert } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
+import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 
 /** A stored process of a role that shares work with the others. `address` identifies it among them. */
 export type Member<F extends object> = F & {

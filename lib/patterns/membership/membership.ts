@@ -1,5 +1,5 @@
-import { log } from '#lib/platform/telemetry/log.ts'
-import { every } from '#lib/platform/time.ts'
+import { every } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Heartbeat, Members } from './members.ts'
 
 /** The pause between two heartbeats, and between two readings of the others', unless given. */

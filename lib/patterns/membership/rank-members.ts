@@ -1,4 +1,4 @@
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 
 /**
  * The addresses in the order in which they should own a piece of work (rendezvous hashing). Each process computes the

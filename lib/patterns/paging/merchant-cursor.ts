@@ -1,7 +1,7 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { canonicalJson, type JsonValue } from '#lib/patterns/idempotency/canonical.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
 import {
   decodePageToken,
   encodePageToken,

@@ -1,4 +1,4 @@
-import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Range, Stored } from '#lib/store/store.ts'
 
 /** A range of an index, and the position after which to read it; from its beginning without one. */
 export interface IndexedRange {

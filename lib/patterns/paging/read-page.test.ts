@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import { type PagedList, type PageRequest, readPage } from './read-page.ts'
 
 interface Item {

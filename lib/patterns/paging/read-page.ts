@@ -1,4 +1,4 @@
-import type { Collection, Range, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Range, Stored } from '#lib/store/store.ts'
 import { checkPageSize } from './page-size.ts'
 import { decodePageToken, encodePageToken, type Position, type PositionFields } from './page-token.ts'
 

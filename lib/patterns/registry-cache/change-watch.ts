@@ -7,10 +7,10 @@ import {
   type ListChangesResponse,
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import type { Bus, Message, Subscription } from '#lib/platform/bus/bus.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { gauge } from '#lib/platform/telemetry/metrics.ts'
-import { clock, every, type Timer } from '#lib/platform/time.ts'
+import { clock, every, type Timer } from '#lib/base/time.ts'
+import type { Bus, Message, Subscription } from '#lib/bus/bus.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { gauge } from '#lib/telemetry/metrics.ts'
 import { REACHABLE_MS } from './read-through-cache.ts'
 
 /**

@@ -9,8 +9,8 @@ import {
   ListChangesResponseSchema,
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { sleep } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { sleep } from '#lib/platform/time.ts'
 import { openRegistryCaches, type RegistryCacheFixture } from './registry-cache.fixture.ts'
 import { createRegistryCache } from './registry-cache.ts'
 

@@ -1,6 +1,6 @@
 import type { Environment as ProtoEnvironment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { deepFreeze, type Frozen } from '#lib/base/deep-freeze.ts'
 import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
-import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
 import { type CacheLimits, createReadThroughCache } from './read-through-cache.ts'
 
 /** The request for a list of the registry: a merchant in one environment. */

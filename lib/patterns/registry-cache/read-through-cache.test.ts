@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { now } from '#lib/platform/time.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { CACHE_LIMITS, type CachedValue, createReadThroughCache } from './read-through-cache.ts'
 

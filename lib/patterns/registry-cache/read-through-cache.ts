@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import { clock } from '#lib/base/time.ts'
 import type { SemaphoreLimits } from '#lib/patterns/semaphore.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { createSharedReads, type ReadResult } from './shared-reads.ts'
 
 /** A value with the merchant that owns it: a change of the merchant drops the value. */

@@ -13,9 +13,9 @@ import {
   ListMerchantRoutesResponseSchema,
   type RegistryService,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { clock, now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
-import { clock, now } from '#lib/platform/time.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { CHANGES_SUBJECT } from './change-watch.ts'
 import { openRegistryCaches, type RegistryCacheFixture } from './registry-cache.fixture.ts'
 import { createRegistryCache } from './registry-cache.ts'

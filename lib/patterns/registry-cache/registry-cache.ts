@@ -7,10 +7,10 @@ import {
   type SealedEndpoint,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { deepFreeze, type Frozen } from '#lib/base/deep-freeze.ts'
+import { clock } from '#lib/base/time.ts'
+import type { Bus } from '#lib/bus/bus.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Bus } from '#lib/platform/bus/bus.ts'
-import { deepFreeze, type Frozen } from '#lib/platform/deep-freeze.ts'
-import { clock } from '#lib/platform/time.ts'
 import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
 import { createIssuedIdRange } from './issued-id-range.ts'
 import { createMerchantLists } from './merchant-lists.ts'

@@ -1,7 +1,7 @@
+import { withoutRequest } from '#lib/base/context.ts'
+import { clock, sleep } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createSemaphore, type SemaphoreLimits } from '#lib/patterns/semaphore.ts'
-import { withoutRequest } from '#lib/platform/context.ts'
-import { clock, sleep } from '#lib/platform/time.ts'
 
 /** The value of a read and the time at which the read began: the value may be that old. */
 export interface ReadResult<F> {

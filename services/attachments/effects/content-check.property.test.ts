@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createThread } from '#lib/platform/thread.ts'
+import { createThread } from '#lib/base/thread.ts'
 import { bytesOf, objectStream, pdf } from '../domain/content/samples.fixture.ts'
 import { CONTENT_CHECK, CONTENT_CHECK_LIMITS, type ContentCheck } from './content-check.ts'
 

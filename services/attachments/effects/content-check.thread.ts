@@ -1,4 +1,4 @@
-import { serveThread } from '#lib/platform/thread.ts'
+import { serveThread } from '#lib/base/thread.ts'
 import { CONTENT_CHECK } from './content-check.ts'
 
 serveThread(CONTENT_CHECK.run)

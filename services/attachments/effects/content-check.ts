@@ -1,5 +1,5 @@
+import { createThread, type Thread, type ThreadLimits, type ThreadTask } from '#lib/base/thread.ts'
 import type { AttachmentType, RejectionReason } from '#lib/contract/attachments.ts'
-import { createThread, type Thread, type ThreadLimits, type ThreadTask } from '#lib/platform/thread.ts'
 import { checkContent } from '../domain/content/check-content.ts'
 
 /** A whole file and its type. */

@@ -1,5 +1,5 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Blobs } from '#lib/platform/store/store.ts'
+import type { Blobs } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { deleteBytesEffect } from '../domain/attachment-effects.ts'
 

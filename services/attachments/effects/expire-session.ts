@@ -1,5 +1,5 @@
+import { now } from '#lib/base/time.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { expireSessionEffect } from '../domain/attachment-effects.ts'
 import { expire } from '../domain/session.ts'

@@ -1,5 +1,5 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { releasePlaceEffect } from '../domain/attachment-effects.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'

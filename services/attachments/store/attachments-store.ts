@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
-import type { Blobs, Collection, Store } from '#lib/platform/store/store.ts'
+import type { Blobs, Collection, Store } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
 import { ATTACHMENTS } from './attachments.ts'

@@ -1,5 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 import type { AttachmentIdentity } from '../domain/attachment.ts'
 
 /** The collection of attachments. Nothing lists them, so they spread over all servers of a cluster. */

@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 
 /** The files of one sender that are uploaded or scanned. */
 export const UPLOAD_QUOTAS: CollectionSpec = {

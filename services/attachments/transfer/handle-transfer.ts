@@ -1,6 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/stream-exchange.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
 import {
   encodeRefusal,
@@ -8,10 +10,8 @@ import {
   INTERNAL_UPLOAD_PATH,
   REFUSAL_STATUS,
 } from '#lib/patterns/attachment-transfer.ts'
-import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/platform/http/stream-exchange.ts'
-import { toPublicError } from '#lib/platform/rpc/errors/translate-errors.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { now } from '#lib/platform/time.ts'
+import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { attachmentToProto } from '../domain/attachment-to-proto.ts'
 import { contentDisposition } from '../domain/content-disposition.ts'
 import type { AttachmentsDeps } from '../use-cases/deps.ts'

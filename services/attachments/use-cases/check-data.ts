@@ -1,5 +1,5 @@
-import type { DataCheck, ReadDocuments } from '#lib/platform/process/stored-data.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
+import type { DataCheck, ReadDocuments } from '#lib/role/operations.ts'
 import { type Attachment, statusAt } from '../domain/attachment.ts'
 import { ATTACHMENTS } from '../store/attachments.ts'
 import type { AttachmentsStore } from '../store/attachments-store.ts'

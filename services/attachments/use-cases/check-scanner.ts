@@ -1,12 +1,12 @@
+import { StartError } from '#lib/base/start-error.ts'
+import { clock } from '#lib/base/time.ts'
 import { ATTACHMENT_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { askClamd } from '#lib/platform/clamd/ask-clamd.ts'
-import { type ClamdAddress, scanStream } from '#lib/platform/clamd/scan-stream.ts'
-import { NO_SCANNER, type Scanner } from '#lib/platform/clamd/scanner-setting.ts'
-import { type Finding, ok, warning } from '#lib/platform/process/environment-check.ts'
-import { StartError } from '#lib/platform/process/start-error.ts'
-import { clock } from '#lib/platform/time.ts'
+import { type Finding, ok, warning } from '#lib/role/environment-check.ts'
 import { toScanVerdict } from '../domain/scan-verdict.ts'
+import { askClamd } from '../scanner/ask-clamd.ts'
+import { type ClamdAddress, scanStream } from '../scanner/scan-stream.ts'
+import { NO_SCANNER, type Scanner } from '../scanner/scanner-setting.ts'
 
 const COMMAND_TIMEOUT_MS = 5_000
 /** A scan may take as long as in operation (F5). */

@@ -1,6 +1,6 @@
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { now } from '#lib/base/time.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { now } from '#lib/platform/time.ts'
 import type { Attachment, AttachmentIdentity } from '../domain/attachment.ts'
 import {
   type ClaimExecution,

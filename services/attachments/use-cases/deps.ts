@@ -1,6 +1,6 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import type { AttachmentsStore } from '../store/attachments-store.ts'
 

@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { Attachment, AttachmentIdentity } from '../domain/attachment.ts'
 import { keyOfAttachment } from '../store/attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'

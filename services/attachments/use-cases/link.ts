@@ -1,9 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { AttachmentLinkSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import { type LinkKind, sealLink } from '#lib/patterns/attachment-link.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
 import type { Attachment } from '../domain/attachment.ts'
 
 /** How long a download link works (F6). */

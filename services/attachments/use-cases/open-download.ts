@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
-import { now } from '#lib/platform/time.ts'
 import { type Attachment, statusAt } from '../domain/attachment.ts'
 import type { AttachmentsDeps } from './deps.ts'
 import { getAttachment } from './get-attachment.ts'

@@ -1,6 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { PrepareAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { type Attachment, SESSION_MS } from '../domain/attachment.ts'
 import { attachmentToProto } from '../domain/attachment-to-proto.ts'
 import { type NewAttachment, openSession } from '../domain/session.ts'

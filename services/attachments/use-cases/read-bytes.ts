@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Blobs } from '#lib/platform/store/store.ts'
+import type { Blobs } from '#lib/store/store.ts'
 
 /** The bytes of an upload from the beginning. Throws `Unavailable` when they are not there, which no attachment expects. */
 export async function readBytes(files: Blobs, blob_id: string): Promise<AsyncIterable<Uint8Array>> {

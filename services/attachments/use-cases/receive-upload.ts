@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { every, now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { every, now } from '#lib/platform/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Attachment, Upload } from '../domain/attachment.ts'
 import { HEAD_BYTES } from '../domain/content/magic-bytes.ts'
 import {

@@ -1,8 +1,8 @@
+import { now } from '#lib/base/time.ts'
 import type { AttachmentStatus } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { update, upsert } from '#lib/patterns/update.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { type Attachment, isSessionOpen } from '../domain/attachment.ts'
 import {
   type FilePlace,

@@ -1,5 +1,5 @@
-import { uuidv7 } from '#lib/platform/ids.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { SnapshotHead } from '../store/snapshot-parts.ts'

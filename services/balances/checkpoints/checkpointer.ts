@@ -1,6 +1,6 @@
-import { log } from '#lib/platform/telemetry/log.ts'
-import { level } from '#lib/platform/telemetry/metrics.ts'
-import { clock, type Timer } from '#lib/platform/time.ts'
+import { clock, type Timer } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { level } from '#lib/telemetry/metrics.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import {
   CHECKPOINT_INTERVAL_BATCHES,

@@ -1,4 +1,4 @@
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Hold } from '../domain/ledger-view.ts'
 import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
 import type { WithdrawalTotals } from '../domain/payout-limits.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from '#lib/platform/ids.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import type { JournalHead } from '../domain/hash-chain.ts'
 import type { RowPage } from '../domain/paged-rows.ts'
 import type { Rows } from '../domain/shard-rows.ts'

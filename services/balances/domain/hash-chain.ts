@@ -1,4 +1,4 @@
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { BATCH_FORMATS } from './batch-format.ts'
 import type { Batch, BatchPosition, Entry } from './entry.ts'
 

@@ -1,5 +1,5 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 
 /** The number of logical shards. WARNING: never change it, because every journal is stored under its shard. */
 export const SHARDS = 256

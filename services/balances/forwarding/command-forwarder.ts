@@ -1,5 +1,5 @@
+import { withoutDeadline } from '#lib/base/context.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { withoutDeadline } from '#lib/platform/context.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_ENTRIES_MAX, WAITING_COMMANDS_MAX } from '../limits.ts'

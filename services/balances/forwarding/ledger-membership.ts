@@ -1,6 +1,6 @@
 import { createMembership, type Membership } from '#lib/patterns/membership/membership.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { gauge } from '#lib/platform/telemetry/metrics.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { gauge } from '#lib/telemetry/metrics.ts'
 import type { LedgerMember, LedgerMembers } from '../store/members.ts'
 
 /** The live processes that share the shards, as this process sees them. */

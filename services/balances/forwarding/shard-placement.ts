@@ -1,6 +1,6 @@
+import { clock } from '#lib/base/time.ts'
 import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { SHARDS } from '../domain/shard.ts'
 import type { LedgerMembership } from './ledger-membership.ts'
 

@@ -1,6 +1,6 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
 import { adjustmentFromProto, settlementFromProto } from './command-from-proto.ts'
 import { balanceToProto, entryToProto } from './entry-proto.ts'

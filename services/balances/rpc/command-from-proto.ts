@@ -5,9 +5,9 @@ import {
   type PostTransferRequest,
   type ResolveHoldRequest,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap, requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
 import {
   type AdjustCommand,
   adjustmentId,

@@ -4,7 +4,7 @@ import type {
   CheckHoldResponseSchema,
   WithdrawalTotalsSchema,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import type { HoldCommand } from '../domain/command.ts'
 import type { WithdrawalTotals } from '../domain/payout-limits.ts'
 import type { HoldCheck } from '../use-cases/check-hold.ts'

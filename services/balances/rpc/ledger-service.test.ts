@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { LedgerAccount, LedgerEntryKind } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { HoldResolution } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import type { CallerName } from '#lib/platform/rpc/service.ts'
+import type { CallerName } from '#lib/rpc/service.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
 import { adjustment, type BalancesRpcs, holdOf, openRpcs, owner, transfer } from './rpcs.fixture.ts'
 

@@ -1,5 +1,5 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
 import { holdFromProto, resolutionFromProto, transferFromProto } from './command-from-proto.ts'
 import { entryToProto } from './entry-proto.ts'

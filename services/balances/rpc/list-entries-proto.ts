@@ -5,11 +5,11 @@ import type {
   ListEntriesRequest,
   ListEntriesResponseSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import { decodePageToken, encodePageToken } from '#lib/patterns/paging/page-token.ts'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import { EXPORT_PART_CHARACTERS, EXPORT_PART_ENTRIES_MAX } from '../limits.ts'
 import type { EntryQuery, StatementEntry } from '../use-cases/list-entries.ts'
 import { CSV_HEADER, csvLine } from './entry-csv.ts'

@@ -1,12 +1,12 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
+import { clock } from '#lib/base/time.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
 import { checkInstant } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import { clock } from '#lib/platform/time.ts'
 import { isAmount, isId, isReason } from '../domain/command.ts'
 
 // Every function below throws `PublicError` with the path of the field: 1005 when the field is missing, 9000 when its

@@ -5,7 +5,7 @@ import {
   ShardVerificationStatus,
   type VerificationSchema,
 } from '#gen/multihub/balances/v1/verification_pb.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { isShardDone, type LedgerVerification, type ShardVerification } from '../domain/verification.ts'
 import type { VerificationProgress } from '../use-cases/get-verification.ts'

@@ -1,5 +1,5 @@
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Verifications } from '../store/verifications.ts'
 import { getVerification } from '../use-cases/get-verification.ts'
 import { startVerification } from '../use-cases/start-verification.ts'

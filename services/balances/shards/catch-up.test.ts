@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { shardOf } from '../domain/shard.ts'
 import { createShardState } from '../domain/shard-state.ts'

@@ -1,6 +1,6 @@
+import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { histogram, level } from '#lib/platform/telemetry/metrics.ts'
-import { clock } from '#lib/platform/time.ts'
+import { histogram, level } from '#lib/telemetry/metrics.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, COMMAND_WAIT_MAX_MS, WAITING_COMMANDS_MAX } from '../limits.ts'

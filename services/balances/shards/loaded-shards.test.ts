@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { SHARDS, shardOf } from '../domain/shard.ts'
 import { credit, openFixture } from '../ledger.fixture.ts'

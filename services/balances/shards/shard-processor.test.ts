@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { clock } from '#lib/platform/time.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import type { Command } from '../domain/command.ts'

@@ -1,5 +1,5 @@
-import { log } from '#lib/platform/telemetry/log.ts'
-import { every, type Timer } from '#lib/platform/time.ts'
+import { every, type Timer } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Checkpoints } from '../store/checkpoints.ts'
 import type { LoadedShards } from './loaded-shards.ts'
 

@@ -1,6 +1,6 @@
 import { deleteUnchanged } from '#lib/patterns/delete-unchanged.ts'
 import { upsert } from '#lib/patterns/update.ts'
-import type { Collection, Store, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
 import {
   openSnapshotParts,

@@ -1,5 +1,5 @@
-import { counter, histogram } from '#lib/platform/telemetry/metrics.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import { counter, histogram } from '#lib/telemetry/metrics.ts'
 import type { AppendResult, Journal } from './journal.ts'
 
 const commit_seconds = histogram(

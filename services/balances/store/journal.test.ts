@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture } from '../ledger.fixture.ts'

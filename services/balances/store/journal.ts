@@ -1,5 +1,5 @@
-import { Ambiguous, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import { BATCH_FORMATS, type BatchFormats, NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import { CorruptJournal, hasOtherFormat } from '../domain/hash-chain.ts'

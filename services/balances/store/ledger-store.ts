@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import { BATCH_FORMATS } from '../domain/batch-format.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Journal, openJournal } from './journal.ts'

@@ -1,5 +1,5 @@
 import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 
 /** What a balances process tells the others with each heartbeat. */
 export interface LedgerMember {

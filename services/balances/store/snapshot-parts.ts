@@ -1,6 +1,6 @@
 import { deleteUnchanged } from '#lib/patterns/delete-unchanged.ts'
 import { upsert } from '#lib/patterns/update.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import type { StoredRows } from '../domain/shard-rows.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { upsert } from '#lib/patterns/update.ts'
-import { Conflict, Duplicate } from '#lib/platform/store/errors.ts'
-import type { Store, Stored } from '#lib/platform/store/store.ts'
+import { Conflict, Duplicate } from '#lib/store/errors.ts'
+import type { Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
 import type { LedgerVerification, ShardVerification } from '../domain/verification.ts'
 import { openSnapshotParts, type SnapshotHead, type SnapshotPartCollection } from './snapshot-parts.ts'

@@ -1,6 +1,6 @@
+import { clock } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { clock } from '#lib/platform/time.ts'
 import type { HoldCommand } from '../domain/command.ts'
 import { decideCommand } from '../domain/decide-command.ts'
 import { nextPosition } from '../domain/hash-chain.ts'

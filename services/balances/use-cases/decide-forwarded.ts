@@ -1,4 +1,4 @@
-import { log } from '#lib/platform/telemetry/log.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Command } from '../domain/command.ts'
 import type { ForwardedResult } from '../forwarding/command-forwarder.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Collection, CollectionSpec, Store, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'

@@ -1,5 +1,5 @@
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import type { LedgerVerification } from '../domain/verification.ts'
 import type { Verifications } from '../store/verifications.ts'
 import { isFinished, type VerificationProgress } from './get-verification.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Command } from '../domain/command.ts'

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import { shardOf } from '../domain/shard.ts'
 import type { Ledger } from '../ledger.ts'
 import type { EntryQuery } from './list-entries.ts'

@@ -1,5 +1,5 @@
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock, now } from '#lib/platform/time.ts'
+import { clock, now } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { loadSnapshot } from '../checkpoints/stored-snapshot.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import {

@@ -1,4 +1,4 @@
-import type { DataCheck, ReadDocuments, Requirement } from '#lib/platform/process/stored-data.ts'
+import type { DataCheck, ReadDocuments, Requirement } from '#lib/role/operations.ts'
 import { readCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import type { Batch } from '../domain/entry.ts'

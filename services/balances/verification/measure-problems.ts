@@ -1,4 +1,4 @@
-import { gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
+import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 
 const open_problems = gauge(

@@ -1,4 +1,4 @@
-import { clock, sleep } from '#lib/platform/time.ts'
+import { clock, sleep } from '#lib/base/time.ts'
 
 /** Runs slices of background work with pauses between them. */
 export interface Pace {

@@ -1,4 +1,4 @@
-import { clock, now } from '#lib/platform/time.ts'
+import { clock, now } from '#lib/base/time.ts'
 import { saveParts } from '../checkpoints/stored-snapshot.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { useClock } from '#lib/platform/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'

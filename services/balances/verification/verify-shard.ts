@@ -1,4 +1,4 @@
-import { log } from '#lib/platform/telemetry/log.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { NewerBatchFormat } from '../domain/batch-format.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'

@@ -2,7 +2,7 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type CallbackUrlRules, checkCallbackUrl } from '#lib/platform/http/callback-url.ts'
+import { type CallbackUrlRules, checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { checkInteger, checkWords } from './field-checks.ts'
 
 /** A merchant's callback address, as it is stored. */

@@ -11,7 +11,7 @@ import {
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential } from '../use-cases/create-credential.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'

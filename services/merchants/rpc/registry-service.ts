@@ -7,7 +7,7 @@ import {
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { checkInstant } from '#lib/contract/operator-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'

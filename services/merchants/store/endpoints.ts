@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import { type OwnedCollection, openOwnedCollection, ownedSpec } from './registry-collection.ts'
 

@@ -1,5 +1,5 @@
 import { upsert } from '#lib/patterns/update.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 
 /** All kinds of numeric ids. */
 export const ID_KINDS = ['merchant', 'credential', 'route'] as const

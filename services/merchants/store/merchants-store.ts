@@ -1,4 +1,4 @@
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import { type CredentialCollection, openCredentials } from './credentials.ts'
 import { type EndpointCollection, openEndpoints } from './endpoints.ts'
 import { type IssuedIds, openIssuedIds } from './issued-ids.ts'

@@ -1,5 +1,5 @@
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import { openRegistryCollection, type RegistryCollection, registrySpec } from './registry-collection.ts'
 

@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 
 /** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
 const LIST_MAX = 1_000

@@ -1,4 +1,4 @@
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { MerchantsStore } from './merchants-store.ts'
 import type { RegistryCollection, RegistryDocument } from './registry-collection.ts'
 

@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import type { Bus } from '#lib/bus/bus.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
-import type { Bus } from '#lib/platform/bus/bus.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
+import { log } from '#lib/telemetry/log.ts'
 
 /** Announces that a document of the registry was created or updated. `id` is that of the document. */
 export type AnnounceChange = (kind: ChangeKind, id: string | number, merchant_id: string) => Promise<void>

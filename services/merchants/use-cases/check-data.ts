@@ -1,4 +1,4 @@
-import type { DataCheck } from '#lib/platform/process/stored-data.ts'
+import type { DataCheck } from '#lib/role/operations.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsStore } from '../store/merchants-store.ts'
 

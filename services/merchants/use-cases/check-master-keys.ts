@@ -1,5 +1,5 @@
+import { StartError } from '#lib/base/start-error.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
-import { StartError } from '#lib/platform/process/start-error.ts'
 import type { MerchantsDeps } from './deps.ts'
 
 /** The number of credentials to try: some may be damaged, or encrypted under a master key that was removed on purpose. */

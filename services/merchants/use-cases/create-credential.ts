@@ -1,8 +1,8 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
+import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
-import { newSecret, type Secret } from '#lib/platform/crypto/secret.ts'
-import { now } from '#lib/platform/time.ts'
 import {
   type ApiVersion,
   type Credential,

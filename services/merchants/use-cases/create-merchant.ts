@@ -1,7 +1,7 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { now } from '#lib/platform/time.ts'
 import { checkName, checkTimezone, type Merchant } from '../domain/merchant.ts'
 import type { MerchantsDeps } from './deps.ts'
 

@@ -1,8 +1,8 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { now } from '#lib/base/time.ts'
 import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
-import { now } from '#lib/platform/time.ts'
 import { checkInteger } from '../domain/field-checks.ts'
 import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
 import {

@@ -1,8 +1,8 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { AddressPolicy } from '#lib/platform/http/address-policy.ts'
-import type { CallbackHostCheck } from '#lib/platform/http/callback-host.ts'
+import type { AddressPolicy } from '#lib/http/address-policy.ts'
+import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { MerchantsStore } from '../store/merchants-store.ts'
 import type { AnnounceChange } from './announce-change.ts'
 

@@ -1,5 +1,5 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import type { MerchantsDeps } from './deps.ts'
 
 /** A document that was created or updated. `id` is that of the document. */

@@ -1,6 +1,6 @@
+import { isUuid } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { isUuid } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
 import type { Credential, StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { Merchant } from '../domain/merchant.ts'

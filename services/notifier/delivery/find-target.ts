@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { AttemptTarget, MakeAttemptDeps } from './make-attempt.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
+import { newSecret } from '#lib/base/crypto/secret.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { newSecret } from '#lib/platform/crypto/secret.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
 import {
   type AttemptOptions,

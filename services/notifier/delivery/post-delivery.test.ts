@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
+import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { HttpClient } from '#lib/platform/http/client.ts'
-import { type FailureReason, HttpFailure } from '#lib/platform/http/http-failure.ts'
-import { clock } from '#lib/platform/time.ts'
+import type { HttpClient } from '#lib/http/client.ts'
+import { type FailureReason, HttpFailure } from '#lib/http/http-failure.ts'
 import { installManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import { createPostDelivery, type PostResult } from './post-delivery.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { newSecret } from '#lib/base/crypto/secret.ts'
 import { testWith } from '../../../test/support/needs.ts'
 import { opensslHmac, opensslSha512 } from '../../../test/support/openssl.ts'
 import { signDelivery } from './sign-delivery.ts'

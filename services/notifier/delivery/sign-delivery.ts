@@ -1,6 +1,6 @@
-import { hmacHex, sha512WithSecret } from '#lib/platform/crypto/hash.ts'
-import { randomHex } from '#lib/platform/crypto/random.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
+import { hmacHex, sha512WithSecret } from '#lib/base/crypto/hash.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 
 /** The headers of one attempt (spec: Delivery headers). */
 export type SignedHeaders = Readonly<Record<string, string>>

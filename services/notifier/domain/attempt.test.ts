@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { randomFraction } from '#lib/platform/crypto/random.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
 import {
   beginAttempt,

@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { FailureReason } from '#lib/platform/http/http-failure.ts'
+import type { FailureReason } from '#lib/http/http-failure.ts'
 import type { StoredEvent } from './event.ts'
 
 /** A URL and the limits of its attempts. Those of an endpoint are read again for every attempt. */

@@ -1,5 +1,5 @@
+import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { sha256Hex, uuidFromHash } from '#lib/platform/crypto/hash.ts'
 import { type Breaker, NEW_BREAKER } from './breaker.ts'
 import type { StoredEvent } from './event.ts'
 

@@ -1,5 +1,5 @@
 import type { BackgroundWork } from '#lib/patterns/effects/background-work.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Destination, DestinationName } from '../domain/destination.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'

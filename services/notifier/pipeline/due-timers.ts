@@ -1,4 +1,4 @@
-import { clock, type Timer } from '#lib/platform/time.ts'
+import { clock, type Timer } from '#lib/base/time.ts'
 import type { Lane } from '../domain/delivery.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals'
+import { now } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
-import { now } from '#lib/platform/time.ts'
 import { beginAttempt } from '../domain/attempt.ts'
 import { deliveryKeyOf } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'

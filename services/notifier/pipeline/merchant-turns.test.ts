@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { newSecret } from '#lib/platform/crypto/secret.ts'
+import { newSecret } from '#lib/base/crypto/secret.ts'
 import { createMakeAttempt } from '../delivery/make-attempt.ts'
 import type { PostResult } from '../delivery/post-delivery.ts'
 import { BODY, newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'

@@ -1,5 +1,5 @@
-import type { Stored } from '#lib/platform/store/store.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { type Breaker, breakerState } from '../domain/breaker.ts'
 import { type Delivery, hostOf, type Lane } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'

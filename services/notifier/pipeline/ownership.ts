@@ -1,5 +1,5 @@
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
 import type { DestinationName } from '../domain/destination.ts'
 import type { Destinations } from '../store/destinations.ts'
 import { ensureAwake } from './ensure-awake.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import {
   BODY,

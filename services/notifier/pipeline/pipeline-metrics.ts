@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { counter, gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
+import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { type Deliveries, findHeldIn } from '../store/deliveries.ts'

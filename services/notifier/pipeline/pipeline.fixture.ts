@@ -1,8 +1,12 @@
-import { createMemoryBus } from '#lib/platform/bus/memory.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
-import { createDatabase } from '../../../test/simulation/parts/store/database.ts'
-import { isWrite, openSimulatedStore, type StoreCommand } from '../../../test/simulation/parts/store/store.ts'
+import { now } from '#lib/base/time.ts'
+import { createMemoryBus } from '#lib/bus/memory.ts'
+import type { Stored } from '#lib/store/store.ts'
+import { createDatabase } from '../../../proofs/simulation/parts/store/database.ts'
+import {
+  isWrite,
+  openSimulatedStore,
+  type StoreCommand,
+} from '../../../proofs/simulation/parts/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'

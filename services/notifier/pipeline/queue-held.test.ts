@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'

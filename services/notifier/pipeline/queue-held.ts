@@ -1,5 +1,5 @@
+import { clock } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
-import { clock } from '#lib/platform/time.ts'
 import { queueAgain, queueProbe } from '../domain/attempt.ts'
 import { breakerState } from '../domain/breaker.ts'
 import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/delivery.ts'

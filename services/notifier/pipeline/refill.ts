@@ -1,4 +1,4 @@
-import { log } from '#lib/platform/telemetry/log.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Delivery, Lane } from '../domain/delivery.ts'
 import { type Deliveries, findDue } from '../store/deliveries.ts'
 import { LANES, QUEUED_MAX } from './due-queue.ts'

@@ -1,5 +1,5 @@
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Assignment } from './assignment.ts'
 import { isAtRest, isIdle, isUnused, type OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'

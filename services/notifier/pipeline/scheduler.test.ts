@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'

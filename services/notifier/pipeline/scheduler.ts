@@ -1,4 +1,4 @@
-import { nextTurn } from '#lib/platform/time.ts'
+import { nextTurn } from '#lib/base/time.ts'
 import type { Delivery, Lane } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { type DueDelivery, LANES } from './due-queue.ts'

@@ -1,6 +1,6 @@
-import type { Bus, Subscription } from '#lib/platform/bus/bus.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import type { Bus, Subscription } from '#lib/bus/bus.ts'
+import { log } from '#lib/telemetry/log.ts'
 
 /** Tells other notifiers over the bus that something is due at their destinations. The bus may lose it. */
 export interface Wakes {

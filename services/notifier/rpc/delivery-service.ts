@@ -1,7 +1,7 @@
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { getDelivery } from '../use-cases/get-delivery.ts'

@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Delivery, DeliveryStatus, Lane } from '../domain/delivery.ts'
 
 /** The collection of deliveries. */

@@ -1,5 +1,5 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { StoredEvent } from '../domain/event.ts'
 
 /** The collection of events. */

@@ -1,5 +1,5 @@
 import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
-import type { Store } from '#lib/platform/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import { type Deliveries, openDeliveries } from './deliveries.ts'
 import { type Destinations, openDestinations } from './destinations.ts'
 import { type Events, openEvents } from './events.ts'

@@ -1,4 +1,4 @@
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import type { Replay } from '../domain/replay.ts'
 
 /** The collection of replays. */

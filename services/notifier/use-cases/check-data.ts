@@ -1,5 +1,5 @@
-import type { DataCheck } from '#lib/platform/process/stored-data.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import type { DataCheck } from '#lib/role/operations.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 

@@ -1,7 +1,7 @@
+import { every } from '#lib/base/time.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createDueWalk } from '#lib/patterns/effects/due-walk.ts'
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { every } from '#lib/platform/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { type ReplayDeliveriesDeps, runReplay } from './replay-deliveries.ts'
 
 const WALK_MS = 5_000

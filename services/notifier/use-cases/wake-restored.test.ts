@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { newDelivery, openPipelines, type PipelineFixture } from '../pipeline/pipeline.fixture.ts'
 import { wakeRestored } from './wake-restored.ts'
 

@@ -1,4 +1,4 @@
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { ensureAwake } from '../pipeline/ensure-awake.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'

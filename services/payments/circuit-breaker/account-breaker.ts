@@ -1,5 +1,5 @@
-import { type Log, log } from '#lib/platform/telemetry/log.ts'
-import { counter, gauge } from '#lib/platform/telemetry/metrics.ts'
+import { type Log, log } from '#lib/telemetry/log.ts'
+import { counter, gauge } from '#lib/telemetry/metrics.ts'
 import type { ProviderAccount } from '../connectors/provider-account.ts'
 import { type CircuitBreaker, type CircuitChange, createCircuitBreaker } from './circuit-breaker.ts'
 

@@ -1,4 +1,4 @@
-import { clock, now } from '#lib/platform/time.ts'
+import { clock, now } from '#lib/base/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
 
 /**

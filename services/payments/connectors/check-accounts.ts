@@ -1,4 +1,3 @@
-import { inspectCertificate } from '#lib/platform/http/inspect-certificate.ts'
 import {
   type CheckContext,
   type EnvironmentCheck,
@@ -6,8 +5,9 @@ import {
   ok,
   warning,
   withExpiry,
-} from '#lib/platform/process/environment-check.ts'
-import { reach, serverOf } from '#lib/platform/process/reach.ts'
+} from '#lib/role/environment-check.ts'
+import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
+import { reach, serverOf } from '#lib/role/reach.ts'
 import type { ConnectorSettings } from './open-connectors.ts'
 import type { ProviderAccount } from './provider-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'

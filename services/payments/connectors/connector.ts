@@ -1,5 +1,5 @@
+import type { ReceivedHeaders } from '#lib/base/crypto/signed-request.ts'
 import type { Money } from '#lib/contract/money.ts'
-import type { ReceivedHeaders } from '#lib/platform/crypto/signed-request.ts'
 import type { CallResult, LookupResult, ProviderStatus } from '../domain/call-result.ts'
 
 /** The operations that a provider can perform. */

@@ -1,4 +1,4 @@
-import { nextTurn } from '#lib/platform/time.ts'
+import { nextTurn } from '#lib/base/time.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import type { Connector, OperationName } from './connector.ts'
 import type { ProviderCalls } from './define-connector.ts'

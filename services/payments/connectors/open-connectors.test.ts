@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { Secret } from '#lib/platform/crypto/secret.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { answerNoName } from '../../../test/support/name-server.ts'
 import { openConnectors } from './open-connectors.ts'

@@ -1,5 +1,5 @@
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
 
 declare const ENVIRONMENT: unique symbol
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { isNativeError } from 'node:util/types'
-import { ConfigError } from '#lib/platform/config/config.ts'
-import { readSecretVariable, type Variables } from '#lib/platform/config/variables.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
+import { ConfigError } from '#lib/base/config/config.ts'
+import { readSecretVariable, type Variables } from '#lib/base/config/variables.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import {
   accountsFileSchema,
   type CredentialSource,

@@ -1,8 +1,8 @@
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
-import type { HttpClient } from '#lib/platform/http/client.ts'
-import { type FailureReason, HttpFailure, OWN_FAILURES } from '#lib/platform/http/http-failure.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
+import type { HttpClient } from '#lib/http/client.ts'
+import { type FailureReason, HttpFailure, OWN_FAILURES } from '#lib/http/http-failure.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { NotSent, Unknown } from '../domain/call-result.ts'
 import type { AccountOf, Credential } from './provider-account.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
 
 const EARLIEST_MS = Date.UTC(2000, 0, 1)
 /** Covers a clock of the provider that is wrong, and a local time that is called UTC. */

@@ -1,4 +1,4 @@
-import type { Secret } from '#lib/platform/crypto/secret.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import { newAccount, type ProviderAccount } from './provider-account.ts'
 
 /** Where the sandbox is, and the key of its accounts. */

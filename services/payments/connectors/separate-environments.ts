@@ -1,4 +1,4 @@
-import { constantTimeEqual } from '#lib/platform/crypto/hash.ts'
+import { constantTimeEqual } from '#lib/base/crypto/hash.ts'
 import type { ProviderAccount } from './provider-account.ts'
 
 /**

@@ -1,7 +1,7 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { defineEffect, isAbsentOrInteger, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
 import type { ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { addEffect, asPaid, type Payment } from './payment.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { now, useClock } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { CallResult } from '../domain/call-result.ts'

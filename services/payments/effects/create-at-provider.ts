@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { createAtProviderEffect } from '../domain/payment-effects.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { recordRefundAnomalyEffect } from '../domain/anomaly.ts'
 import { applyRefundNotFoundUpdate, applyRefundUpdate } from '../domain/apply-refund-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { refuseWithdrawal } from '../domain/new-payment.ts'
 import { discardRefusedEffect } from '../domain/payment-effects.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { type ClockGuard, createClockGuard } from '#lib/platform/clock-guard.ts'
-import { now, useClock } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/base/time.ts'
+import { type ClockGuard, createClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'

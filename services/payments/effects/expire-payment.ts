@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { now } from '#lib/platform/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { applyExpiry } from '../domain/apply-expiry.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { now } from '#lib/base/time.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { now } from '#lib/platform/time.ts'
 import {
   createAtProviderEffect,
   discardRefusedEffect,

@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
 import { holdIdOf, type StoredPayment } from '../domain/payment.ts'
 import { holdFundsEffect } from '../domain/payment-effects.ts'

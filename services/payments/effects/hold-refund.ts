@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import { applyHoldDecision } from '../domain/decide-refund.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'

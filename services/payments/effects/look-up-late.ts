@@ -1,5 +1,5 @@
+import { now } from '#lib/base/time.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import type { LookupResult, Unknown } from '../domain/call-result.ts'
 import { applyLateLookup, applyLateRefundLookup } from '../domain/late-lookup.ts'
 import { asPaid, type Payment, type StoredPayment } from '../domain/payment.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { CallResult } from '../domain/call-result.ts'

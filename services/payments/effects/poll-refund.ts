@@ -1,6 +1,6 @@
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { now } from '#lib/base/time.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
-import { randomFraction } from '#lib/platform/crypto/random.ts'
-import { now } from '#lib/platform/time.ts'
 import { pollIntervalMs } from '../connectors/poll-schedule.ts'
 import { asPaid, isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { pollRefundEffect } from '../domain/refund-effects.ts'

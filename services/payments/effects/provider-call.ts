@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { OperationName, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'

@@ -1,6 +1,6 @@
 import type { BoundEffect, EffectDefinition } from '#lib/patterns/effects/define-effect.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
+import type { Collection } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { type Anomaly, recordAnomalyEffect, recordRefundAnomalyEffect } from '../domain/anomaly.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { recordAnomaly } from '../store/anomalies.ts'

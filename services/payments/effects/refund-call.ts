@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import { applyRefundNotFoundUpdate, applyRefundUpdate } from '../domain/apply-refund-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { endRefund } from '../domain/end-payment.ts'

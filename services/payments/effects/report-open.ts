@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { now } from '#lib/platform/time.ts'
 import { addAnomaly, newOpenTooLongAnomaly, newRefundAnomaly } from '../domain/anomaly.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { reportOpenEffect } from '../domain/payment-effects.ts'

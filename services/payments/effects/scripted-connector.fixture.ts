@@ -1,5 +1,5 @@
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
-import { Secret } from '#lib/platform/crypto/secret.ts'
 import { createCircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Connector, ProviderOrder } from '../connectors/connector.ts'

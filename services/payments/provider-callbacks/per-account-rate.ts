@@ -1,4 +1,4 @@
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
 
 /** Admits a limited number of actions per provider account and interval. */
 export interface PerAccountRate {

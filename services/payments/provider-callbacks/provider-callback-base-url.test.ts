@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { ConfigError } from '#lib/platform/config/config.ts'
+import { ConfigError } from '#lib/base/config/config.ts'
 import { createProviderCallbackBaseUrl } from './provider-callback-base-url.ts'
 
 const settings = (host: string, public_url?: string, sandbox_callback_url?: string) => ({

@@ -1,5 +1,5 @@
-import { ConfigError } from '#lib/platform/config/config.ts'
-import { isWildcardHost } from '#lib/platform/process/listen.ts'
+import { ConfigError } from '#lib/base/config/config.ts'
+import { isWildcardHost } from '#lib/http/listen.ts'
 
 /** The settings that decide where providers reach the port for callbacks. */
 export interface ProviderCallbackSettings {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type Address, type Listening, listen } from '#lib/platform/process/listen.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import { type Address, type Listening, listen } from '#lib/http/listen.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
 import type { ReceiveProviderCallback } from '../use-cases/receive-provider-callback.ts'
 

@@ -1,5 +1,5 @@
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import { accountToProto } from './provider-account-proto.ts'
 

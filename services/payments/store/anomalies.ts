@@ -1,6 +1,6 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
-import { counter, gauge, measureOrForget } from '#lib/platform/telemetry/metrics.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
+import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */

@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 
 /**
  * The lease of an instance number, which only one live process has. The 18-digit ids of two processes differ by it

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'

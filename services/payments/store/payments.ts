@@ -1,5 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 
 /**

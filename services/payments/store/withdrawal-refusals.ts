@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '#lib/platform/store/store.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 
 /** The collection of refused withdrawals. A `payment_id` is ordered by time, so the key also orders a merchant's list. */
 export const WITHDRAWAL_REFUSALS: CollectionSpec = {

@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { RefundDecision } from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'

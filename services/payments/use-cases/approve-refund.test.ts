@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import type { Connector } from '../connectors/connector.ts'
 import {

@@ -1,8 +1,8 @@
+import { backoffDelay } from '#lib/base/backoff.ts'
+import { currentRequest } from '#lib/base/context.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { clock, sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { backoffDelay } from '#lib/platform/backoff.ts'
-import { currentRequest } from '#lib/platform/context.ts'
-import { randomFraction } from '#lib/platform/crypto/random.ts'
-import { clock, sleep } from '#lib/platform/time.ts'
 
 /** Kept of the caller's deadline, so that it gets the answer of this process. */
 const ANSWER_MS = 200

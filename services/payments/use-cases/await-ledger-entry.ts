@@ -1,4 +1,4 @@
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { awaitChange } from './await-change.ts'

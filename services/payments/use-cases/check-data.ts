@@ -1,4 +1,4 @@
-import type { DataCheck, ReadDocuments, Requirement } from '#lib/platform/process/stored-data.ts'
+import type { DataCheck, ReadDocuments, Requirement } from '#lib/role/operations.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { requirementsOfPayment } from '../domain/requirements.ts'
 import { findByAnyId, PAYMENTS } from '../store/payments.ts'

@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { now } from '#lib/platform/time.ts'
 import type { ChargebackRequest } from '../domain/chargeback.ts'
 import { decideChargeback, findChargeback, winChargeback } from '../domain/chargeback.ts'
 import { isAdmitted, type Payment } from '../domain/payment.ts'

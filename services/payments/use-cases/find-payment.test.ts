@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { isUuid, uuidv7 } from '#lib/platform/ids.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import { isUuid, uuidv7 } from '#lib/base/ids.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'

@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { isAdmitted, type Payment } from '../domain/payment.ts'
 import { findByHId } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'

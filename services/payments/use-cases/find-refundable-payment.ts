@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { findByAnyId, findByHId } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { sha256Hex } from '#lib/platform/crypto/hash.ts'
-import { metricsText } from '#lib/platform/telemetry/metrics.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { measureOpenAnomalies } from '../store/anomalies.ts'

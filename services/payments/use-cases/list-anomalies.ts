@@ -1,5 +1,5 @@
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { Anomaly, AnomalyKind } from '../domain/anomaly.ts'
 
 /** Which anomalies to list; without a field, all. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { uuidv7 } from '#lib/platform/ids.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'

@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 
 /** Which payments of a merchant to list. Without an environment both are listed; without statuses, all. */

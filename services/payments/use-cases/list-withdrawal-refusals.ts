@@ -1,5 +1,5 @@
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
 
 const POSITION = { payment_id: 'text' } as const

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
 import { installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { OperationName, ProviderCallback } from '../connectors/connector.ts'

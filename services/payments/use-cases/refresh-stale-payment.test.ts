@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { now, useClock } from '#lib/platform/time.ts'
+import { now, useClock } from '#lib/base/time.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { LookupResult } from '../domain/call-result.ts'

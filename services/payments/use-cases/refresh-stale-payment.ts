@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
+import { now, withTimeout } from '#lib/base/time.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { leasableAtMs } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { now, withTimeout } from '#lib/platform/time.ts'
+import type { Stored } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 

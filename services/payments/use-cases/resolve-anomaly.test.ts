@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import { addAnomaly, newNotFoundAnomaly } from '../domain/anomaly.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'

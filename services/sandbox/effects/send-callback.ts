@@ -1,9 +1,9 @@
+import type { Secret } from '#lib/base/crypto/secret.ts'
+import { signRequest } from '#lib/base/crypto/signed-request.ts'
+import type { HttpClient } from '#lib/http/client.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
-import { signRequest } from '#lib/platform/crypto/signed-request.ts'
-import type { HttpClient } from '#lib/platform/http/client.ts'
 import { callbackReport, type Operation } from '../domain/operation.ts'
 import { type CallbackContent, isCallbackContent } from '../domain/scenario.ts'
 

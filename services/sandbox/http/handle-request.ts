@@ -1,11 +1,7 @@
-import type { ClockGuard } from '#lib/platform/clock-guard.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
-import {
-  claimedAccount,
-  type ReceivedHeaders,
-  verifySignedRequest,
-} from '#lib/platform/crypto/signed-request.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
+import { claimedAccount, type ReceivedHeaders, verifySignedRequest } from '#lib/base/crypto/signed-request.ts'
+import { now } from '#lib/base/time.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { reportOf } from '../domain/operation.ts'
 import { isIdempotencyKey, parseOrder } from '../domain/order.ts'
 import { operationKey, type StoredOperation } from '../store/operations.ts'

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Address, listen } from '#lib/platform/process/listen.ts'
-import { log } from '#lib/platform/telemetry/log.ts'
-import { clock } from '#lib/platform/time.ts'
+import { clock } from '#lib/base/time.ts'
+import { type Address, listen } from '#lib/http/listen.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { RequestHandler } from './handle-request.ts'
 import { refuse, respondText, type ServerAction, type ServerResponse } from './protocol.ts'
 

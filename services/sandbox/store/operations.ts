@@ -1,5 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { Collection, Fields, Store, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Fields, Store, Stored } from '#lib/store/store.ts'
 import type { Operation } from '../domain/operation.ts'
 
 /** An operation with its version in the store. */

@@ -1,6 +1,6 @@
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
 import { matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
 import type { Order } from '../domain/order.ts'
 import { decideRefund, type RefundDecision, type RefundOrder } from '../domain/refund.ts'

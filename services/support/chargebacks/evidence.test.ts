@@ -1,8 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { now, useClock } from '#lib/base/time.ts'
 import { CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
-import { now, useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { type SupportRole, startSupportRole } from '../support-role.fixture.ts'
 

@@ -1,6 +1,6 @@
 import { defineEffect, type EffectDefinition } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
-import type { Value } from '#lib/platform/store/store.ts'
+import type { Value } from '#lib/store/store.ts'
 
 /** A ticket or a refund, which accepts comments one after the other. */
 export interface CommentThread extends EffectDocument {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { uuidv7 } from '#lib/platform/ids.ts'
-import { now } from '#lib/platform/time.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { countStatusEffect } from '../domain/counted-resource.ts'
 import { newTicket } from '../tickets/domain/new-ticket.ts'

@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Collection, Fields } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Collection, Fields } from '#lib/store/store.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'
 import {
   type CountedResource,

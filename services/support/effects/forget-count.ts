@@ -1,5 +1,5 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'
 import type { CountedResource } from '../domain/counted-resource.ts'
 import { forgetCountEffect } from '../domain/counted-resource.ts'

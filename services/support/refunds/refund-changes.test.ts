@@ -2,7 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
-import { now } from '#lib/platform/time.ts'
+import { now } from '#lib/base/time.ts'
 import { type SupportRole, startSupportRole } from '../support-role.fixture.ts'
 
 const MERCHANT = '7001'

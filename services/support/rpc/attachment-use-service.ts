@@ -1,7 +1,7 @@
 import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type AttachmentUseDeps, isAttachmentUsed } from '../use-cases/attachment-use.ts'
 import { ownerFromProto } from './owner-from-proto.ts'
 

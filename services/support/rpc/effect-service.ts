@@ -4,7 +4,7 @@ import { EffectService, type StuckEffectSchema } from '#gen/multihub/support/v1/
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StuckDocuments, StuckResourceEffect } from '../use-cases/stuck-effects.ts'
 
 /** The callers that each RPC permits. */

@@ -1,4 +1,4 @@
-import type { IndexSpec } from '#lib/platform/store/store.ts'
+import type { IndexSpec } from '#lib/store/store.ts'
 
 const OWNER = ['merchant_id', 'environment'] as const
 

@@ -1,5 +1,5 @@
 import { update, upsert } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { type PeriodCounts, type Slot, slotsOf } from '../domain/count-periods.ts'
 import { moveCount } from '../domain/status-counts.ts'
 

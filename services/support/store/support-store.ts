@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
-import type { Collection, Store } from '#lib/platform/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
 import type { PeriodCounts } from '../domain/count-periods.ts'

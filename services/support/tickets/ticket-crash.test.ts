@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { useClock } from '#lib/base/time.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { Ticket } from './domain/ticket.ts'

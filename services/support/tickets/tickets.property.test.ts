@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { useClock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import {
   TICKET_PRIORITIES,
@@ -9,7 +10,6 @@ import {
   type TicketPriority,
   type TicketStatus,
 } from '#lib/contract/ticket.ts'
-import { useClock } from '#lib/platform/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { createTicketModel, type TicketModel } from './ticket-model.fixture.ts'
 import { openTickets, type TicketProcess, type TicketsFixture } from './tickets.fixture.ts'

@@ -1,5 +1,5 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import {
   type CarriedComment,
   type CommentThread,

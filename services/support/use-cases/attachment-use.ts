@@ -1,4 +1,4 @@
-import type { Collection } from '#lib/platform/store/store.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { type Chargeback, hasEvidence } from '../chargebacks/domain/chargeback.ts'
 import { keyOfChargeback } from '../chargebacks/store/chargebacks.ts'
 import type { AttachedFile } from '../domain/attached-file.ts'

@@ -1,3 +1,4 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { JsonValue } from '#lib/patterns/idempotency/canonical.ts'
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
@@ -5,8 +6,7 @@ import { type IndexedRange, mergeRanges } from '#lib/patterns/paging/merge-range
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Owner, PaymentReference } from '../domain/support-resource.ts'
 import type { CursorPage, CursorRequest } from './cursor-page.ts'
 

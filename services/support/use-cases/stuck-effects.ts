@@ -4,7 +4,7 @@ import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
-import type { Collection, Fields, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import type { Owner } from '../domain/support-resource.ts'
 
 /** Documents of one kind, as the operator's retry of stuck effects reaches them. */

@@ -1,6 +1,6 @@
+import { clock, sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Collection, Fields, Range } from '#lib/platform/store/store.ts'
-import { clock, sleep } from '#lib/platform/time.ts'
+import type { Collection, Fields, Range } from '#lib/store/store.ts'
 import {
   countsWithin,
   divideRange,

@@ -1,5 +1,5 @@
-import { ROLES, type RoleName } from '#lib/platform/process/role.ts'
-import type { Rpc } from '#lib/platform/rpc/rpc.ts'
+import { ROLES, type RoleName } from '#lib/role/role.ts'
+import type { Rpc } from '#lib/rpc/rpc.ts'
 import { runToEnd } from '../child.ts'
 import { createSystemSettings, type SystemSettings, type Variables } from '../system-settings.ts'
 import { hostOfCopy, nameOfCopies } from './copies.ts'

@@ -1,6 +1,6 @@
 import { appendFileSync, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
-import { sleep } from '#lib/platform/time.ts'
+import { sleep } from '#lib/base/time.ts'
 import { type ReadyUrls, type SystemProcess, startProcess } from '../child.ts'
 import type { Variables } from '../system-settings.ts'
 

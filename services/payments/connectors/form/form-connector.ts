@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Secret } from '#lib/platform/crypto/secret.ts'
 import type { CallResult, LookupResult } from '../../domain/call-result.ts'
 import type { OperationName, ProviderOrder } from '../connector.ts'
 import { defineConnector, type ProviderCalls } from '../define-connector.ts'

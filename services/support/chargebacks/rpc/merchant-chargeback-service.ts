@@ -4,7 +4,7 @@ import {
 } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'

@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Owner } from '../../domain/support-resource.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 import { keyOfChargeback } from '../store/chargebacks.ts'

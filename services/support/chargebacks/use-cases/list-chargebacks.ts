@@ -1,7 +1,7 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
-import type { Keyring } from '#lib/platform/crypto/keyring.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import type { PeriodCounts } from '../../domain/count-periods.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {

@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { type Chargeback, type ChargebackHistoryEntry, canMove, withStatus } from '../domain/chargeback.ts'
 import { findChargebackById, keyOfChargeback } from '../store/chargebacks.ts'
 import type { ChargebacksDeps } from './record-chargeback.ts'

@@ -1,5 +1,5 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import { type Chargeback, type NewChargebackFields, newChargeback } from '../domain/chargeback.ts'
 
 /** What the use cases of chargebacks read and write. */

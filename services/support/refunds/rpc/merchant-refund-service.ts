@@ -1,7 +1,7 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
 import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'

@@ -1,7 +1,7 @@
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { COMMENT_MAX, REASON_MAX } from '../../domain/text-limits.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'

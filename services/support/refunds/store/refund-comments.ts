@@ -1,5 +1,5 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import type { RefundComment } from '../domain/refund-comment.ts'
 
 /** The collection of comments on refunds. Those of a refund are together, oldest first (S6). Their times differ. */

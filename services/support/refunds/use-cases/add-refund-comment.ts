@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import { acceptOnce, type CommentStorage, storePending } from '../../use-cases/accept-comment.ts'
 import type { Refund } from '../domain/refund.ts'
 import {

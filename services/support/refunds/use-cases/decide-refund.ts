@@ -1,6 +1,6 @@
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { Refund } from '../domain/refund.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
 import { getRefund } from './find-refund.ts'

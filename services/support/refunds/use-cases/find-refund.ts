@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Refund } from '../domain/refund.ts'
 import { findRefundBy, findRefundById, type RefundQuery } from '../store/refunds.ts'
 

@@ -1,6 +1,6 @@
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {
   listForOperator,

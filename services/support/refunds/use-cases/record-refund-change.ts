@@ -1,5 +1,5 @@
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import { applyRefundChange, newRefund, type Refund, type RefundChange } from '../domain/refund.ts'
 import { findRefundBy, keyOfRefund } from '../store/refunds.ts'
 

@@ -3,7 +3,7 @@ import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_ref
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { Owner } from '../../domain/support-resource.ts'
 import type { Refund } from '../domain/refund.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'

@@ -2,7 +2,7 @@ import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
-import { type RpcService, rpcService } from '#lib/platform/rpc/service.ts'
+import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
 import { createComment, updateComment } from '../use-cases/comment-ticket.ts'
 import { createTicket } from '../use-cases/create-ticket.ts'

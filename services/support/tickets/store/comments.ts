@@ -1,5 +1,5 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import type { Comment } from '../domain/comment.ts'
 
 /** The collection of comments. Those of a ticket are together; their times differ, so they have one order. */

@@ -1,4 +1,4 @@
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import { acceptOnce, type CommentStorage, storePending } from '../../use-cases/accept-comment.ts'
 import { addComment, type NewCommentFields } from '../domain/add-comment.ts'
 import type { CarriedTicketComment, Comment } from '../domain/comment.ts'

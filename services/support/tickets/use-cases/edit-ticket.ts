@@ -1,4 +1,4 @@
-import type { Stored } from '#lib/platform/store/store.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import { editDescription, reopenTicket } from '../domain/change-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'

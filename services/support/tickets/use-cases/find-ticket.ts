@@ -1,5 +1,5 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Collection, Stored } from '#lib/platform/store/store.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { findTicketBy, findTicketOfAny, type TicketQuery } from '../store/tickets.ts'
 

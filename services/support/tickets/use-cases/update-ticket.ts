@@ -1,6 +1,6 @@
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Stored } from '#lib/platform/store/store.ts'
-import { now } from '#lib/platform/time.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
 import type { TicketDeps } from './deps.ts'

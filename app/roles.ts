@@ -1,0 +1,266 @@
+import { StartError } from '#lib/base/start-error.ts'
+import { every } from '#lib/base/time.ts'
+import type { Bus } from '#lib/bus/bus.ts'
+import { openBus } from '#lib/bus/open.ts'
+import { connectableHost, formatHostAndPort } from '#lib/http/listen.ts'
+import { type ClockGuard, createClockGuard } from '#lib/patterns/clock-guard.ts'
+import { ROLES, type Role, type RoleContext, type RoleName, type RunningRole } from '#lib/role/role.ts'
+import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
+import type { RpcConfig } from '#lib/rpc/settings.ts'
+import { withStoreMetrics } from '#lib/store/measured-store.ts'
+import { openStore } from '#lib/store/open.ts'
+import type { Store } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { gauge } from '#lib/telemetry/metrics.ts'
+import { openTracing } from '#lib/telemetry/tracing.ts'
+import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
+import { readBuildInfo } from './build-info.ts'
+import { checkPorts } from './check-ports.ts'
+import { serveHealth } from './health-server.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { PROCESS_SETTINGS, type ProcessConfig, readProcessSettings } from './process-settings.ts'
+import type { ReadyUrls } from './run.ts'
+
+/** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
+const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> = {
+  sandbox: () => import('../services/sandbox/service.ts'),
+  merchants: () => import('../services/merchants/service.ts'),
+  balances: () => import('../services/balances/service.ts'),
+  notifier: () => import('../services/notifier/service.ts'),
+  payments: () => import('../services/payments/service.ts'),
+  attachments: () => import('../services/attachments/service.ts'),
+  support: () => import('../services/support/service.ts'),
+  gateway: () => import('../gateway/service.ts'),
+}
+
+const build_info = gauge(
+  'multihub_build_info',
+  'Always 1, for each role of the process. The labels are the version, the commit if the image was built with it, and the ' +
+    'version of Node.js.',
+  ['role', 'version', 'commit', 'node'],
+)
+
+const ready_roles = gauge(
+  'multihub_ready',
+  'Whether this process can do the work of the role: 1, or 0 while it starts, stops or lacks what the role needs.',
+  ['role'],
+)
+
+/** A process whose roles accept calls. */
+export interface RunningProcess {
+  readonly urls: ReadyUrls
+  /** Clients with the operator's rights: `npm start` creates its demonstration data with them. */
+  readonly operator: ClientOf
+}
+
+const CHECK_INTERVAL_MS = 1_000
+const CLOSE_GRACE_MS = 4_000
+/** The limitation of a role without its database, if it answers all the same (`answers_without_store`). */
+const NO_DATABASE = 'the database cannot be reached; requests that need it are answered with 2002'
+
+/** The roles named on a command line; `all` means every role. Throws `StartError` for an unknown word or for none. */
+export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
+  const named = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
+  const unknown = words.find((word) => word !== 'all' && !ROLES.some((role) => role === word))
+  if (unknown !== undefined || named.length === 0) {
+    const problem = unknown === undefined ? 'no role is named' : `${unknown} is not a role`
+    throw new StartError(
+      `${problem}: name one or more of ${ROLES.join(', ')}, or all; --help names the commands too`,
+    )
+  }
+  return named
+}
+
+/** The database of a role. No two roles and no two systems share one. */
+export function databaseOf(system_name: string, role: RoleName): string {
+  return `${system_name}_${role}`
+}
+
+/** Loads the code of roles, in the order of `names`. */
+export function loadRoles(names: readonly RoleName[]): Promise<readonly Role[]> {
+  return Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
+}
+
+/** How roles are started. */
+export interface StartOptions {
+  /** Whether the databases of the roles are created or only verified (see `StoreOptions`). */
+  readonly schema: 'create' | 'verify'
+  /** Permits the settings that only a local run may have: callbacks to addresses that are not public (N9, R4). */
+  readonly is_local_run?: boolean
+}
+
+/**
+ * Starts roles in this process one after the other, and opens their ports. `names` are in the order of `ROLES`, so that
+ * each role starts after those that it needs.
+ */
+export async function startRoles(
+  names: readonly RoleName[],
+  variables: Readonly<Record<string, string | undefined>>,
+  lifecycle: Lifecycle,
+  { schema, is_local_run = false }: StartOptions,
+): Promise<RunningProcess> {
+  const roles = await loadRoles(names)
+  const config = await readProcessSettings(roles, variables, {
+    is_local_run,
+    readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
+  })
+  const { keyring, host } = config
+  await checkPorts([PROCESS_SETTINGS, ...roles.map(({ settings }) => settings)], variables, host)
+  const { readiness, draining, stopping } = lifecycle
+  for (const role of names) {
+    readiness.set(role, false)
+    ready_roles.set({ role }, 0)
+  }
+  // First, so that probes are answered while the start waits for servers.
+  const health = await serveHealth(readiness, { host, port: config.health_port, draining })
+  lifecycle.onStop('health', () => health.close())
+  const { version, commit } = readBuildInfo()
+  for (const role of names) build_info.set({ role, version, commit, node: process.versions.node }, 1)
+  lifecycle.onStop('traces', await openTracing(config, serviceNameOf(names), version))
+  const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
+  const bus = await openProcessBus(config, names.join('+'), start_wait)
+  lifecycle.onStop('bus', () => bus.close())
+  const clock_guard = createClockGuard()
+  lifecycle.onStop('clock guard', () => clock_guard.stop())
+  const rpc = await createRpc(config)
+  lifecycle.onStop('rpc clients', () => rpc.close())
+  const role_variables: Record<string, string | undefined> = { ...variables }
+  const urls: Record<string, string> = { health_url: `http://${health.host_and_port}` }
+  const stores = new Map<RoleName, Store>()
+  const running = new Map<RoleName, RunningRole>()
+
+  for (const role of roles) {
+    const { name } = role
+    const context: RoleContext = {
+      variables: role_variables,
+      clientOf: name === 'sandbox' ? noClients : rpc.clientsOf(name),
+      clientAt: (address, service) => rpc.clientsAt(address)(service),
+      tls: rpc.tls,
+      streamsOf: (other) => running.get(other)?.handleStream,
+      bus,
+      keyring,
+      clock_guard,
+      draining,
+      stopping,
+      async openStore() {
+        const opened = await openStore({
+          database: databaseOf(config.system_name, name),
+          mongodb_uri: config.mongodb_uri,
+          connections_max: config.mongodb_connections,
+          directory: `${config.home}/data`,
+          schema,
+          start_wait,
+          now_ms: clock_guard.store_now_ms,
+        })
+        const store = withStoreMetrics(opened, name)
+        stores.set(name, store)
+        lifecycle.onStop(`${name} store`, () => store.close())
+        await clock_guard.start(() => store.readClock())
+        return store
+      },
+    }
+    const started = await role.start(context)
+    lifecycle.onStop(name, () => started.stop())
+    running.set(name, started)
+    rpc.add(started.services)
+    Object.assign(urls, await started.open?.())
+    // The sandbox and the attachments may listen on any free port, so the roles after them need their URLs.
+    role_variables['MULTIHUB_SANDBOX_URL'] ??= urls['sandbox_url']
+    role_variables['MULTIHUB_ATTACHMENTS_URL'] ??= urls['attachments_url']
+  }
+  const serving = await serveRpc(rpc, lifecycle, config, urls)
+  await Promise.all([...running.values()].map((role) => role.onServing?.()))
+  await watchReadiness(lifecycle, clock_guard, stores, running, serving)
+  lifecycle.setDrainTime(config.drain_ms)
+  return { urls, operator: rpc.clientsOf('operator') }
+}
+
+/** The name of a process in traces: `multihub-payments`, or `multihub` for all roles. */
+function serviceNameOf(names: readonly RoleName[]): string {
+  return names.length === ROLES.length ? 'multihub' : `multihub-${names.join('-')}`
+}
+
+const noClients: ClientOf = () => {
+  throw new TypeError('the sandbox calls no other role')
+}
+
+/** Opens the bus that the settings of a process choose. `name` is that of its connection in the monitoring of NATS. */
+export function openProcessBus(config: ProcessConfig, name: string, start_wait: StartWait): Promise<Bus> {
+  return openBus({
+    nats_url: config.nats_url,
+    name,
+    prefix: config.system_name,
+    security: {
+      authority: config.nats_tls_authority,
+      certificate: config.nats_tls_certificate,
+      key: config.nats_tls_key,
+      credentials: config.nats_credentials,
+    },
+    start_wait,
+  })
+}
+
+/**
+ * Opens the RPC ports and adds their URLs to `urls`. From then on other processes can call the services of all roles.
+ */
+async function serveRpc(
+  rpc: Rpc,
+  lifecycle: Lifecycle,
+  { host, tls_key }: RpcConfig,
+  urls: Record<string, string>,
+): Promise<ServingRpc> {
+  const serving = await rpc.serve(lifecycle.draining)
+  lifecycle.onStop('rpc', () => serving.close(CLOSE_GRACE_MS))
+  const scheme = tls_key === undefined ? 'http' : 'https'
+  const urlOf = (port: number): string => `${scheme}://${formatHostAndPort(connectableHost(host), port)}`
+  urls['grpc_url'] = urlOf(serving.grpc_port)
+  urls['connect_url'] = urlOf(serving.connect_port)
+  return serving
+}
+
+/**
+ * Checks the clock and every role once per second and publishes the result as readiness and gRPC health. The bus is not
+ * checked: nothing depends on it but speed, so a process without it is ready.
+ */
+async function watchReadiness(
+  lifecycle: Lifecycle,
+  clock_guard: ClockGuard,
+  stores: ReadonlyMap<RoleName, Store>,
+  running: ReadonlyMap<RoleName, RunningRole>,
+  serving: ServingRpc,
+): Promise<void> {
+  const needs_clock = [...running.values()].some(({ answers_without_store }) => !answers_without_store)
+  const checkParts = async (): Promise<void> => {
+    const clock_error = await failureOf(async () => clock_guard.assertTrusted())
+    lifecycle.readiness.set('clock', clock_error === undefined || !needs_clock, clock_error?.message)
+    lifecycle.readiness.setLimitations('clock', clock_error && !needs_clock ? [clock_error.message] : [])
+    const checks = [...running].map(async ([name, role]) => {
+      const store_error = await failureOf(async () => stores.get(name)?.ping())
+      const is_limited = store_error !== undefined && role.answers_without_store === true
+      const error = (is_limited ? undefined : store_error) ?? (await failureOf(async () => role.check?.()))
+      if (error !== undefined) log.warn({ part: name, error }, 'a part of the process is not ready')
+      lifecycle.readiness.set(name, error === undefined)
+      const limitations = role.limitations?.() ?? []
+      lifecycle.readiness.setLimitations(name, is_limited ? [...limitations, NO_DATABASE] : limitations)
+      serving.setRoleServing(name, error === undefined && clock_error === undefined)
+      const can_work = error === undefined && (clock_error === undefined || !needs_clock)
+      ready_roles.set({ role: name }, can_work && !lifecycle.draining.aborted ? 1 : 0)
+    })
+    await Promise.all(checks)
+    serving.setServing(lifecycle.readiness.state().ready)
+  }
+  const timer = every(CHECK_INTERVAL_MS, checkParts, (error) =>
+    log.error({ error }, 'readiness check failed'),
+  )
+  lifecycle.onStop('readiness', () => timer.cancel())
+  await checkParts()
+}
+
+async function failureOf(check: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await check()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

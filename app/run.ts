@@ -1,0 +1,105 @@
+import { writeSync } from 'node:fs'
+import { MessageChannel } from 'node:worker_threads'
+import { clock, withTimeout } from '#lib/base/time.ts'
+import { createLog, levelOf, log } from '#lib/telemetry/log.ts'
+import { measureProcess } from '#lib/telemetry/metrics.ts'
+import { explainStartError } from './explain-start-error.ts'
+import { createLifecycle, type Lifecycle, type OwnedLifecycle } from './lifecycle.ts'
+import { onStopRequest } from './signals.ts'
+
+/** The URLs that the process serves, by name. The `ready` line shows them. */
+export type ReadyUrls = Readonly<Record<string, string>>
+
+/** The longest time for an orderly stop after the drain time: 15 s with a margin (R5). */
+const STOP_LIMIT_MS = 14_000
+
+/**
+ * Runs this process. `start` builds everything. When the process is ready, it prints one line `ready` with its URLs on
+ * standard output (R2). A signal, or the end of the launcher, drains the process and stops all parts in order with exit
+ * code 0 (R5). A failed
+ * start prints one sentence on standard error and exits with 1. An uncaught fault is logged and exits with 1, because
+ * every write survives a crash, but the memory of a process after a fault cannot be trusted.
+ */
+export function runProcess(start: (lifecycle: Lifecycle) => Promise<ReadyUrls>): void {
+  exitOnUncaughtFault()
+  measureProcess()
+  stayAlive()
+  const lifecycle = createLifecycle()
+  let started: Promise<void> | undefined
+  onStopRequest((reason) => {
+    log.info({ reason }, 'stopping')
+    void stopInOrder(lifecycle, started)
+  })
+  started = start(lifecycle).then(
+    (urls) => announce(lifecycle, urls),
+    (error: unknown) => failStart(lifecycle, error),
+  )
+}
+
+/** Where a command prints: results on standard output, and progress on standard error. */
+export interface CommandOutput {
+  printLine(line: string): void
+  printProgress(line: string): void
+}
+
+/** Runs a command that ends by itself. Exits with 0, or prints one sentence on standard error and exits with 1. */
+export function runCommand(command: (output: CommandOutput) => Promise<void>): void {
+  command({
+    printLine: (line) => writeLine(1, line),
+    printProgress: (line) => writeLine(2, line),
+  }).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      writeLine(2, explainStartError(error))
+      process.exit(1)
+    },
+  )
+}
+
+function announce(lifecycle: Lifecycle, urls: ReadyUrls): void {
+  void lifecycle.readiness.whenReady().then(() => {
+    writeLine(1, ['ready', ...Object.entries(urls).map(([name, url]) => `${name}=${url}`)].join(' '))
+  })
+}
+
+async function failStart(lifecycle: OwnedLifecycle, error: unknown): Promise<void> {
+  if (lifecycle.stopping.aborted) return log.warn({ error }, 'stopped before the start was complete')
+  writeLine(2, explainStartError(error))
+  if (levelOf(process.env) === 'debug') log.debug({ error }, 'start failed')
+  await lifecycle.stop(STOP_LIMIT_MS)
+  process.exit(1)
+}
+
+async function stopInOrder(lifecycle: OwnedLifecycle, started: Promise<void> | undefined): Promise<void> {
+  await lifecycle.drain()
+  const began_ms = clock.monotonic_ms()
+  lifecycle.announceStop()
+  // A start that is still in progress may register more parts, so it gets time to end, but not all of the time.
+  if (started !== undefined) await withTimeout(started, STOP_LIMIT_MS / 2)
+  const used_ms = clock.monotonic_ms() - began_ms
+  await lifecycle.stop(STOP_LIMIT_MS - used_ms)
+  process.exit(0)
+}
+
+/** Logs an uncaught fault and exits with 1. It logs also where the log level is `silent`, as in tests. */
+function exitOnUncaughtFault(): void {
+  const fault_log = createLog(undefined, levelOf(process.env) === 'silent' ? { level: 'error' } : {})
+  process.on('uncaughtException', (error, origin) => {
+    fault_log.error({ error, kind: origin }, 'uncaught fault; the process exits')
+    process.exit(1)
+  })
+}
+
+/** Keeps the process alive, which our timers do not do: a stop that hangs then reaches its time limit and is logged. */
+function stayAlive(): void {
+  new MessageChannel().port1.on('message', () => {})
+}
+
+/** Writes one line. A closed output stream does not make the process fail. */
+function writeLine(descriptor: 1 | 2, line: string): void {
+  try {
+    writeSync(descriptor, `${line}\n`)
+  } catch (error) {
+    log.warn({ error }, 'line could not be written')
+  }
+}

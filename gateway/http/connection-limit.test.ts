@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { parseIpRanges } from '#lib/http/ip-ranges.ts'
+import { listen } from '#lib/http/listen.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
+import { createConnectionLimit } from './connection-limit.ts'
+
+const LIMITS = {
+  connections_max: 12,
+  network_connections_max: 8,
+  unauthenticated_connections_max: 6,
+  network_unauthenticated_connections_max: 4,
+  unauthenticated_grace_ms: 1_000,
+}
+
+let manual: InstalledClock
+const closing: (() => unknown)[] = []
+beforeEach(() => {
+  manual = installManualClock()
+  closing.push(() => manual[Symbol.dispose]())
+})
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** A connection of a client. */
+interface Client {
+  readonly socket: Socket
+  /** Sends a request that counts as authenticated; whether it was answered. */
+  request(): Promise<boolean>
+  isOpen(): boolean
+}
+
+/** Starts a server that authenticates every complete request; returns a function that opens a half-sent connection. */
+async function startServer(trusted: readonly string[] = []) {
+  const limit = createConnectionLimit(parseIpRanges(trusted), LIMITS)
+  const server = createServer((request, response) => {
+    limit.markAuthenticated(request.socket)
+    response.end()
+  })
+  let accepted = 0
+  limit.attach(server)
+  server.on('connection', () => {
+    accepted += 1
+  })
+  const { host_and_port } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+  closing.push(() => server.close())
+  const port = Number(host_and_port.split(':')[1])
+  return async (from = '127.0.0.1'): Promise<Client> => {
+    const before = accepted
+    const socket = connect({ port, host: '127.0.0.1', localAddress: from })
+    closing.push(() => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n')
+    await eventually(
+      async () => accepted,
+      (count = 0) => count > before,
+    )
+    return {
+      socket,
+      async request() {
+        if (socket.destroyed) return false
+        const answered = once(socket, 'data').then(() => true)
+        const closed = once(socket, 'close').then(() => false)
+        socket.write('\r\n')
+        // When the server has just closed the connection, the write fails, and `once` throws that.
+        return await Promise.race([answered, closed]).catch(() => false)
+      },
+      isOpen: () => !socket.destroyed && !socket.readableEnded,
+    }
+  }
+}
+
+const open = async (start: (from?: string) => Promise<Client>, count: number, from?: string) => {
+  const clients: Client[] = []
+  for (let index = 0; index < count; index += 1) clients.push(await start(from))
+  return clients
+}
+
+const openOf = (clients: readonly Client[]) => clients.map((client) => client.isOpen())
+
+const areOpen = (clients: readonly Client[], expected: readonly boolean[]) =>
+  eventually(
+    async () => openOf(clients),
+    (seen) => JSON.stringify(seen) === JSON.stringify(expected),
+  )
+
+test('half-sent requests from two networks do not keep out a caller from a third', async () => {
+  const start = await startServer()
+  await open(start, 20, '127.0.0.2')
+  await open(start, 20, '127.0.0.3')
+  expect(await (await start('127.0.0.4')).request()).toBe(true)
+  expect(await (await start('127.0.0.2')).request()).toBe(true)
+})
+
+test('a network that is full of half-sent requests still gets new connections, at the cost of its oldest', async () => {
+  const start = await startServer()
+  const clients = await open(start, 9)
+  await areOpen(clients, [false, ...clients.slice(1).map(() => true)])
+  expect(await clients.at(-1)?.request()).toBe(true)
+})
+
+test('a process that is full of half-sent requests still gets new connections, at the cost of its oldest', async () => {
+  const start = await startServer()
+  const clients = [...(await open(start, 6, '127.0.0.2')), ...(await open(start, 6, '127.0.0.3'))]
+  expect(openOf(clients)).not.toContain(false)
+  clients.push(await start('127.0.0.4'))
+  await areOpen(clients, [false, ...clients.slice(1).map(() => true)])
+  expect(await clients.at(-1)?.request()).toBe(true)
+})
+
+test('closes the oldest unauthenticated connections of a network beyond its share', async () => {
+  const start = await startServer()
+  const clients = await open(start, 6)
+  expect(openOf(clients)).toEqual([true, true, true, true, true, true])
+  await manual.advance(1_000)
+  clients.push(await start())
+  await areOpen(clients, [false, false, false, true, true, true, true])
+})
+
+test('closes the oldest unauthenticated connections of all networks beyond their share', async () => {
+  const start = await startServer()
+  const clients = [...(await open(start, 4, '127.0.0.2')), ...(await open(start, 2, '127.0.0.3'))]
+  await manual.advance(1_000)
+  clients.push(await start('127.0.0.4'))
+  await areOpen(clients, [false, true, true, true, true, true, true])
+})
+
+test('gives a burst of new connections the time to send their requests', async () => {
+  const start = await startServer()
+  const clients = await open(start, 7)
+  await manual.advance(999)
+  for (const client of clients) expect(await client.request()).toBe(true)
+})
+
+test('authenticated connections count towards the limit of their network only', async () => {
+  const start = await startServer()
+  const clients = await open(start, 8)
+  for (const client of clients) expect(await client.request()).toBe(true)
+  await manual.advance(60_000)
+  const others = await open(start, 4, '127.0.0.2')
+  expect(openOf(clients)).not.toContain(false)
+  expect(await others[0]?.request()).toBe(true)
+})
+
+test('refuses a network whose authenticated connections use its whole limit, until one closes', async () => {
+  const start = await startServer()
+  const clients = await open(start, 8)
+  for (const client of clients) await client.request()
+  expect(await (await start()).request()).toBe(false)
+  clients[0]?.socket.destroy()
+  await eventually(
+    async () => (await start()).request(),
+    (answered) => answered === true,
+  )
+})
+
+test('does not limit a trusted proxy', async () => {
+  const start = await startServer(['127.0.0.1'])
+  const clients = await open(start, 11)
+  await manual.advance(60_000)
+  clients.push(await start())
+  for (const client of clients) expect(await client.request()).toBe(true)
+})

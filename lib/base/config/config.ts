@@ -1,0 +1,135 @@
+import type { z } from 'zod'
+import { deepFreeze } from '../deep-freeze.ts'
+import { fileVariableOf, readSecretVariable, readVariable, type Variables } from './variables.ts'
+
+/** The result of reading one variable: its value, or the problem. A problem never shows the text: it may be secret. */
+type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
+
+/** One setting: its process variable, the expected content in words, and its default. */
+export interface Setting<T> {
+  readonly variable: string
+  readonly expected: string
+  /** What the setting is for, as one sentence for the documentation. */
+  readonly purpose?: string
+  /** The default as the documentation shows it; `undefined` when the variable must be set. */
+  readonly default_text: string | undefined
+  /** Whether the content can be in a file that the variable `<variable>_FILE` names. */
+  readonly in_file?: true
+  /** Whether it is a port that the process listens on. */
+  readonly is_port?: true
+  /** The value when the variable is absent or empty. */
+  readonly absent: () => Reading<T>
+  readonly read: (text: string) => Reading<T>
+}
+
+/** The settings of one role, by their names in code. */
+export type ConfigSchema = Readonly<Record<string, Setting<unknown>>>
+
+/** The values that a schema gives. */
+export type Config<S extends ConfigSchema> = {
+  readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never
+}
+
+/** One row of the table of settings in the documentation. */
+export interface SettingDescription {
+  readonly variable: string
+  readonly purpose: string
+  readonly expected: string
+  readonly default: string
+}
+
+/** The process variables contain wrong settings. The message has one line per problem and shows no values. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(
+      [
+        'the configuration is not valid; correct these settings:',
+        ...problems.map((problem) => `  ${problem}`),
+      ].join('\n'),
+    )
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads the settings of a role from the process variables, once, at start. It reports all problems in one
+ * `ConfigError`, so that an operator can correct them together. The result is frozen. An empty variable and a link to a
+ * service that Kubernetes injects count as absent (R7).
+ */
+export function readConfig<S extends ConfigSchema>(schema: S, variables: Variables = process.env): Config<S> {
+  const problems = new Set<string>()
+  const values: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries(schema)) {
+    const found = setting.in_file
+      ? readSecretVariable(setting.variable, variables)
+      : { ok: true as const, text: readVariable(setting.variable, variables) }
+    if (!found.ok) {
+      problems.add(found.problem)
+      continue
+    }
+    const reading = found.text === '' ? setting.absent() : setting.read(found.text)
+    if (reading.ok) values[name] = deepFreeze(reading.value)
+    else problems.add(`${setting.variable} ${reading.problem}`)
+  }
+  if (problems.size > 0) throw new ConfigError([...problems])
+  return Object.freeze(values) as Config<S>
+}
+
+/** The settings of a role as rows for the documentation, in the order of the schema. */
+export function describeConfig(schema: ConfigSchema): readonly SettingDescription[] {
+  return Object.values(schema).map(({ variable, purpose = '', expected, default_text, in_file }) => ({
+    variable,
+    purpose,
+    expected: in_file ? `${expected}, or its file in \`${fileVariableOf(variable)}\`` : expected,
+    default: default_text ?? 'required',
+  }))
+}
+
+/** Creates a setting. `schema` converts the text of the variable into the value, or refuses it. */
+export function setting<T>(
+  variable: string,
+  expected: string,
+  schema: z.ZodType<T, string>,
+  fallback?: { readonly value: T; readonly text: string },
+): Setting<T> {
+  return {
+    variable,
+    expected,
+    default_text: fallback?.text,
+    absent: () =>
+      fallback === undefined
+        ? { ok: false, problem: `is missing: it must be ${expected}` }
+        : { ok: true, value: fallback.value },
+    read: (text) => {
+      const parsed = schema.safeParse(text)
+      return parsed.success
+        ? { ok: true, value: parsed.data }
+        : { ok: false, problem: `must be ${expected}${where(parsed.error)}` }
+    },
+  }
+}
+
+/** The same setting with its purpose for the documentation. */
+export function describedSetting<T>(purpose: string, setting: Setting<T>): Setting<T> {
+  return { ...setting, purpose }
+}
+
+/** The same setting for a secret, whose content can also be in a file that `<variable>_FILE` names (R7). */
+export function inFileSetting<T>(setting: Setting<T>): Setting<T> {
+  return { ...setting, in_file: true }
+}
+
+/** The same setting, whose value is `undefined` when the variable is absent. */
+export function optionalSetting<T>(required: Setting<T>): Setting<T | undefined> {
+  return { ...required, default_text: 'not set', absent: () => ({ ok: true, value: undefined }) }
+}
+
+/** The positions of the wrong items of a list, with zod's sentences, which name types and never values. */
+function where(error: z.ZodError): string {
+  const places = error.issues.filter(({ path }) => path.length > 0)
+  if (places.length === 0) return ''
+  return ` (${places.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')})`
+}

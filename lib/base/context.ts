@@ -1,0 +1,43 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Trace } from './trace.ts'
+
+/**
+ * The data of a request that travels with it through every RPC: the gateway's request id, its place in a W3C trace, the
+ * calling role, and its deadline on the monotonic clock. Background work has a trace at most.
+ */
+export interface RequestContext {
+  readonly request_id?: string
+  readonly trace?: Trace
+  readonly caller?: string
+  readonly deadline_ms?: number
+}
+
+const storage = new AsyncLocalStorage<RequestContext>()
+
+/** The request that is being served; in background work its trace at most, otherwise `undefined`. */
+export function currentRequest(): RequestContext | undefined {
+  return storage.getStore()
+}
+
+/** Runs `work` as part of a request: its log lines carry the request id, its RPCs the deadline and the trace. */
+export function withRequest<T>(context: RequestContext, work: () => T): T {
+  return storage.run(context, work)
+}
+
+/** Runs `work` at a place of a trace: what it logs, stores and calls belongs to the trace. */
+export function withTrace<T>(trace: Trace, work: () => T): T {
+  return storage.run({ ...storage.getStore(), trace }, work)
+}
+
+/** Runs `work` with the request id and trace of the present request, but without its deadline and caller. */
+export function withoutDeadline<T>(work: () => T): T {
+  const request = storage.getStore()
+  if (!request) return work()
+  const { deadline_ms: _deadline, caller: _caller, ...rest } = request
+  return storage.run(rest, work)
+}
+
+/** Runs `work` outside the request that started it: for work whose result several requests share. */
+export function withoutRequest<T>(work: () => T): T {
+  return storage.exit(work)
+}

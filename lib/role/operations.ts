@@ -1,0 +1,73 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
+import type { RoleName } from './role.ts'
+
+/** Something that another role must have stored, because a document of this role says so. */
+export interface Requirement {
+  readonly role: RoleName
+  readonly merchant_id: string
+  readonly environment: string
+  /** The id under which the other role has it. */
+  readonly id: string
+  /** Since when the other role has it. */
+  readonly at: Date
+  /**
+   * Set for an event without a destination of its own: it is required only if an endpoint of the merchant had to get it,
+   * as the role `merchants` knows.
+   */
+  readonly event?: string
+  /** What is missing if the other role does not have it, in a few words. */
+  readonly subject: string
+}
+
+/** Reads all documents of a collection, in the order of their keys. */
+export type ReadDocuments = <D extends object>(spec: CollectionSpec) => AsyncIterable<D>
+
+/** The check of what a role has stored. It only reads, and holds also while the system works. */
+export interface DataCheck {
+  /** What is wrong within the database of the role, one sentence per problem. */
+  findProblems?(): AsyncIterable<string>
+  /** What other roles must have, because documents of this one say so. */
+  listRequirements?(): AsyncIterable<Requirement>
+  /** Whether the role has what another one requires, or may have deleted it since. */
+  holds?(requirement: Requirement): Promise<boolean>
+  /** Whether an endpoint that has not changed since `at` gets the `event`. Later changes prove nothing. */
+  subscribes?(requirement: Requirement): Promise<boolean>
+}
+
+/** What resealing the documents of a collection came to. */
+export interface ResealCount {
+  readonly collection: string
+  readonly read: number
+  /** Documents whose secrets were encrypted again. */
+  readonly changed: number
+  /** The number of documents with a secret that cannot be decrypted. */
+  readonly left: number
+  /** Some of those documents, each with the reason. */
+  readonly failures: readonly string[]
+}
+
+/** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `doctor`) need of a role. */
+export interface RoleOperations {
+  readonly name: RoleName
+  /** Opens every collection of the role's database, which creates them where the store may. */
+  openCollections(store: Store): Promise<unknown>
+  /**
+   * Changes what was restored from a backup so that the role can go on with it. The role is not running, and the databases
+   * of the other roles may not be restored yet.
+   */
+  afterRestore?(store: Store): Promise<void>
+  /** Opens the check of what the role has stored. `variables` are those of the process. */
+  checkData?(
+    store: Store,
+    readDocuments: ReadDocuments,
+    variables: Readonly<Record<string, string | undefined>>,
+  ): Promise<DataCheck>
+  /** Encrypts the stored secrets again that are not under the newest master key. The role may be running. */
+  reseal?(store: Store, readDocuments: ReadDocuments, keyring: Keyring): AsyncIterable<ResealCount>
+  /** Throws `StartError` when what the role has stored was encrypted under other keys. */
+  checkKeys?(store: Store, keyring: Keyring): Promise<void>
+  /** What only this role needs in its environment, for `doctor`. Throws `ConfigError` for settings that cannot be read. */
+  environmentChecks?(context: CheckContext): readonly EnvironmentCheck[]
+}

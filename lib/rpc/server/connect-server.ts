@@ -1,0 +1,119 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { createConnectRouter } from '@connectrpc/connect'
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
+import { type Listening, listen } from '#lib/http/listen.ts'
+import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '../limits.ts'
+import { connectCallHead, contextValuesOf } from './connect-incoming.ts'
+import type { RpcEndpoint } from './dispatch.ts'
+
+/** The options of the server for the Connect and gRPC-Web protocols. */
+export interface ConnectServerOptions {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  readonly endpoints: readonly RpcEndpoint[]
+  /** From its abort on, every response ends its connection (R5). */
+  readonly draining?: AbortSignal | undefined
+  readonly tls: Tls | undefined
+}
+
+const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
+
+/** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them. */
+export async function serveConnect(options: ConnectServerOptions): Promise<Listening> {
+  const server = createServer(options.tls, createListener(options))
+  server.maxConnections = CONNECTIONS_MAX
+  server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
+  const { host, port, draining } = options
+  return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT', ...(draining && { draining }) })
+}
+
+function createServer(tls: Tls | undefined, listener: Listener): Server {
+  if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
+  // A certificate is requested and checked, but a caller such as a browser may use a token instead of one.
+  const options = { ...HTTP_OPTIONS, ...tlsServerOptions(tls), rejectUnauthorized: false }
+  const server = createHttpsServer(options, listener)
+  reloadSecureContext(server, tls)
+  return server
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+function createListener({ endpoints }: ConnectServerOptions): Listener {
+  const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
+  // The router accepts no compression by default, so that a small body cannot expand.
+  const router = createConnectRouter({
+    grpc: false,
+    readMaxBytes: MESSAGE_MAX_BYTES,
+    writeMaxBytes: MESSAGE_MAX_BYTES,
+    // A misspelt field must not be treated like an absent one.
+    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    // A stranger must not make this process hold and parse a body.
+    requestGate: (context) => endpoint_of.get(context.method)?.checkCaller(connectCallHead(context)),
+  })
+  for (const { method, call } of endpoints) {
+    router.rpc(method, async (request, context) => {
+      const { message } = await call({ ...connectCallHead(context), request: () => request })
+      return message
+    })
+  }
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?', 1)[0] ?? ''
+    const handler = handlers.get(path)
+    if (handler === undefined)
+      return sendResponse(
+        response,
+        request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
+      )
+    const universal_request = universalRequestFromNodeRequest(
+      request,
+      response,
+      undefined,
+      contextValuesOf(request),
+    )
+    await universalResponseToNodeResponse(await handler(universal_request), response)
+  }
+  return (request, response) => {
+    serve(request, response).catch((error: unknown) => {
+      const gone = response.destroyed
+      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'HTTP request failed')
+      if (!response.headersSent) sendResponse(response, plain(400, 'Bad Request'))
+      else response.destroy()
+    })
+  }
+}
+
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
+
+interface PlainResponse {
+  readonly status: number
+  readonly content_type: string
+  readonly body: string
+}
+
+/** One response for an unknown service and an unknown method. Connect clients read its code. */
+const NO_SUCH_RPC: PlainResponse = {
+  status: 404,
+  content_type: 'application/json',
+  body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
+}
+
+function plain(status: number, text: string): PlainResponse {
+  return { status, content_type: 'text/plain', body: `${text}\n` }
+}
+
+function sendResponse(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
+  response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
+  response.end(body)
+}

@@ -1,0 +1,173 @@
+import type { RootDatabase } from 'lmdb'
+import { clock } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Ambiguous, PrecedingWriteFailed } from '../errors.ts'
+import { writeFailureOf } from './write-failure.ts'
+
+/**
+ * A write that is decided but not done. `apply` does the puts and must not throw. Deciding and applying are separate,
+ * because an error before the first put refuses one write only, but an error after it would leave half a document.
+ */
+export interface PlannedWrite<T> {
+  readonly result: T
+  readonly apply?: () => void
+}
+
+/** Runs writes one by one and makes them durable in groups: one commit for all waiting writes. */
+export interface Writer {
+  /**
+   * Runs `decide` on the state after all earlier writes, then `apply`, and resolves with the result once it is on disk.
+   * `decide` refuses by throwing and then writes nothing. If `apply` throws, the whole group is undone. After a write that
+   * failed, `decide` does not run: see `InsertOptions`.
+   */
+  write<T>(decide: () => PlannedWrite<T>, after?: Promise<unknown>): Promise<T>
+  /** Whether a group of writes is in progress. */
+  isWriting(): boolean
+  /** Accepts no more writes. Resolves when all accepted writes have ended. */
+  close(): Promise<void>
+}
+
+interface WaitingWrite {
+  readonly since_ms: number
+  /** Why its promise is rejected, as soon as that is decided. */
+  failure(): { readonly error: unknown } | undefined
+  /** Decides and applies. Returns the function that settles the caller's promise once the group is on disk. */
+  readonly run: () => () => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Group {
+  started: boolean
+  members: readonly WaitingWrite[]
+}
+
+const WAITING_MAX = 20_000
+const GROUP_MAX = 1_000
+
+/**
+ * Creates the writer of one environment. A group is a child transaction, because LMDB commits an ordinary transaction
+ * even when its function throws. Only one group runs at a time.
+ */
+export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: number): Writer {
+  let waiting: WaitingWrite[] = []
+  /** The writes by their promises, which callers name to have others follow them. */
+  const writes = new WeakMap<Promise<unknown>, WaitingWrite>()
+  let running: Group | undefined
+  let is_watching = false
+  let resolveClosed: (() => void) | undefined
+
+  function start(): void {
+    running = { started: false, members: [] }
+    watch()
+    void run(running).then(() => {
+      running = undefined
+      if (waiting.length > 0) start()
+      else resolveClosed?.()
+    })
+  }
+
+  async function run(group: Group): Promise<void> {
+    let settlers: (() => void)[] = []
+    try {
+      await root.childTransaction(() => {
+        group.started = true
+        group.members = waiting.slice(0, GROUP_MAX)
+        waiting = waiting.slice(GROUP_MAX)
+        settlers = group.members.map((member) => member.run())
+      })
+    } catch (error) {
+      const failure = await writeFailureOf(root, error)
+      const members = group.started ? group.members : waiting.splice(0)
+      // Refused members fail too: their refusal may depend on a write of the group, which is undone now.
+      for (const member of members) member.reject(failure)
+      return
+    }
+    for (const settle of settlers) settle()
+  }
+
+  /**
+   * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's
+   * lock, or a disk that hangs, would block callers permanently. It looks four times per limit and ends what has waited
+   * for half of it, so that each caller has its error before the limit.
+   */
+  function watch(): void {
+    if (is_watching) return
+    is_watching = true
+    clock.after(timeout_ms / 4, () => {
+      is_watching = false
+      if (running === undefined) return
+      const overdue_ms = clock.monotonic_ms() - timeout_ms / 2
+      for (const member of running.members) {
+        if (member.since_ms <= overdue_ms) member.reject(new Ambiguous('the disk did not answer in time'))
+      }
+      const late = waiting.filter((member) => member.since_ms <= overdue_ms)
+      waiting = waiting.filter((member) => member.since_ms > overdue_ms)
+      for (const member of late) member.reject(new Unavailable('the write was not started in time'))
+      watch()
+    })
+  }
+
+  function write<T>(decide: () => PlannedWrite<T>, preceding?: WaitingWrite): Promise<T> {
+    if (resolveClosed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
+    if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
+    const result = Promise.withResolvers<T>()
+    const added = createWaitingWrite(decide, result, preceding)
+    waiting.push(added)
+    writes.set(result.promise, added)
+    if (running === undefined) start()
+    return result.promise
+  }
+
+  return {
+    write(decide, after) {
+      if (after === undefined) return write(decide)
+      // Writes run in the order of their calls, so this one follows in the same group or a later one.
+      const preceding = writes.get(after)
+      if (preceding !== undefined) return write(decide, preceding)
+      return after.then(
+        () => write(decide),
+        (error: unknown) => Promise.reject(new PrecedingWriteFailed(error)),
+      )
+    },
+    isWriting: () => running !== undefined,
+    close() {
+      return new Promise((resolve) => {
+        resolveClosed = resolve
+        if (running === undefined) resolve()
+      })
+    },
+  }
+}
+
+/**
+ * A write that waits for its group. Its `run` does not settle the promise of the caller: the function that it returns
+ * does. It does nothing when the write that it follows has failed.
+ */
+function createWaitingWrite<T>(
+  decide: () => PlannedWrite<T>,
+  result: PromiseWithResolvers<T>,
+  preceding: WaitingWrite | undefined,
+): WaitingWrite {
+  let failure: { readonly error: unknown } | undefined
+  return {
+    since_ms: clock.monotonic_ms(),
+    failure: () => failure,
+    reject(error) {
+      failure ??= { error }
+      result.reject(error)
+    },
+    run() {
+      let decision: PlannedWrite<T>
+      try {
+        const preceding_failure = preceding?.failure()
+        if (preceding_failure !== undefined) throw new PrecedingWriteFailed(preceding_failure.error)
+        decision = decide()
+      } catch (error) {
+        failure ??= { error }
+        return () => result.reject(error)
+      }
+      decision.apply?.()
+      return () => result.resolve(decision.result)
+    },
+  }
+}

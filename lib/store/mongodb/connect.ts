@@ -1,0 +1,106 @@
+import { type Db, MongoClient, MongoServerError, ReadConcern } from 'mongodb'
+import type { Secret } from '#lib/base/crypto/secret.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { type StartWait, waitForServer } from '#lib/telemetry/wait-for-server.ts'
+import { createMongoCalls, type MongoCalls, selectionTimeout } from './calls.ts'
+
+/** The interval in which the driver notices a silent server and ends the calls that wait for it. */
+const HEARTBEAT_MS = 5_000
+const POOL_IDLE_MS = 60_000
+
+/** How to connect to a server. */
+export interface MongodbConnection {
+  readonly uri: Secret
+  readonly timeout_ms: number
+  /** The most connections to each server. */
+  readonly connections_max: number
+  /** Whether no command takes longer than a call. The creation of an index has no limit. */
+  readonly is_bounded: boolean
+  readonly start_wait: StartWait
+}
+
+/** A client that a server has answered, with its calls. */
+export interface ConnectedMongodb {
+  readonly client: MongoClient
+  readonly calls: MongoCalls
+  ping(): Promise<void>
+}
+
+/** Connects to MongoDB. Throws `Unavailable` when no server answers within the time that a start waits. */
+export async function connectMongodb(connection: MongodbConnection): Promise<ConnectedMongodb> {
+  const { timeout_ms, connections_max, start_wait } = connection
+  const client = createClient(connection)
+  const calls = createMongoCalls(client, timeout_ms, connections_max)
+  const ping = async (): Promise<void> => {
+    await calls.read((options) => openDatabase(client, 'admin').command({ ping: 1, ...options }))
+  }
+  let tries = 0
+  /** After a first connection that failed, the client remains closed unless it is asked to connect again. */
+  const connectAndPing = async (): Promise<void> => {
+    tries += 1
+    if (tries > 1) await calls.read(() => client.connect())
+    await ping()
+  }
+  try {
+    await waitForServer({ name: 'MongoDB', isMissing }, start_wait, connectAndPing)
+  } catch (error) {
+    await client.close()
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : error
+    throw new Unavailable(`MongoDB does not answer (${reason}): start it, or correct MONGODB_URI`, {
+      cause: error,
+    })
+  }
+  return { client, calls, ping }
+}
+
+/**
+ * A database handle with the concerns that the store promises. They are set here because options of the URI, such as
+ * `readConcernLevel` and `journal`, win over the options of the client. Throws `TypeError` when they do not hold.
+ */
+export function openDatabase(client: MongoClient, name: string): Db {
+  const db = client.db(name, {
+    readPreference: 'primary',
+    readConcern: new ReadConcern('majority'),
+    writeConcern: { w: 'majority', journal: true },
+  })
+  const { readConcern, writeConcern, readPreference } = db
+  const is_durable = writeConcern?.w === 'majority' && writeConcern.journal === true
+  if (!is_durable || readConcern?.level !== 'majority' || readPreference?.mode !== 'primary')
+    throw new TypeError('the database handle does not have the concerns of the store')
+  return db
+}
+
+/** Whether no server answered. A server that answers with an error, such as a wrong password, is not waited for. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Unavailable && !(error.cause instanceof MongoServerError)
+}
+
+/**
+ * With `is_bounded`, a connection without a response was lost by the network and is closed; the heartbeats have
+ * connections of their own and do not notice it.
+ */
+function createClient({ uri, timeout_ms, connections_max, is_bounded }: MongodbConnection): MongoClient {
+  try {
+    return new MongoClient(uri.reveal(), {
+      appName: 'multihub',
+      retryReads: true,
+      retryWrites: true,
+      serverSelectionTimeoutMS: selectionTimeout(timeout_ms),
+      waitQueueTimeoutMS: selectionTimeout(timeout_ms),
+      connectTimeoutMS: timeout_ms,
+      socketTimeoutMS: is_bounded ? timeout_ms : 0,
+      heartbeatFrequencyMS: HEARTBEAT_MS,
+      maxPoolSize: connections_max,
+      maxIdleTimeMS: POOL_IDLE_MS,
+      useBigInt64: true,
+      promoteBuffers: true,
+      // Shows whether a command was sent, which separates a write that did not happen from one that may have happened.
+      monitorCommands: true,
+    })
+  } catch (error) {
+    // The driver's own message may repeat the URI, which holds a password.
+    throw new Unavailable(
+      `MONGODB_URI is not a MongoDB URI (${error instanceof Error ? error.name : typeof error})`,
+    )
+  }
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import type { Secret } from '#lib/base/crypto/secret.ts'
+import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
+import type { Body } from './check.ts'
+import type { CollectionSpec } from './store.ts'
+
+/** A blob of a snapshot. Its bytes must be read before the next blob. */
+export interface SnapshotBlob {
+  readonly id: string
+  /** Throws `BlobGone` when the blob is deleted while it is read. */
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+/** One database of a snapshot. */
+export interface DatabaseSnapshot {
+  /** The names of all collections and blobs that the database has, also of those that no code declares. */
+  listStored(): Promise<readonly string[]>
+  /** The documents of a collection in the order of their keys, without expired ones. */
+  readDocuments(spec: CollectionSpec): AsyncIterable<Body>
+  /** All complete blobs. Those that are deleted meanwhile may be left out. */
+  readBlobs(name: string): AsyncIterable<SnapshotBlob>
+}
+
+/** A reading view of several databases, while they are written. */
+export interface Snapshot {
+  readonly store: 'embedded' | 'mongodb'
+  /**
+   * `instant`: all documents of all databases are as they were at one instant. `ordered`: each document is as it is when
+   * it is read, so what refers to another document must be read before that one.
+   */
+  readonly consistency: 'instant' | 'ordered'
+  database(name: string): DatabaseSnapshot
+  close(): Promise<void>
+}
+
+/** The databases of a snapshot: in MongoDB when its URI is given, otherwise below `directory`. */
+export interface SnapshotOptions {
+  readonly databases: readonly string[]
+  readonly mongodb_uri: Secret | undefined
+  readonly directory: string
+  readonly start_wait: StartWait
+  /**
+   * What the reader needs. MongoDB keeps an instant for minutes only, so a reader that takes longer than that asks for
+   * `ordered`. A server that has no instants gives `ordered` always, and embedded files give `instant`.
+   */
+  readonly consistency: Snapshot['consistency']
+}
+
+/** Opens a snapshot. Throws `Unavailable` for a database that cannot be reached or does not exist. */
+export async function openSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const { databases, mongodb_uri: uri, directory } = options
+  // Loaded on demand, like the adapters themselves.
+  if (uri !== undefined) {
+    const { openMongodbSnapshot } = await import('./mongodb/snapshot.ts')
+    return await openMongodbSnapshot(uri, options)
+  }
+  const { openEmbeddedSnapshot } = await import('./embedded/snapshot.ts')
+  return await openEmbeddedSnapshot(databases.map((name) => ({ name, path: join(directory, name) })))
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals'
+import { withRequest } from '#lib/base/context.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { maskText } from './faults.ts'
+import { createLog, type LogFields, levelOf } from './log.ts'
+import { metricsText } from './metrics.ts'
+
+function recorded(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = []
+  write(createLog('payments', { level: 'debug', writer: { write: (line) => lines.push(JSON.parse(line)) } }))
+  return lines
+}
+
+/** The log as plain JavaScript, or a cast, would use it. */
+const smuggled = (fields: Record<string, unknown>): LogFields => fields
+
+describe('log', () => {
+  test('writes one JSON line with level, time, role, fields and sentence', () => {
+    const [line] = recorded((log) =>
+      log.warn({ attempt: 2, due_at: new Date(0), count: 2n ** 62n }, 'it failed'),
+    )
+    expect(line).toEqual({
+      level: 'warn',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      role: 'payments',
+      attempt: 2,
+      due_at: '1970-01-01T00:00:00.000Z',
+      count: '4611686018427387904',
+      message: 'it failed',
+    })
+  })
+
+  test('carries the ids of the present request and of its trace only', () => {
+    const trace = { trace_id: '0af7651916cd43dd8448eb211c80319c', span_id: 'b7ad6b7169203331', sampled: true }
+    const lines = recorded((log) => {
+      withRequest({ request_id: 'r-1' }, () => log.info({}, 'inside'))
+      withRequest({ trace }, () => log.info({}, 'in the background'))
+      log.info({}, 'outside')
+    })
+    expect(lines.map((line) => line['request_id'])).toEqual(['r-1', undefined, undefined])
+    expect(lines.map((line) => line['trace_id'])).toEqual([undefined, trace.trace_id, undefined])
+  })
+
+  test('drops and counts fields outside the allow-list and values that are not plain', async () => {
+    const before = await dropped()
+    const [line] = recorded((log) =>
+      log.info(
+        smuggled({ body: 'hush', authorization: 'hush', status: { body: 'hush' }, reason: 'kept' }),
+        'x',
+      ),
+    )
+    expect(JSON.stringify(line)).not.toMatch(/hush/)
+    expect(line?.['reason']).toBe('kept')
+    expect((await dropped()) - before).toBe(3)
+  })
+
+  test('writes an error with its type, stack and causes, without its other properties', () => {
+    const cause = Object.assign(new TypeError('deep'), { code: 'E_DEEP', command: { password: 'hush' } })
+    const [line] = recorded((log) => log.error({ error: new Error('outer', { cause }) }, 'failed'))
+    expect(line?.['error']).toMatchObject({
+      type: 'Error',
+      message: 'outer',
+      stack: expect.stringContaining('log.test'),
+      cause: { type: 'TypeError', message: 'deep', code: 'E_DEEP' },
+    })
+    expect(JSON.stringify(line)).not.toMatch(/hush/)
+  })
+
+  test('accepts circular causes and thrown values that are not errors', () => {
+    const error = new Error('round')
+    error.cause = error
+    const lines = recorded((log) => {
+      log.error({ error }, 'circle')
+      for (const thrown of ['text', null, Object.create(null), Symbol('s'), 7n, { password: 'hush' }]) {
+        log.error({ error: thrown }, 'thrown')
+      }
+    })
+    expect(lines).toHaveLength(7)
+    expect(JSON.stringify(lines)).not.toMatch(/hush/)
+  })
+
+  test.each([
+    'mongodb://user:hush@host:27017/db',
+    'mongodb+srv://user:hu@sh@host/hush@x',
+    'failed: nats://hush@127.0.0.1:4222, then mongodb://u:hush/slash@h1,h2',
+  ])('masks the credentials of a URL in every text: %s', (text) => {
+    const [line] = recorded((log) =>
+      log.error({ reason: text, error: new Error(text, { cause: new Error(text) }) }, text),
+    )
+    // Stack frames hold the path of the clone, which may well have "user" in it.
+    const written = JSON.stringify(line).replaceAll(process.cwd(), '')
+    expect(written).not.toMatch(/hush|user/)
+  })
+
+  test('masks before it truncates, so that a password is never separated from its @', () => {
+    const text = `${'x'.repeat(1990)} mongodb://user:${'hush'.repeat(100)}@host`
+    expect(maskText(text)).not.toMatch(/hush/)
+    expect(maskText('x'.repeat(1_000_000)).length).toBeLessThan(2100)
+  })
+
+  test('hides secrets even under a permitted name', () => {
+    const [line] = recorded((log) => log.info(smuggled({ status: new Secret('hush') }), 'x'))
+    expect(JSON.stringify(line)).not.toMatch(/hush/)
+  })
+
+  test('a child log has its own role', () => {
+    const [line] = recorded((log) => log.child('balances').info({}, 'x'))
+    expect(line?.['role']).toBe('balances')
+  })
+
+  test('has the level that is set, and is not silenced by any other variable', () => {
+    expect(levelOf({ NODE_ENV: 'test' })).toBe('info')
+    expect(levelOf({ NODE_ENV: 'test', MULTIHUB_LOG_LEVEL: 'debug' })).toBe('debug')
+    expect(levelOf({ MULTIHUB_LOG_LEVEL: ' silent ' })).toBe('silent')
+    expect(levelOf({})).toBe('info')
+    expect(levelOf({ MULTIHUB_LOG_LEVEL: 'loud' })).toBe('info')
+  })
+})
+
+async function dropped(): Promise<number> {
+  const line = (await metricsText())
+    .split('\n')
+    .find((text) => text.startsWith('multihub_log_fields_dropped_total '))
+  return Number(line?.split(' ')[1] ?? 0)
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { syncDirectory } from '#lib/base/sync-directory.ts'
+import { systemErrorCode } from '#lib/base/system-error-code.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+
+const FILE = 'manifest.json'
+const PRODUCT = 'multihub'
+/** The format of backups that this release writes, and the newest that it reads. */
+const FORMAT = 1
+
+/** A file of a backup: the documents of one collection, or the blobs with one name. */
+const CONTENT = z.strictObject({
+  role: z.string(),
+  kind: z.enum(['documents', 'blobs']),
+  name: z.string(),
+  /** Relative to the directory of the backup. */
+  file: z.string().regex(/^[a-z0-9_.-]+$/),
+  frames: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+})
+
+const MANIFEST = z.strictObject({
+  product: z.literal(PRODUCT),
+  format: z.literal(FORMAT),
+  /** The version of the release that wrote the backup. */
+  version: z.string(),
+  system_name: z.string(),
+  store: z.enum(['embedded', 'mongodb']),
+  consistency: z.enum(['instant', 'ordered']),
+  began_at: z.string(),
+  ended_at: z.string(),
+  contents: z.array(CONTENT).readonly(),
+})
+
+/** A file of a backup, as the manifest lists it. */
+export type BackupContent = Readonly<z.infer<typeof CONTENT>>
+
+/** What a backup holds. It is written last, so a backup without it is not complete. */
+export type Manifest = Readonly<z.infer<typeof MANIFEST>>
+
+/** Writes the manifest, with the SHA-256 of its own text. The backup is complete and durable when the promise resolves. */
+export async function writeManifest(
+  directory: string,
+  manifest: Omit<Manifest, 'product' | 'format'>,
+): Promise<void> {
+  const content = { product: PRODUCT, format: FORMAT, ...manifest }
+  const text = JSON.stringify({ ...content, sha256: digest(content) }, undefined, 2)
+  const handle = await open(join(directory, FILE), 'wx', 0o600)
+  try {
+    await handle.writeFile(`${text}\n`)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await syncDirectory(directory)
+}
+
+/** Reads a manifest. Throws `Unavailable`, with what to do, when the backup is partial, damaged, newer or not of Multihub. */
+export async function readManifest(directory: string): Promise<Manifest> {
+  const text = await readFile(join(directory, FILE), 'utf8').catch((error: unknown) => {
+    if (systemErrorCode(error) !== 'ENOENT') throw error
+    throw new Unavailable(`${directory} has no ${FILE}: the backup was not completed; use another one`)
+  })
+  const { sha256, ...content } = parse(text, directory)
+  if (content['product'] !== PRODUCT)
+    throw new Unavailable(`${directory} is not a backup of Multihub: name another directory`)
+  if (Number(content['format']) > FORMAT)
+    throw new Unavailable(
+      `${directory} was made by the newer release ${content['version']}: restore it with that release`,
+    )
+  const manifest = MANIFEST.safeParse(content)
+  if (!manifest.success || sha256 !== digest(content)) throw damaged(directory)
+  return manifest.data
+}
+
+function parse(text: string, directory: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null) return { ...parsed }
+  } catch {
+    // Reported below.
+  }
+  throw damaged(directory)
+}
+
+function damaged(directory: string): Unavailable {
+  return new Unavailable(`${join(directory, FILE)} is damaged: use another backup`)
+}
+
+function digest(content: object): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+}

@@ -1,0 +1,70 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RoleName } from '#lib/role/role.ts'
+import { type Fleet, startFleet } from '../../test/support/fleet/fleet.ts'
+import { startPrivateNats } from '../../test/support/servers.ts'
+import type { Variables } from '../../test/support/system-settings.ts'
+import type { PrivateServers } from './faults/server-faults.ts'
+import { startGuard } from './servers/guard.ts'
+import { makeServersFolder, startPrivateMongodb } from './servers/private-mongodb.ts'
+
+/** The stores on which a system can run. */
+export const STORES = ['embedded', 'mongodb'] as const
+
+/** The name of a store. */
+export type StoreName = (typeof STORES)[number]
+
+/** The sandbox is the provider, of which there is one. */
+const copies = (role: RoleName): number => (role === 'sandbox' ? 1 : 2)
+
+/** Short limits, so that a run of a minute reaches them: P5, and how long amounts that end in 903 get no response. */
+const VARIABLES: Variables = {
+  MULTIHUB_CREATE_TIMEOUT: '3s',
+  MULTIHUB_SANDBOX_SILENCE: '6s',
+  MULTIHUB_LOG_LEVEL: 'warn',
+}
+
+/** A running system with servers of its own. */
+export interface Surroundings {
+  readonly fleet: Fleet
+  readonly servers: PrivateServers
+  /** The directory of the logs, and of the embedded store. */
+  readonly directory: string
+  /** Ends all processes and deletes all directories, but keeps the one with the logs if asked to. */
+  end(keep_logs: boolean): Promise<void>
+}
+
+/** Starts the servers and the processes of a run. Without a nats-server program one process has all roles. */
+export async function startSurroundings(
+  store: StoreName,
+  onProblem: (problem: string) => void,
+  print: (line: string) => void,
+): Promise<Surroundings> {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-chaos-'))
+  const folder = store === 'mongodb' ? await makeServersFolder() : undefined
+  const guard = startGuard(directory, folder)
+  const ends: (() => Promise<void>)[] = []
+  // The guard stops MongoDB, and deletes the directories.
+  const end = async (keep_logs: boolean): Promise<void> => {
+    for (const each of ends.toReversed()) await each()
+    await guard.end(keep_logs)
+  }
+  try {
+    const nats = await startPrivateNats(undefined, directory)
+    if ('skip' in nats) print(`  one process with all roles, because ${nats.skip}`)
+    else ends.push(nats.stop)
+    const nats_url = 'skip' in nats ? undefined : nats.url
+    const mongodb = folder === undefined ? undefined : await startPrivateMongodb(folder)
+    const fleet = await startFleet(
+      { directory, nats_url, mongodb_uri: mongodb?.uri, copies, variables: VARIABLES },
+      { onUnexpectedEnd: (place, text) => onProblem(`${place} ${text}`) },
+    )
+    ends.push(fleet.end)
+    const servers = { nats: 'skip' in nats ? undefined : nats, mongodb }
+    return { fleet, servers, directory, end }
+  } catch (error) {
+    await end(false)
+    throw error
+  }
+}

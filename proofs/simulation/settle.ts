@@ -1,0 +1,129 @@
+import { toJsonString } from '@bufbuild/protobuf'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1/verification_pb.ts'
+import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
+import { sleep } from '#lib/base/time.ts'
+import { documentsOf, paymentsOf, unfinishedEffects } from './invariants/judge.ts'
+import { balancesOf, entriesOf } from './invariants/ledger.ts'
+import { revocationsHold } from './invariants/revocation.ts'
+import { SUMMARIZED, summarizedDocuments } from './invariants/summaries.ts'
+import { supportReadsAgree } from './invariants/support-reads.ts'
+import type { History } from './workload/history.ts'
+import type { SimulatedMerchant } from './workload/merchants.ts'
+import { isFinalStatus } from './workload/observe.ts'
+import { endMissingRefunds } from './workload/operator.ts'
+import type { PublicApi } from './workload/public-api.ts'
+import type { World } from './world/world.ts'
+
+/** Within this time after the last fault everything is final: an expiry, and the longest back-off that faults cause. */
+const SETTLE_MAX_MS = 400_000
+
+/** What was sent before faults stopped may still arrive late, and be slow at the store several times. */
+export const LAST_COMMAND_MS = 15_000
+
+/** The time within which the verification of the ledger ends. */
+const VERIFICATION_MAX_MS = 120_000
+
+/** The share of seeds in which the operator verifies the ledger. */
+const VERIFIED = 0.1
+
+/** Waits until nothing is left to do, but not longer than the limit. */
+export async function settle(world: World): Promise<void> {
+  const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS
+  while (world.scheduler.now_ms() < end_ms) {
+    await sleep(1_000)
+    if (hasMissingRefunds(world)) await endMissingRefunds(world.operator, world.provider.operations())
+    const deliveries = documentsOf<{ status: string; held_at?: Date }>(
+      world.databases,
+      'notifier',
+      'deliveries',
+    )
+    const is_settled =
+      world.provider.isIdle() &&
+      paymentsOf(world).every(
+        (payment) => isFinalStatus(payment.status) && unfinishedEffects(payment).length === 0,
+      ) &&
+      SUMMARIZED.every((kind) =>
+        summarizedDocuments(world, kind).every(({ effects }) => effects.length === 0),
+      ) &&
+      deliveries.every(({ status, held_at }) => status !== 'pending' && held_at === undefined)
+    // A callback of the provider may still come after a payment is final.
+    if (is_settled) return sleep(1_000)
+  }
+}
+
+/** Whether a refund waits for the operator because its provider does not have it. */
+function hasMissingRefunds({ databases }: World): boolean {
+  return documentsOf<StoredAnomaly>(databases, 'payments', 'anomalies').some(
+    ({ kind, refund_id, resolution }) =>
+      kind === 'not_found_at_provider' && refund_id !== undefined && resolution === undefined,
+  )
+}
+
+/** The fields of a stored anomaly that tell whether the operator must act. */
+interface StoredAnomaly {
+  readonly kind: string
+  readonly refund_id?: string
+  readonly resolution?: object
+}
+
+/** Compares what the public door and the operator's RPCs show in the end with what is stored. */
+export async function* finalReads(
+  world: World,
+  api: PublicApi,
+  history: History,
+  merchants: readonly SimulatedMerchant[],
+): AsyncIterable<string> {
+  const balances = world.operator(BalanceService)
+  // Verifying reads all shards, which costs as much as everything else, so only some seeds do it.
+  const verification = world.choicesOf('verification').chance(VERIFIED) ? await verify(world) : undefined
+  if (verification?.consistent === false)
+    yield `the verification of the ledger found ${describe(verification)}`
+  for (const merchant of merchants) {
+    const { merchant_id, credentials } = merchant
+    const [credential] = credentials
+    if (credential === undefined) continue
+    for (const payment of paymentsOf(world)) {
+      if (payment.merchant_id !== merchant_id) continue
+      const shown = await api.call(credential, {
+        method: 'payment.status',
+        params: { payment: { identifiers: { c_id: payment.c_id } } },
+      })
+      const status =
+        shown.kind === 'success'
+          ? (shown.result['payment'] as { status: { status: string } }).status.status
+          : shown
+      if (status !== payment.status)
+        yield `${payment.c_id} is ${payment.status}, and is shown as ${JSON.stringify(status)}`
+    }
+    const { balances: shown } = await balances.getBalances({
+      merchantId: merchant_id,
+      environment: merchant.environment,
+    })
+    const expected = balancesOf(entriesOf(world), merchant_id)
+    for (const [currency, { available, held }] of expected) {
+      const balance = shown.find((one) => one.currency === currency)
+      if (balance?.available !== available || balance.held !== held) {
+        yield `${merchant_id} is shown ${balance?.available} and ${balance?.held} ${currency}, not ${available} and ${held}`
+      }
+    }
+    yield* supportReadsAgree(world, api, history, merchant)
+    yield* revocationsHold(world.operator, api, merchant)
+  }
+}
+
+/** The result of a verification of the whole ledger. */
+async function verify({ operator, scheduler }: World): Promise<Verification | undefined> {
+  const client = operator(VerificationService)
+  const end_ms = scheduler.now_ms() + VERIFICATION_MAX_MS
+  let { verification } = await client.startVerification({ fromFirstBatch: true })
+  while (verification?.endTime === undefined && scheduler.now_ms() < end_ms) {
+    await sleep(1_000)
+    verification = (await client.getVerification({})).verification
+  }
+  return verification
+}
+
+function describe(verification: Verification): string {
+  return toJsonString(VerificationSchema, verification).slice(0, 1_000)
+}

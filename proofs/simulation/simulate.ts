@@ -1,0 +1,298 @@
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { sleep } from '#lib/base/time.ts'
+import { endDay } from './end-day.ts'
+import { endSessions } from './end-sessions.ts'
+import { killUploads } from './end-uploads.ts'
+import { injectFaults } from './faults/inject.ts'
+import { type Plan, planOf } from './faults/plan.ts'
+import { callbacksAreSigned, deliveriesHaveEnded } from './invariants/callbacks.ts'
+import { eventsAreDelivered } from './invariants/events.ts'
+import { filesAreUsedOnce, shownFilesExist } from './invariants/files.ts'
+import type { Invariant } from './invariants/judge.ts'
+import {
+  checkpointsFollow,
+  creditsMatchPayments,
+  journalReplays,
+  outcomesAreRecorded,
+} from './invariants/ledger.ts'
+import {
+  acceptedPaymentsExist,
+  paymentsAreFinal,
+  shownStatusesAreTrue,
+  storedPaymentsAreFound,
+} from './invariants/payments.ts'
+import { booksAgree } from './invariants/provider.ts'
+import {
+  chargebacksAgree,
+  entriesHaveOwners,
+  refundHoldsFollowFunds,
+  refundsAgree,
+} from './invariants/refunds.ts'
+import { countsMatch } from './invariants/summaries.ts'
+import { mutationsHappenOnce } from './invariants/support-mutations.ts'
+import { createWatch } from './invariants/watch.ts'
+import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
+import { faultIn, watchLog } from './log-lines.ts'
+import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
+import { depositInCalm } from './workload/calm.ts'
+import { runCustomer } from './workload/customer.ts'
+import { runFileDesk } from './workload/file-desk.ts'
+import { createHistory, type History } from './workload/history.ts'
+import {
+  createMerchant,
+  drawMerchant,
+  RECEIVER_ORIGINS,
+  type SimulatedMerchant,
+} from './workload/merchants.ts'
+import { reopen, runOperator } from './workload/operator.ts'
+import { createPublicApi, type PublicApi } from './workload/public-api.ts'
+import { runRefundDesk } from './workload/refund-desk.ts'
+import { runSupportDesk } from './workload/support-desk.ts'
+import { runTreasurer } from './workload/treasurer.ts'
+import { runWithdrawals } from './workload/withdrawals.ts'
+import { addPlaces, createWorld, PUBLIC_ORIGIN, repairDownAccount, type World } from './world/world.ts'
+
+/** The result of one seed. */
+export interface SeedResult {
+  readonly seed: number
+  /** What was violated; empty when the seed passed. */
+  readonly problems: readonly string[]
+  readonly plan: Plan
+  /** The hash of the whole trace. */
+  readonly digest: string
+  readonly last_lines: readonly string[]
+  readonly payments: number
+  readonly events: number
+  readonly simulated_ms: number
+}
+
+/** The invariants that are judged in the end. */
+const INVARIANTS: Readonly<Record<string, Invariant>> = {
+  acceptedPaymentsExist,
+  paymentsAreFinal,
+  shownStatusesAreTrue,
+  storedPaymentsAreFound,
+  booksAgree,
+  creditsMatchPayments,
+  holdsMatchWithdrawals,
+  limitsHold,
+  refusalsAreRecorded,
+  journalReplays,
+  checkpointsFollow,
+  outcomesAreRecorded,
+  eventsAreDelivered,
+  deliveriesHaveEnded,
+  callbacksAreSigned,
+  mutationsHappenOnce,
+  countsMatch,
+  refundsAgree,
+  refundHoldsFollowFunds,
+  chargebacksAgree,
+  entriesHaveOwners,
+  filesAreUsedOnce,
+  shownFilesExist,
+}
+
+/** The end of a simulation: the time after which it is wrong, even if nothing else is. */
+const END_MS = 3_600_000
+
+/** What a merchant may withdraw in each currency before a deposit succeeds. */
+const FUNDS = 2_000_000n
+
+/** How many customers there are for each recipient of withdrawals. */
+const CUSTOMERS_PER_RECIPIENT = 3
+
+/** The share of seeds with faults in which deposits are made when circuit breakers must have closed. */
+const CALM = 0.2
+
+/** The share of seeds in which a day passes after the last request. */
+const DAY_LATER = 0.4
+
+/** How a seed is simulated. */
+export interface SeedOptions {
+  /** Whether one merchant makes requests for a short time only. */
+  readonly is_small: boolean
+  /** Gets each line of the trace. */
+  readonly onLine?: ((line: string) => void) | undefined
+}
+
+/** Simulates one seed from its start to its end. */
+export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptions): Promise<SeedResult> {
+  const history = createHistory()
+  const watch = createWatch(history)
+  const problems: string[] = []
+  const plan = planOf(seed, is_small)
+  const onCleanScan = (sha256: string): void => void history.clean_files.add(sha256)
+  const world = await createWorld(seed, plan, {
+    ...watch,
+    onCleanScan,
+    ...(onLine === undefined ? {} : { onLine }),
+  })
+  const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
+  const onRejection = (error: unknown): void => {
+    problems.push(`a promise was rejected without a handler: ${describe(error)}`)
+  }
+  process.on('unhandledRejection', onRejection)
+  watchLog((line) => {
+    world.trace.add(`log ${world.machine.current()?.name ?? 'outside'} ${line.trimEnd()}`)
+    const fault = faultIn(line)
+    if (fault !== undefined) problems.push(`a fault was logged: ${fault}`)
+  })
+  try {
+    let is_over = false
+    let is_day_over = false
+    let merchants: readonly SimulatedMerchant[] = []
+    const story = async (): Promise<void> => {
+      merchants = await prepare(world, plan)
+      await load(world, plan, { history, api, merchants })
+      await settle(world)
+      await killUploads(
+        world,
+        plan,
+        { api, history, isOpen: () => true, operator: world.operator },
+        merchants,
+      )
+      const is_faultless = plan.faults.size === 0
+      for await (const problem of endSessions(world, api, { merchants, is_faultless })) problems.push(problem)
+      is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
+      if (is_day_over) for await (const problem of endDay(world)) problems.push(problem)
+      // The last of these replaces secrets.
+      for await (const problem of finalReads(world, api, history, merchants)) problems.push(problem)
+    }
+    story()
+      .catch((error: unknown) => problems.push(`the simulation failed: ${describe(error)}`))
+      .finally(() => {
+        is_over = true
+      })
+    await world.scheduler.run(() => is_over || world.scheduler.now_ms() > END_MS)
+    if (!is_over) problems.push('the simulation did not end')
+    const evidence = {
+      databases: world.databases,
+      operations: [...world.provider.operations()],
+      callbacks: world.receivers.callbacks,
+      history,
+      merchants,
+      is_faultless: plan.faults.size === 0,
+      is_day_over,
+    }
+    for (const [name, invariant] of Object.entries(INVARIANTS)) {
+      for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)
+    }
+    return {
+      seed,
+      problems: [
+        ...watch.problems,
+        ...history.problems,
+        ...api.problems,
+        ...world.provider.problems,
+        ...problems,
+      ],
+      plan,
+      digest: world.trace.digest(),
+      last_lines: world.trace.lastLines(30),
+      payments: history.payments.size,
+      events: world.scheduler.eventCount(),
+      simulated_ms: world.scheduler.now_ms(),
+    }
+  } finally {
+    process.off('unhandledRejection', onRejection)
+    world.restore()
+  }
+}
+
+/** Starts all processes and creates the merchants. Nothing fails yet. */
+async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerchant[]> {
+  const choices = world.choicesOf('merchants')
+  addPlaces(world, plan)
+  await Promise.all(world.cluster.places.map((place) => world.cluster.start(place)))
+  const merchants: SimulatedMerchant[] = []
+  for (let number = 0; number < plan.merchants; number += 1) {
+    const merchant = await createMerchant(world.operator, choices, number, drawMerchant(choices, number))
+    await fund(world, merchant)
+    for (const route of [...merchant.routes, ...merchant.withdrawal_routes])
+      route.may_be_down = route.connector !== 'sandbox' && plan.faults.size > 0
+    merchants.push(merchant)
+  }
+  return merchants
+}
+
+/** Gives a merchant funds for its first withdrawals. */
+async function fund(
+  { operator }: World,
+  { merchant_id, environment, withdrawal_routes }: SimulatedMerchant,
+): Promise<void> {
+  for (const { currency } of withdrawal_routes) {
+    await operator(BalanceService).adjust({
+      merchantId: merchant_id,
+      environment,
+      currency,
+      amount: { minor: FUNDS, currency },
+      reason: 'the first funds',
+      operationId: `funds-${currency}`,
+    })
+  }
+}
+
+/** What makes requests, and what they are compared with. */
+interface Workload {
+  readonly history: History
+  readonly api: PublicApi
+  readonly merchants: readonly SimulatedMerchant[]
+}
+
+/** Makes requests and faults for the time of the plan. Resolves when the last request has ended. */
+async function load(world: World, plan: Plan, { history, api, merchants }: Workload): Promise<void> {
+  await sleep(1_500)
+  const end_ms = world.scheduler.now_ms() + plan.load_ms
+  const isOpen = (): boolean => world.scheduler.now_ms() < end_ms
+  const customers = merchants.flatMap((merchant, index) =>
+    Array.from({ length: plan.customers }, (_, number) => {
+      const choices = world.choicesOf(`customer ${index} ${number}`)
+      return runCustomer({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
+    }),
+  )
+  const recipients = merchants.flatMap((merchant, index) =>
+    Array.from({ length: Math.ceil(plan.customers / CUSTOMERS_PER_RECIPIENT) }, (_, number) => {
+      const choices = world.choicesOf(`withdrawals ${index} ${number}`)
+      return runWithdrawals({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
+    }),
+  )
+  const treasurers = merchants.map((merchant, index) => {
+    const choices = world.choicesOf(`treasurer ${index}`)
+    const { operator, rpc } = world
+    return runTreasurer({ history, choices, isOpen, operator, payments: rpc.outside('payments') }, merchant)
+  })
+  const desks = merchants.flatMap((merchant, index) => {
+    const deps = { api, history, isOpen, operator: world.operator }
+    return [
+      runSupportDesk({ ...deps, choices: world.choicesOf(`support ${index}`) }, merchant),
+      runRefundDesk({ ...deps, choices: world.choicesOf(`refunds ${index}`) }, merchant),
+      ...(plan.has_files
+        ? [runFileDesk({ ...deps, choices: world.choicesOf(`files ${index}`) }, merchant)]
+        : []),
+    ]
+  })
+  const operators = merchants.map((merchant, index) => {
+    const choices = world.choicesOf(`operator ${index}`)
+    return plan.has_operator
+      ? runOperator(
+          { clientOf: world.operator, choices, isOpen, operations: () => world.provider.operations() },
+          merchant,
+        )
+      : undefined
+  })
+  const faults = injectFaults(world, plan, () => !isOpen())
+  await Promise.all([...customers, ...recipients, ...treasurers, ...desks, ...operators, faults])
+  repairDownAccount(world)
+  // The store may still be slow with the last commands that were sent under faults.
+  await sleep(LAST_COMMAND_MS)
+  for (const merchant of merchants) await reopen(world.operator, merchant)
+  const choices = world.choicesOf('calm')
+  const customer = { api, history, choices, origins: RECEIVER_ORIGINS, isOpen: () => true }
+  // It takes a minute of simulated time, so only some seeds do it.
+  if (plan.faults.size > 0 && choices.chance(CALM)) await depositInCalm(customer, merchants)
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

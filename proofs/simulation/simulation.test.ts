@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { MUTATIONS } from '../planted/mutations.ts'
+import { FAILED_SEEDS } from './failed-seeds.ts'
+
+/** Runs the simulation in a process of its own, because it replaces the clock and the randomness of its process. */
+async function simulate(...parameters: readonly string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...parameters], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
+
+test('20 seeds pass, and each has the same trace when it runs again', async () => {
+  const { code, output } = await simulate('--from', '1', '--seeds', '20', '--twice', '--small')
+  expect(output).toContain('20 seeds, 0 failed')
+  expect(code).toBe(0)
+}, 1_800_000)
+
+test('every seed that ever failed passes', async () => {
+  const { code, output } = await simulate('--failed', '--profile')
+  expect(output).toMatch(/^processor time: product [0-9]+ %, simulation [0-9]+ %/m)
+  expect(output).toContain(`${FAILED_SEEDS.length} seeds, 0 failed`)
+  expect(code).toBe(0)
+}, 1_800_000)
+
+test('every planted fault still fits the code', async () => {
+  const counts = await Promise.all(
+    MUTATIONS.map(async ({ name, file, search }) => {
+      const text = await readFile(join(import.meta.dirname, '..', '..', file), 'utf8')
+      return [name, text.split(search).length - 1]
+    }),
+  )
+  expect(counts.filter(([, count]) => count !== 1)).toEqual([])
+  expect(MUTATIONS.length).toBeGreaterThanOrEqual(25)
+})
+
+test('every planted fault has one row in the docs', async () => {
+  const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'reliability.md'), 'utf8')
+  const rowsOf = (name: string): number => page.split(`\n| ${name} | `).length - 1
+  expect(MUTATIONS.filter(({ name }) => rowsOf(name) !== 1).map(({ name }) => name)).toEqual([])
+})

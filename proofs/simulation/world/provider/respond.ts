@@ -1,0 +1,28 @@
+import { sleep } from '#lib/base/time.ts'
+import type { WireResponse } from '../../parts/http/serve-in-memory.ts'
+import type { Choices } from '../../parts/random.ts'
+import type { ProviderFaults } from './faults.ts'
+
+/** Responds as a provider with faults does: late, or with something else. `undefined` closes the connection. */
+export async function respond(
+  choices: Choices,
+  faults: ProviderFaults,
+  response: WireResponse,
+): Promise<WireResponse | undefined> {
+  if (choices.chance(faults.slow_response)) await sleep(choices.between(1, faults.slow_max_ms))
+  return choices.chance(faults.bad_response) ? badResponse(choices) : response
+}
+
+/** A response that says nothing about the operation; `undefined` closes the connection. */
+function badResponse(choices: Choices): WireResponse | undefined {
+  return choices.pick([
+    undefined,
+    { status: 500, headers: {}, body: Buffer.from('Fault') },
+    json(200, { result: 'of another protocol' }),
+  ])
+}
+
+/** A response with a JSON body. */
+export function json(status: number, body: object): WireResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }
+}

@@ -1,0 +1,307 @@
+import { join } from 'node:path'
+import { useRandomness } from '#lib/base/crypto/random.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { useProcessStates } from '#lib/base/process-state.ts'
+import { useCallingThread } from '#lib/base/thread.ts'
+import { useClock } from '#lib/base/time.ts'
+import { useNetwork } from '#lib/http/listen.ts'
+import type { RoleName } from '#lib/role/role.ts'
+import type { ClientOf } from '#lib/rpc/rpc.ts'
+import { loadRoles } from '../../../app/roles.ts'
+import { type Activity, createActivity } from '../parts/activity.ts'
+import { createSimulatedBus, type SimulatedBus } from '../parts/bus.ts'
+import { createHttpNetwork, type HttpNetwork } from '../parts/http/http-network.ts'
+import type { WireRequest } from '../parts/http/serve-in-memory.ts'
+import { createLeaseMoments, type LeaseMoments } from '../parts/lease-moments.ts'
+import { type Choices, createChoices } from '../parts/random.ts'
+import { createRpcNetwork, type RpcNetwork } from '../parts/rpc/rpc-network.ts'
+import { createScheduler, type Scheduler } from '../parts/scheduler.ts'
+import { type Actor, createMachine, type Machine, type SimulatedProcess } from '../parts/simulated-process.ts'
+import { createDatabase, type Database } from '../parts/store/database.ts'
+import { createDatabaseServers, type DatabaseServers } from '../parts/store/database-server.ts'
+import type { Change } from '../parts/store/memory-collection.ts'
+import { isWrite } from '../parts/store/store.ts'
+import { createTrace, type Trace } from '../parts/trace.ts'
+import { RECEIVER_ORIGINS } from '../workload/merchants.ts'
+import { type Cluster, createCluster } from './cluster.ts'
+import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
+import { createFormProvider } from './provider/form-provider.ts'
+import { combineProviders, createProvider, type Provider, type ProviderDeps } from './provider/provider.ts'
+import { kindOfRequest } from './provider/requests.ts'
+import { createSandboxProvider } from './provider/sandbox.ts'
+import { createReceivers, type Receivers } from './receiver.ts'
+import { createScanner, type SimulatedScanner } from './scanner.ts'
+
+/** The roles of every simulation. In some of them the sandbox is the provider. */
+export const SIMULATED_ROLES = [
+  'merchants',
+  'balances',
+  'notifier',
+  'payments',
+  'support',
+  'gateway',
+] as const
+
+const ALL_ROLES = [...SIMULATED_ROLES, 'sandbox'] as const
+
+/** The role of the seeds in which merchants send files. */
+const FILES_ROLE = 'attachments'
+
+/** The origin at which merchants reach the gateways. */
+export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
+
+const SANDBOX_ORIGIN = 'http://provider.example.com:9092'
+/** The origin of the account `sandbox-down`. Nothing is there during the load when the sandbox is the provider. */
+const DOWN_ORIGIN = 'http://127.0.0.1:1'
+/** The origins of the accounts of `provider-accounts.json`, which have circuit breakers. */
+const ACME_ORIGINS = ['https://acme.example.com', 'https://acme-backup.example.com']
+const FORMS_ORIGIN = 'https://forms.example.com'
+/** The origins of all accounts that can be down for some time. */
+export const PROVIDER_ORIGINS: readonly string[] = [...ACME_ORIGINS, FORMS_ORIGIN]
+const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
+/** The origin at which gateways reach the processes that keep files. */
+const ATTACHMENTS_ORIGIN = 'http://attachments.example.com:9095'
+const PROVIDER_KEY = 'k'.repeat(64)
+// The test environment and production never share a secret.
+const ACME_KEY = 'a'.repeat(64)
+const FORMS_TOKEN = 'f'.repeat(64)
+
+/** The settings of all processes. */
+const VARIABLES = {
+  MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
+  MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
+  MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
+  MULTIHUB_PUBLIC_URL: PUBLIC_ORIGIN,
+  MULTIHUB_SCANNER: 'clamd://scanner.example.com:3310',
+  MULTIHUB_PROVIDERS_FILE: join(import.meta.dirname, 'provider', 'provider-accounts.json'),
+  SIMULATED_ACME_KEY: ACME_KEY,
+  SIMULATED_FORMS_TOKEN: FORMS_TOKEN,
+}
+
+/** Everything of one simulation: the system, and the world around it. */
+export interface World {
+  readonly seed: number
+  readonly scheduler: Scheduler
+  readonly machine: Machine
+  readonly trace: Trace
+  readonly databases: ReadonlyMap<RoleName, Database>
+  readonly stores: DatabaseServers
+  readonly bus: SimulatedBus
+  readonly rpc: RpcNetwork
+  readonly http: HttpNetwork
+  readonly cluster: Cluster
+  readonly activity: Activity
+  readonly lease_moments: LeaseMoments
+  readonly provider: Provider
+  /** How the simulated providers misbehave. The sandbox does not. */
+  readonly provider_faults: ProviderFaults
+  readonly receivers: Receivers
+  readonly scanner: SimulatedScanner
+  readonly operator: ClientOf
+  /** The choices of one part of the simulation. */
+  choicesOf(name: string): Choices
+  /** Puts the clock, the randomness and the network of the machine back. */
+  restore(): void
+}
+
+/** What is observed while a simulation runs. */
+export interface WorldObservers {
+  readonly onChange: (database: string, collection: string, change: Change, writer: Actor | undefined) => void
+  /** Called when a process sends a request. */
+  readonly onRequest: (request: WireRequest, sender: Actor) => void
+  readonly onCallback: (body: string) => void
+  /** Called when a process publishes a message on the bus. */
+  readonly onMessage: (subject: string, data: Uint8Array) => void
+  /** Called with the digest of bytes that the virus scanner finds clean. */
+  readonly onCleanScan: (sha256: string) => void
+  readonly onLine?: (line: string) => void
+}
+
+/**
+ * Makes a world without processes and without faults, and puts it in the place of the real one. `has_sandbox` makes the
+ * role `sandbox` the provider, and `has_files` adds the database of files.
+ */
+export async function createWorld(
+  seed: number,
+  { has_sandbox, has_files }: Pick<ClusterSize, 'has_sandbox' | 'has_files'>,
+  observers: WorldObservers,
+): Promise<World> {
+  const choicesOf = (name: string): Choices => createChoices(seed, name)
+  const scheduler = createScheduler()
+  const machine = createMachine(scheduler)
+  const lines = createTrace(observers.onLine)
+  const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
+  const activity = createActivity()
+  const lease_moments = createLeaseMoments()
+  const scanner = createScanner(machine, choicesOf('scanner'), trace, observers.onCleanScan)
+  const http = createHttpNetwork(machine, choicesOf('http'), trace, {
+    connect: scanner.connect,
+    onRequest: noteRequest(machine, activity, observers),
+  })
+  const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
+  const bus = createSimulatedBus(machine, choicesOf('bus'), trace, observers.onMessage)
+  const databases = createDatabases(has_files, (role, collection, change) => {
+    const client = stores.client()
+    observers.onChange(role, collection, change, machine.actorOf(client))
+    if (client !== undefined) lease_moments.onChange(change, client)
+  })
+  const processes = (): readonly SimulatedProcess[] =>
+    cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
+  const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes)
+  const restores = replaceSurroundings(machine, http, choicesOf('product'))
+  const databaseOf = (role: RoleName): Database => requireDatabase(databases, role)
+  const provider_faults = noProviderFaults()
+  const provider = createProviders(
+    { machine, network: http, choices: choicesOf('provider'), trace },
+    provider_faults,
+    has_sandbox ? createSandboxProvider(machine, databaseOf('sandbox')) : undefined,
+  )
+  const receivers = createReceivers(
+    machine,
+    http,
+    choicesOf('receivers'),
+    RECEIVER_ORIGINS,
+    observers.onCallback,
+  )
+  const roles = await loadRoles([...ALL_ROLES, FILES_ROLE])
+  const cluster = createCluster({
+    machine,
+    trace,
+    rpc,
+    http,
+    bus,
+    carry(command, apply) {
+      if (isWrite(command))
+        activity.note(machine.current(), 'write', `${command.database}.${command.collection}`)
+      return stores.carry(command, apply)
+    },
+    databaseOf,
+    variables: VARIABLES,
+    roles: new Map(roles.map((role) => [role.name, role])),
+    streamsOf: (role) => (role === FILES_ROLE ? http.streamTo(ATTACHMENTS_ORIGIN) : undefined),
+  })
+  return {
+    seed,
+    scheduler,
+    machine,
+    trace,
+    databases,
+    stores,
+    bus,
+    rpc,
+    http,
+    cluster,
+    activity,
+    lease_moments,
+    provider,
+    provider_faults,
+    receivers,
+    scanner,
+    operator: rpc.outside('operator'),
+    choicesOf,
+    restore() {
+      for (const restore of restores) restore()
+    },
+  }
+}
+
+/** What the network does with each request of a process. */
+function noteRequest(
+  machine: Machine,
+  activity: Activity,
+  { onRequest }: WorldObservers,
+): (request: WireRequest) => void {
+  return (request) => {
+    activity.note(machine.current(), 'request', kindOfRequest(request))
+    const sender = machine.actorOf(machine.current())
+    if (sender !== undefined) onRequest(request, sender)
+  }
+}
+
+/** The providers of all accounts. `sandbox` has those of the test environment when it is one of the processes. */
+function createProviders(
+  deps: Omit<ProviderDeps, 'key'>,
+  faults: ProviderFaults,
+  sandbox: Provider | undefined,
+): Provider {
+  const test = { ...deps, key: new Secret(PROVIDER_KEY) }
+  return combineProviders([
+    sandbox ?? createProvider(test, faults, [SANDBOX_ORIGIN, DOWN_ORIGIN]),
+    createProvider({ ...deps, key: new Secret(ACME_KEY) }, faults, ACME_ORIGINS),
+    createFormProvider({ ...deps, key: new Secret(FORMS_TOKEN), origin: FORMS_ORIGIN }, faults),
+  ])
+}
+
+function createDatabases(
+  has_files: boolean,
+  onChange: (role: RoleName, collection: string, change: Change) => void,
+): ReadonlyMap<RoleName, Database> {
+  const roles: readonly RoleName[] = has_files ? [...ALL_ROLES, FILES_ROLE] : ALL_ROLES
+  return new Map(
+    roles.map((role) => [
+      role,
+      createDatabase(role, (collection, change) => onChange(role, collection, change)),
+    ]),
+  )
+}
+
+function requireDatabase(databases: ReadonlyMap<RoleName, Database>, role: RoleName): Database {
+  const database = databases.get(role)
+  if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
+  return database
+}
+
+function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choices): readonly (() => void)[] {
+  return [
+    useClock(machine.clock),
+    useRandomness(choices.fill),
+    useProcessStates(machine.states),
+    useNetwork(http),
+    useCallingThread(),
+  ]
+}
+
+/** How many processes a cluster has. */
+export interface ClusterSize {
+  /** The number of processes per role, or of those with all roles. */
+  readonly copies: number
+  readonly is_combined: boolean
+  readonly has_sandbox: boolean
+  /** Whether it has processes that keep files. */
+  readonly has_files: boolean
+}
+
+/** Adds the places of a cluster. The sandbox has one process of its own. */
+export function addPlaces(world: World, { copies, is_combined, has_sandbox, has_files }: ClusterSize): void {
+  const { cluster, http } = world
+  const choices = world.choicesOf('clocks')
+  // Added last, so that all other processes of a seed have the same clocks.
+  const all: readonly RoleName[] = has_files ? [...SIMULATED_ROLES, FILES_ROLE] : SIMULATED_ROLES
+  const groups: readonly (readonly [name: string, roles: readonly RoleName[]])[] = is_combined
+    ? [['all', all]]
+    : all.map((role) => [role, [role]])
+  const clockError = () => ({ offset_ms: choices.between(-500, 500), rate: 1 + choices.between(-1e-4, 1e-4) })
+  for (const [index, [name, roles]] of groups.entries()) {
+    for (let copy = 1; copy <= copies; copy += 1) {
+      cluster.add(`${name}-${copy}`, `10.0.${index}.${copy}`, roles, clockError())
+    }
+  }
+  if (has_sandbox) cluster.add('sandbox-1', '10.0.9.1', ['sandbox'], clockError())
+  http.addBalancer(PUBLIC_ORIGIN, originsOf(cluster, 'gateway', 8080))
+  http.addBalancer(CALLBACK_ORIGIN, originsOf(cluster, 'payments', 9093))
+  http.addBalancer(ATTACHMENTS_ORIGIN, originsOf(cluster, FILES_ROLE, 9095))
+  if (has_sandbox) http.addBalancer(SANDBOX_ORIGIN, originsOf(cluster, 'sandbox', 9092))
+}
+
+/**
+ * Repairs the account that was down, so that what was perhaps sent there can end: a withdrawal with an unknown result
+ * waits for its account (P4).
+ */
+export function repairDownAccount({ cluster, http }: World): void {
+  const sandbox = originsOf(cluster, 'sandbox', 9092)
+  if (sandbox.length > 0) http.addBalancer(DOWN_ORIGIN, sandbox)
+}
+
+function originsOf({ places }: Cluster, role: RoleName, port: number): readonly string[] {
+  return places.filter(({ roles }) => roles.includes(role)).map(({ host }) => `http://${host}:${port}`)
+}

@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findServers, serversInContainers } from './support/servers.ts'
+
+/** A check other than a test: it passes when its command does. */
+interface Check {
+  readonly name: string
+  readonly run: () => Promise<boolean>
+}
+
+interface Counts {
+  passed: number
+  failed: number
+  skipped: number
+}
+
+interface JestTest {
+  readonly status: string
+  readonly fullName: string
+}
+
+interface JestReport {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly numPendingTests: number
+  readonly numRuntimeErrorTestSuites: number
+  readonly testResults: readonly { readonly assertionResults: readonly JestTest[] }[]
+}
+
+const root = join(import.meta.dirname, '..')
+/**
+ * Test files that run at once: one more than processors, because tests spend about a third of their time waiting. Each one
+ * takes up to 1 GB.
+ */
+const WORKERS = Math.min(availableParallelism() + 1, 8)
+const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+
+/** Runs a command in the project's folder and shows what it prints. */
+function command(name: string, parameters: readonly string[], folder = root): Promise<boolean> {
+  const child = spawn(name, parameters, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false))
+    child.on('exit', (code) => resolve(code === 0))
+  })
+}
+
+/** Generates the code again in a temporary folder and compares it with `gen/`, which is committed and never edited. */
+async function generatedCodeIsCurrent(): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'multihub-gen-'))
+  try {
+    for (const part of ['proto', 'buf.yaml', 'buf.gen.yaml']) {
+      await cp(join(root, part), join(folder, part), { recursive: true })
+    }
+    if (!(await command('buf', ['generate'], folder))) return false
+    const [committed, fresh] = await Promise.all([
+      filesBelow(join(root, 'gen')),
+      filesBelow(join(folder, 'gen')),
+    ])
+    const different = [...new Set([...committed.keys(), ...fresh.keys()])].filter(
+      (path) => committed.get(path) !== fresh.get(path),
+    )
+    for (const path of different) console.error(`gen/${path} differs: run "npm run generate"`)
+    return different.length === 0
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const texts = files.map(
+    async (path) => [path.slice(folder.length + 1), await readFile(path, 'utf8')] as const,
+  )
+  return new Map(await Promise.all(texts))
+}
+
+const CHECKS: readonly Check[] = [
+  { name: 'protos: lint', run: () => command('buf', ['lint']) },
+  { name: 'protos: format', run: () => command('buf', ['format', '--diff', '--exit-code']) },
+  { name: 'protos: generated code is current', run: generatedCodeIsCurrent },
+  {
+    name: 'protos: compatible with the last release',
+    run: () => command('buf', ['breaking', '--against', 'proto/released.binpb']),
+  },
+  {
+    name: 'format and lint',
+    run: () => command('biome', ['ci', '--colors=off', '--diagnostic-level=warn', '.']),
+  },
+  { name: 'types', run: () => command('tsc', []) },
+]
+
+async function check({ name, run }: Check): Promise<void> {
+  const began = performance.now()
+  const passed = await run()
+  counts[passed ? 'passed' : 'failed'] += 1
+  console.error(
+    `${passed ? 'passed' : 'FAILED'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`,
+  )
+}
+
+/** Runs the tests that match the filter and adds Jest's counts. */
+async function tests(filter: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'multihub-test-'))
+  try {
+    const path = join(folder, 'report.json')
+    const jest = [
+      '--experimental-vm-modules',
+      'node_modules/jest/bin/jest.js',
+      '--json',
+      `--outputFile=${path}`,
+    ]
+    const ended_well = await command(process.execPath, [...jest, `--maxWorkers=${WORKERS}`, ...filter])
+    const report: JestReport = JSON.parse(await readFile(path, 'utf8'))
+    counts.passed += report.numPassedTests
+    counts.skipped += report.numPendingTests
+    // A suite that does not load has no tests to fail, and Jest itself may fail.
+    const broken = report.numFailedTests + report.numRuntimeErrorTestSuites
+    counts.failed += ended_well ? broken : Math.max(1, broken)
+    const all = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+    for (const { fullName } of all.filter(({ status }) => status === 'pending'))
+      console.error(`skipped: ${fullName}`)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Finds or starts the real servers once for all test files, and stops the servers that it started. */
+async function testsWithServers(filter: readonly string[], in_containers: boolean): Promise<void> {
+  const { mongodb, nats } = await (in_containers ? serversInContainers() : findServers())
+  if ('uri' in mongodb) process.env['MONGODB_URI'] = mongodb.uri
+  if ('url' in nats) process.env['NATS_URL'] = nats.url
+  for (const server of [mongodb, nats]) {
+    if (!('skip' in server)) continue
+    console.error(`${in_containers ? 'FAILED' : 'skipping suites'}: ${server.skip}`)
+    if (in_containers) counts.failed += 1
+  }
+  try {
+    if (counts.failed === 0 || !in_containers) await tests(filter)
+  } finally {
+    if ('stop' in mongodb) await mongodb.stop()
+    if ('stop' in nats) await nats.stop()
+  }
+}
+
+const filter = process.argv.slice(2)
+const in_containers = filter[0] === '--containers'
+if (filter.length === 0) for (const each of CHECKS) await check(each)
+await testsWithServers(in_containers ? filter.slice(1) : filter, in_containers)
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
+process.exitCode = counts.failed === 0 ? 0 : 1
