@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { type ConfigSchema, readConfig } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
-import { listen, simulatedNetwork } from '#lib/http/listen.ts'
+import { listen, simulatedNetwork } from '#lib/http/network.ts'
 
 /**
  * Throws one `StartError` that names every port that cannot be listened on, with its setting, so that an operator can

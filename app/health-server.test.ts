@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import type { Listening } from '#lib/http/listen.ts'
+import type { Listening } from '#lib/http/network.ts'
 import { serveHealth } from './health-server.ts'
 import { createLifecycle, type OwnedLifecycle } from './lifecycle.ts'
 

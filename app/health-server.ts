@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type Address, type Listening, listen } from '#lib/http/listen.ts'
+import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { METRICS_TYPE, metricsText } from '#lib/telemetry/metrics.ts'
 import type { Readiness } from './readiness.ts'

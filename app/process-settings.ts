@@ -8,6 +8,7 @@ import {
   optionalSetting,
   readConfig,
   setting,
+  unknownVariables,
 } from '#lib/base/config/config.ts'
 import {
   booleanSetting,
@@ -19,7 +20,7 @@ import {
   secretSetting,
   textSetting,
 } from '#lib/base/config/settings.ts'
-import { unknownVariables, type Variables } from '#lib/base/config/variables.ts'
+import type { Variables } from '#lib/base/config/variables.ts'
 import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { CALLBACK_ALLOW_SETTING } from '#lib/http/callback-address-policy.ts'

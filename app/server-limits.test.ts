@@ -1,7 +1,7 @@
 import { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { expect, test } from '@jest/globals'
-import { type Listening, useNetwork } from '#lib/http/listen.ts'
+import { type Listening, useNetwork } from '#lib/http/network.ts'
 import { serveConnect } from '#lib/rpc/server/connect-server.ts'
 import { serveGrpc } from '#lib/rpc/server/grpc-server.ts'
 import { serveHealth } from './health-server.ts'

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { sleep } from '#lib/base/time.ts'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import { merchantClient } from '../test/support/merchant.ts'
 import { startPrivateNats } from '../test/support/servers.ts'
 import { startProcessPerRole, type TestSystem } from '../test/support/system.ts'

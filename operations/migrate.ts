@@ -2,8 +2,7 @@ import { readConfig } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
-import { openStore } from '#lib/store/open.ts'
-import { findRetiredIndexes } from '#lib/store/retired-indexes.ts'
+import { dropRetiredIndexes, findRetiredIndexes, openStore } from '#lib/store/open.ts'
 import { PROCESS_SETTINGS } from '../app/process-settings.ts'
 import { databaseOf } from '../app/roles.ts'
 import type { CommandOutput } from '../app/run.ts'
@@ -46,7 +45,8 @@ export async function migrate(
     const declarations = await readDeclarations(role.openCollections)
     const place = { mongodb_uri: config.mongodb_uri, database, declarations }
     const start_wait = { limit_ms: config.start_wait_ms }
-    const retired = await findRetiredIndexes({ ...place, start_wait }, { drops })
+    const retireIndexes = drops ? dropRetiredIndexes : findRetiredIndexes
+    const retired = await retireIndexes({ ...place, start_wait })
     if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
   }
   printLine('the databases are complete')

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { clock, withTimeout } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { AddressPolicy } from './address-policy.ts'
-import { simulatedNetwork } from './listen.ts'
+import { simulatedNetwork } from './network.ts'
 
 /**
  * Whether a callback URL that `checkCallbackUrl` accepted has a host without refused addresses (N9). A host that has no

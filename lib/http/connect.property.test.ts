@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { createHttpClient } from './client.ts'
 import { HttpFailure } from './http-failure.ts'
-import { type Listening, listen } from './listen.ts'
+import { type Listening, listen } from './network.ts'
 import type { HostAddress } from './resolve-host.ts'
 
 /** The addresses to which connections were really made, as the server sees them, and whether a byte arrived there. */

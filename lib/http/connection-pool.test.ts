@@ -10,7 +10,7 @@ import { testWith } from '../../test/support/needs.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import { createHttpFixture, failure, post } from './http.fixture.ts'
 import { UnresolvedNameError } from './http-failure.ts'
-import { useNetwork } from './listen.ts'
+import { useNetwork } from './network.ts'
 
 const NO_SOCKET_CHILD = join(import.meta.dirname, 'no-socket.child.ts')
 

@@ -7,7 +7,7 @@ import { type InstalledClock, installManualClock, type ManualClock } from '../..
 import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
 import { HttpFailure } from './http-failure.ts'
-import { type Listening, listen } from './listen.ts'
+import { type Listening, listen } from './network.ts'
 import type { HttpRequest } from './send-request.ts'
 
 /** What tests of the HTTP client start. All of it ends after each test. */

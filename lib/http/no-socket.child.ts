@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient } from './client.ts'
 import { HttpFailure } from './http-failure.ts'
-import { listen } from './listen.ts'
+import { listen } from './network.ts'
 
 // Prints what a request comes to while this process has no file descriptor left, and after it has some again.
 const server = createServer((_request, response) => response.end())

@@ -7,7 +7,7 @@ import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient } from './client.ts'
 import { UnresolvedNameError } from './http-failure.ts'
-import { listen } from './listen.ts'
+import { listen } from './network.ts'
 import { createSystemResolver } from './system-resolver.ts'
 
 const ADDRESS = { address: '10.0.0.1', family: 4 } as const

@@ -2,6 +2,13 @@ import { join } from 'node:path'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
+import type {
+  DeclaredDatabase,
+  RestoreOptions,
+  RestoreTarget,
+  Snapshot,
+  SnapshotOptions,
+} from './maintenance.ts'
 import type { Store } from './store.ts'
 
 const TIMEOUT_MS = 5_000
@@ -56,4 +63,44 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const { openEmbedded } = await import('./embedded.ts')
   return await openEmbedded({ directory: join(directory, database), timeout_ms })
+}
+
+/** Opens a snapshot. Throws `Unavailable` for a database that cannot be reached or does not exist. */
+export async function openSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const { databases, mongodb_uri: uri, directory } = options
+  if (uri !== undefined) {
+    const { openMongodbSnapshot } = await import('./mongodb/snapshot.ts')
+    return await openMongodbSnapshot(uri, options)
+  }
+  const { openEmbeddedSnapshot } = await import('./embedded/snapshot.ts')
+  return await openEmbeddedSnapshot(databases.map((name) => ({ name, path: join(directory, name) })))
+}
+
+/**
+ * Prepares a restore. Throws `Unavailable`, with what to do, when a database is not empty or an earlier restore was not
+ * finished.
+ */
+export async function openRestoreTarget(options: RestoreOptions): Promise<RestoreTarget> {
+  const { databases, mongodb_uri: uri, directory, start_wait } = options
+  if (uri !== undefined) {
+    const { openMongodbRestore } = await import('./mongodb/restore-target.ts')
+    return await openMongodbRestore(uri, databases, start_wait)
+  }
+  const { openEmbeddedRestore } = await import('./embedded/restore-target.ts')
+  return await openEmbeddedRestore(directory)
+}
+
+/**
+ * Finds the indexes that no declaration has any more, as `collection.index`. Processes of an older release may still need
+ * them. Throws `Unavailable`.
+ */
+export async function findRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
+  const adapter = await import('./mongodb/retired-indexes.ts')
+  return await adapter.findRetiredIndexes(database)
+}
+
+/** Drops the indexes that `findRetiredIndexes` finds, and returns them. Throws `Unavailable`. */
+export async function dropRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
+  const adapter = await import('./mongodb/retired-indexes.ts')
+  return await adapter.dropRetiredIndexes(database)
 }

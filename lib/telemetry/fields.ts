@@ -22,3 +22,10 @@ export const LOG_FIELDS = [
 
 /** The name of a permitted field. */
 export type LogField = (typeof LOG_FIELDS)[number]
+
+type Scalar = string | number | bigint | boolean | Date | null | undefined
+
+/** The fields of one line: those of `LOG_FIELDS`, with plain values, and `error` for anything that was thrown. */
+export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar[] } & {
+  readonly error?: unknown
+}

@@ -1,7 +1,6 @@
 import { isDate } from 'node:util/types'
 import { describeFault, maskText } from './faults.ts'
-import { LOG_FIELDS, type LogField } from './fields.ts'
-import type { LogFields } from './log.ts'
+import { LOG_FIELDS, type LogField, type LogFields } from './fields.ts'
 import { counter } from './metrics.ts'
 
 /** Formats an entry as one line of JSON, with its newline. */

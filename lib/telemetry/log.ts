@@ -1,15 +1,8 @@
 import { currentRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
-import type { LogField } from './fields.ts'
+import type { LogFields } from './fields.ts'
 import { createLineFormatter } from './line.ts'
 import { type LineWriter, standardError } from './writer.ts'
-
-type Scalar = string | number | bigint | boolean | Date | null | undefined
-
-/** The fields of one line: those of `LOG_FIELDS`, with plain values, and `error` for anything that was thrown. */
-export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar[] } & {
-  readonly error?: unknown
-}
 
 /** The levels, the lowest first. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const

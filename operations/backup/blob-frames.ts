@@ -1,5 +1,5 @@
 import { BlobGone } from '#lib/store/errors.ts'
-import type { SnapshotBlob } from '#lib/store/snapshot.ts'
+import type { SnapshotBlob } from '#lib/store/maintenance.ts'
 
 /** What a frame of a file of blobs holds, by its first byte. A blob is its id, its pieces, and one of the ends. */
 const KIND = { id: 1, piece: 2, complete: 3, gone: 4 } as const

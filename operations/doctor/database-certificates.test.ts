@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import { afterAll, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import { makeAuthority } from '../../test/support/certificates.ts'
 import { databaseCertificateChecks, type ResolveSrv } from './database-certificates.ts'
 

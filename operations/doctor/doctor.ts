@@ -10,8 +10,7 @@ import { type EnvironmentCheck, type Finding, ok, warning } from '#lib/role/envi
 import type { RoleOperations } from '#lib/role/operations.ts'
 import { ROLES, type Role } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
-import { openStore } from '#lib/store/open.ts'
-import { findRetiredIndexes } from '#lib/store/retired-indexes.ts'
+import { findRetiredIndexes, openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { readBuildInfo } from '../../app/build-info.ts'
@@ -183,7 +182,7 @@ async function findRetired(
   const database = databaseOf(system_name, role.name)
   const declarations = await readDeclarations(role.openCollections)
   const place = { mongodb_uri, database, declarations, start_wait: { limit_ms: 0 } }
-  const retired = await findRetiredIndexes(place, { drops: false })
+  const retired = await findRetiredIndexes(place)
   return retired.length === 0 ? '' : `, ${retiredText(retired, false)}`
 }
 

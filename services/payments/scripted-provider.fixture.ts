@@ -3,7 +3,7 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { signRequest } from '#lib/base/crypto/signed-request.ts'
 import { now } from '#lib/base/time.ts'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 /** An order that this provider received. */

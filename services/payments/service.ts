@@ -9,7 +9,7 @@ import {
   SANDBOX_KEY_SETTING,
 } from '#lib/base/config/shared-settings.ts'
 import { every, type Timer } from '#lib/base/time.ts'
-import type { Listening } from '#lib/http/listen.ts'
+import type { Listening } from '#lib/http/network.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import { type PublicRequest, type PublicResponse, send } from '../support/public-client.ts'
 
 /** A recorded request and its response. */

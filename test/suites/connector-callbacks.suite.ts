@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Listening, listen } from '#lib/http/listen.ts'
+import { type Listening, listen } from '#lib/http/network.ts'
 import type {
   Capabilities,
   OperationKind,

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net'
-import { type Listening, listen } from '#lib/http/listen.ts'
+import { type Listening, listen } from '#lib/http/network.ts'
 import { eventually } from './eventually.ts'
 
 /** A server on a free port that writes raw bytes. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 
 /** A span as an OpenTelemetry collector receives it. */
 export interface ReceivedSpan {

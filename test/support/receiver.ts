@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import { eventually } from './eventually.ts'
 
 /** A callback as received. */

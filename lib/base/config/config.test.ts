@@ -10,6 +10,7 @@ import {
   inFileSetting,
   optionalSetting,
   readConfig,
+  unknownVariables,
 } from './config.ts'
 import {
   booleanSetting,
@@ -23,7 +24,6 @@ import {
   textSetting,
   urlSetting,
 } from './settings.ts'
-import { unknownVariables } from './variables.ts'
 
 const schema = {
   http_port: portSetting('T_PORT', 8080),

@@ -2,6 +2,10 @@ import type { z } from 'zod'
 import { deepFreeze } from '../deep-freeze.ts'
 import { fileVariableOf, readSecretVariable, readVariable, type Variables } from './variables.ts'
 
+/** The names of the variables that Kubernetes and Docker inject for a service, apart from `<SERVICE>_PORT`. */
+const LINK_NAME =
+  /_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
+
 /** The result of reading one variable: its value, or the problem. A problem never shows the text: it may be secret. */
 type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
@@ -76,6 +80,26 @@ export function readConfig<S extends ConfigSchema>(schema: S, variables: Variabl
   }
   if (problems.size > 0) throw new ConfigError([...problems])
   return Object.freeze(values) as Config<S>
+}
+
+/** The variables with a prefix that no setting of the schemas reads. Empty ones and service links are left out. */
+export function unknownVariables(
+  prefix: string,
+  schemas: readonly ConfigSchema[],
+  variables: Variables,
+): readonly string[] {
+  const known = new Set(schemas.flatMap((schema) => Object.values(schema).flatMap(variablesOf)))
+  return Object.keys(variables).filter(
+    (variable) =>
+      variable.startsWith(prefix) &&
+      !known.has(variable) &&
+      !LINK_NAME.test(variable) &&
+      readVariable(variable, variables) !== '',
+  )
+}
+
+function variablesOf({ variable, in_file }: Setting<unknown>): readonly string[] {
+  return in_file ? [variable, fileVariableOf(variable)] : [variable]
 }
 
 /** The settings of a role as rows for the documentation, in the order of the schema. */

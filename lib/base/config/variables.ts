@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
 import { systemErrorCode } from '../system-error-code.ts'
-import type { ConfigSchema, Setting } from './config.ts'
 
 /** The variables of a process by name, as `process.env` has them. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -11,10 +10,6 @@ type VariableText =
   | { readonly ok: false; readonly problem: string }
 
 const FILE_MAX_BYTES = 65_536
-
-/** The names of the variables that Kubernetes and Docker inject for a service, apart from `<SERVICE>_PORT`. */
-const LINK_NAME =
-  /_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
 
 /** `<SERVICE>_PORT` can be the name of a setting too, so its value decides. */
 const LINK_PORT_VALUE = /^(?:tcp|udp|sctp):\/\//
@@ -58,24 +53,4 @@ function readSecretFile(variable: string, path: string): VariableText {
   } catch (error) {
     return { ok: false, problem: `${variable} cannot be read (${systemErrorCode(error)})` }
   }
-}
-
-/** The variables with a prefix that no setting of the schemas reads. Empty ones and service links are left out. */
-export function unknownVariables(
-  prefix: string,
-  schemas: readonly ConfigSchema[],
-  variables: Variables,
-): readonly string[] {
-  const known = new Set(schemas.flatMap((schema) => Object.values(schema).flatMap(variablesOf)))
-  return Object.keys(variables).filter(
-    (variable) =>
-      variable.startsWith(prefix) &&
-      !known.has(variable) &&
-      !LINK_NAME.test(variable) &&
-      readVariable(variable, variables) !== '',
-  )
-}
-
-function variablesOf({ variable, in_file }: Setting<unknown>): readonly string[] {
-  return in_file ? [variable, fileVariableOf(variable)] : [variable]
 }

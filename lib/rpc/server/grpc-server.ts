@@ -10,7 +10,7 @@ import {
   type ServerOptions,
   type ServiceDefinition,
 } from '@grpc/grpc-js'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { AuthenticateCaller } from '../credentials/authenticate.ts'

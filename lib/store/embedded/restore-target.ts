@@ -5,7 +5,7 @@ import { syncDirectory } from '#lib/base/sync-directory.ts'
 import { systemErrorCode } from '#lib/base/system-error-code.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openEmbedded } from '../embedded.ts'
-import type { RestoreTarget } from '../restore-target.ts'
+import type { RestoreTarget } from '../maintenance.ts'
 
 const TIMEOUT_MS = 60_000
 

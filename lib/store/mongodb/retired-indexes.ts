@@ -1,6 +1,7 @@
 import { type Db, MongoServerError } from 'mongodb'
+import type { Declarations } from '../declarations.ts'
 import { parseLayout } from '../layout.ts'
-import type { DeclaredDatabase } from '../retired-indexes.ts'
+import type { DeclaredDatabase } from '../maintenance.ts'
 import { BUCKET_INDEXES } from './bucket.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { readFailure, writeFailure } from './failures.ts'
@@ -18,16 +19,46 @@ interface KeptIndexes {
   readonly shard_key?: object
 }
 
-/** Finds the indexes of a database that are not declared, as `collection.index`, and drops them if `drops` is set. */
-export async function retireIndexes(
+/** Finds the indexes of a database that are not declared, as `collection.index`. */
+export function findRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
+  return forEachRetired(database, async () => {}).catch((error: unknown) => {
+    throw readFailure(error)
+  })
+}
+
+/** Drops the indexes of a database that are not declared, and returns them as `collection.index`. */
+export function dropRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
+  const drop: VisitIndex = (db, collection, name) => db.collection(collection).dropIndex(name)
+  return forEachRetired(database, drop).catch((error: unknown) => {
+    throw writeFailure(error, 1)
+  })
+}
+
+type VisitIndex = (db: Db, collection: string, name: string) => Promise<unknown>
+
+async function forEachRetired(
   { mongodb_uri: uri, database, declarations, start_wait }: DeclaredDatabase,
-  { drops }: { readonly drops: boolean },
+  visit: VisitIndex,
 ): Promise<readonly string[]> {
   const limits = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX, is_bounded: false }
   const { client } = await connectMongodb({ uri, ...limits, start_wait })
   const db = openDatabase(client, database)
-  const { collections, blobs } = declarations
-  const kept: readonly KeptIndexes[] = [
+  try {
+    const retired: string[] = []
+    for (const kept of keptIndexes(declarations)) {
+      for (const name of await retiredOf(db, kept)) {
+        retired.push(`${kept.collection}.${name}`)
+        await visit(db, kept.collection, name)
+      }
+    }
+    return retired
+  } finally {
+    await client.close()
+  }
+}
+
+function keptIndexes({ collections, blobs }: Declarations): readonly KeptIndexes[] {
+  return [
     ...collections.map(parseLayout).map((layout) => ({
       collection: layout.name,
       names: indexesOf(layout).map(({ name }) => name),
@@ -40,20 +71,6 @@ export async function retireIndexes(
       })),
     ),
   ]
-  try {
-    const retired: string[] = []
-    for (const one of kept) {
-      for (const name of await retiredOf(db, one)) {
-        retired.push(`${one.collection}.${name}`)
-        if (drops) await db.collection(one.collection).dropIndex(name)
-      }
-    }
-    return retired
-  } catch (error) {
-    throw drops ? writeFailure(error, 1) : readFailure(error)
-  } finally {
-    await client.close()
-  }
 }
 
 async function retiredOf(db: Db, { collection, names, shard_key }: KeptIndexes): Promise<readonly string[]> {

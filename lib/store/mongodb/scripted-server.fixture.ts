@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { BSON, type Document } from 'mongodb'
-import { type Listening, listen } from '#lib/http/listen.ts'
+import { type Listening, listen } from '#lib/http/network.ts'
 
 /** A server that speaks the protocol of MongoDB and gives the responses of a script. */
 export interface ScriptedServer {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { clock } from '#lib/base/time.ts'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 import type { Choices } from '../../simulation/parts/random.ts'
 import type { ReceivedCallback } from '../../simulation/world/receiver.ts'
 

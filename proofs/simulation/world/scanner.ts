@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Duplex } from 'node:stream'
-import type { Network } from '#lib/http/listen.ts'
+import type { Network } from '#lib/http/network.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Machine } from '../parts/simulated-process.ts'
 import type { Trace } from '../parts/trace.ts'

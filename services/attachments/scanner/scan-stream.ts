@@ -2,7 +2,7 @@ import { connect, type NetConnectOpts } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { simulatedNetwork } from '#lib/http/listen.ts'
+import { simulatedNetwork } from '#lib/http/network.ts'
 
 /** Where clamd listens: a host and port, or the path of a Unix socket. */
 export type ClamdAddress = { readonly host: string; readonly port: number } | { readonly path: string }

@@ -1,5 +1,5 @@
 import { ConfigError } from '#lib/base/config/config.ts'
-import { isWildcardHost } from '#lib/http/listen.ts'
+import { isWildcardHost } from '#lib/http/network.ts'
 
 /** The settings that decide where providers reach the port for callbacks. */
 export interface ProviderCallbackSettings {

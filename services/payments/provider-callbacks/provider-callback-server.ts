@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { clock } from '#lib/base/time.ts'
-import { type Address, type Listening, listen } from '#lib/http/listen.ts'
+import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
 import type { ReceiveProviderCallback } from '../use-cases/receive-provider-callback.ts'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { clock } from '#lib/base/time.ts'
-import { type Address, listen } from '#lib/http/listen.ts'
+import { type Address, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { RequestHandler } from './handle-request.ts'
 import { refuse, respondText, type ServerAction, type ServerResponse } from './protocol.ts'

@@ -1,6 +1,6 @@
 import { Server as HttpServer } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { formatHostAndPort, type Network } from '#lib/http/listen.ts'
+import { formatHostAndPort, type Network } from '#lib/http/network.ts'
 import type { StreamHandler } from '#lib/http/stream-exchange.ts'
 import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'

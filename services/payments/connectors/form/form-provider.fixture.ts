@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { clock, now } from '#lib/base/time.ts'
 import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
-import { listen } from '#lib/http/listen.ts'
+import { listen } from '#lib/http/network.ts'
 
 /** A small provider of the kind that the form connector is for. The last digits of an amount decide, as in the sandbox. */
 export interface FormProvider {

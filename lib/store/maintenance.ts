@@ -1,8 +1,8 @@
-import { join } from 'node:path'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
 import type { Body } from './check.ts'
-import type { CollectionSpec } from './store.ts'
+import type { Declarations } from './declarations.ts'
+import type { CollectionSpec, Store } from './store.ts'
 
 /** A blob of a snapshot. Its bytes must be read before the next blob. */
 export interface SnapshotBlob {
@@ -46,14 +46,25 @@ export interface SnapshotOptions {
   readonly consistency: Snapshot['consistency']
 }
 
-/** Opens a snapshot. Throws `Unavailable` for a database that cannot be reached or does not exist. */
-export async function openSnapshot(options: SnapshotOptions): Promise<Snapshot> {
-  const { databases, mongodb_uri: uri, directory } = options
-  // Loaded on demand, like the adapters themselves.
-  if (uri !== undefined) {
-    const { openMongodbSnapshot } = await import('./mongodb/snapshot.ts')
-    return await openMongodbSnapshot(uri, options)
-  }
-  const { openEmbeddedSnapshot } = await import('./embedded/snapshot.ts')
-  return await openEmbeddedSnapshot(databases.map((name) => ({ name, path: join(directory, name) })))
+/** Empty databases that are filled from a backup. No process can start on them before `finish`. */
+export interface RestoreTarget {
+  open(database: string): Promise<Store>
+  /** Makes the databases those of the system. All stores must be closed. */
+  finish(): Promise<void>
+}
+
+/** Where to restore: in MongoDB when its URI is given, otherwise to `directory`. */
+export interface RestoreOptions {
+  readonly databases: readonly string[]
+  readonly mongodb_uri: Secret | undefined
+  readonly directory: string
+  readonly start_wait: StartWait
+}
+
+/** A MongoDB database and what this release declares of it. */
+export interface DeclaredDatabase {
+  readonly mongodb_uri: Secret
+  readonly database: string
+  readonly declarations: Declarations
+  readonly start_wait: StartWait
 }

@@ -26,6 +26,33 @@ export interface Listening {
   close(grace_ms?: number): Promise<void>
 }
 
+/** A network in memory, which simulation puts in the place of the machine's. */
+export interface Network {
+  /** Makes a server reachable at an address of the network. */
+  listen(server: Server, address: Address): Promise<Listening>
+  /** Opens a connection of bytes, such as that to the virus scanner. */
+  connect(address: NetConnectOpts): Duplex
+  /** Carries the requests of one HTTP client. */
+  createDispatcher(): Pick<Dispatcher, 'dispatch' | 'destroy'>
+  /** Returns the addresses of a host. */
+  lookup(hostname: string): Promise<readonly string[]>
+}
+
+let replacement: Network | undefined
+
+/** The network in memory, if this process is simulated; `undefined` in every real process. */
+export function simulatedNetwork(): Network | undefined {
+  return replacement
+}
+
+/** Replaces the network of this process, for simulation only, until the returned function is called. */
+export function useNetwork(network: Network): () => void {
+  replacement = network
+  return () => {
+    replacement = undefined
+  }
+}
+
 const GRACE_MS = 5_000
 const LOOK_AGAIN_MS = 25
 /** The first request of a connection that was just accepted may still be on its way. */
@@ -129,31 +156,4 @@ function trackConnections(server: Server, draining?: AbortSignal): Listening['cl
 
 function isHttp(server: Server): server is HttpServer | HttpsServer {
   return server instanceof HttpServer || server instanceof HttpsServer
-}
-
-/** A network in memory, in the place of that of the machine. */
-export interface Network {
-  /** Makes a server reachable at an address of the network. */
-  listen(server: Server, address: Address): Promise<Listening>
-  /** Opens a connection of bytes, such as that to the virus scanner. */
-  connect(address: NetConnectOpts): Duplex
-  /** Carries the requests of one HTTP client. */
-  createDispatcher(): Pick<Dispatcher, 'dispatch' | 'destroy'>
-  /** Returns the addresses of a host. */
-  lookup(hostname: string): Promise<readonly string[]>
-}
-
-let replacement: Network | undefined
-
-/** The network that simulation put in the place of the machine's; `undefined` in every real process. */
-export function simulatedNetwork(): Network | undefined {
-  return replacement
-}
-
-/** Replaces the network of this process, for simulation only, until the returned function is called. */
-export function useNetwork(network: Network): () => void {
-  replacement = network
-  return () => {
-    replacement = undefined
-  }
 }

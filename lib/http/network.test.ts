@@ -3,7 +3,7 @@ import { createServer as createHttp } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
 import { StartError } from '#lib/base/start-error.ts'
-import { connectableHost, formatHostAndPort, listen } from './listen.ts'
+import { connectableHost, formatHostAndPort, listen } from './network.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {
