@@ -1,4 +1,4 @@
-import type { Release } from './budget.ts'
+import type { Budget, Release } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { countedTries, type Effect, type EffectDocument, type Lane } from './effect.ts'
 import type { LeaseTerms } from './lease-due.ts'
@@ -39,22 +39,32 @@ export function createAdmission<D extends EffectDocument>(
     hasRoom(lane) {
       if (!mayLease()) return false
       for (const bound of by_kind.values()) {
-        if (bound.lane === lane && (bound.budget?.hasRoom() ?? true)) return true
+        if (bound.lane !== lane) continue
+        // Which budget counts is only known with the effect.
+        if (typeof bound.budget === 'function' || (bound.budget?.hasRoom() ?? true)) return true
       }
       return false
     },
-    canRun: (document, { kind }) => {
-      const bound = by_kind.get(kind)
-      return bound !== undefined && (bound.budget?.hasRoom(document) ?? true)
+    canRun: (document, effect) => {
+      const bound = by_kind.get(effect.kind)
+      return bound !== undefined && (budgetOf(bound, effect)?.hasRoom(document) ?? true)
     },
     admit(document, effect) {
       const bound = by_kind.get(effect.kind)
       if (!bound || isExhausted(effect) || !mayLease()) return undefined
-      const release = bound.budget ? bound.budget.reserve(document) : releaseNothing
+      const budget = budgetOf(bound, effect)
+      const release = budget ? budget.reserve(document) : releaseNothing
       if (!release) return undefined
-      const lease_ms = typeof bound.lease_ms === 'number' ? bound.lease_ms : bound.lease_ms(document)
+      const lease_ms = typeof bound.lease_ms === 'number' ? bound.lease_ms : bound.lease_ms(document, effect)
       return { lease_ms, repeats: bound.repeats ?? false, release }
     },
     isExhausted,
   }
+}
+
+function budgetOf<D extends EffectDocument>(
+  { budget }: BoundEffect<D>,
+  effect: Effect,
+): Budget<D> | undefined {
+  return typeof budget === 'function' ? budget(effect) : budget
 }

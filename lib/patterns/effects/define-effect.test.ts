@@ -1,4 +1,6 @@
 import { expect, test } from '@jest/globals'
+import { createAdmission } from './admission.ts'
+import { createBudget } from './budget.ts'
 import { defineEffect, isBytes, isInstant, isText } from './define-effect.ts'
 import type { EffectDocument } from './effect.ts'
 
@@ -70,4 +72,30 @@ test('refuses an external effect without a budget', () => {
   const callEffect = defineEffect({ kind: 'call', lane: 'external', data: {}, id: () => 'call' })
   const handler = { lease_ms: 1, tries_max: 1, run: async () => (current: Order) => current }
   expect(() => callEffect.bind<Order>(handler)).toThrow('the external effect call has no budget')
+})
+
+test('the lease and the budget of a kind can depend on the data of the effect', () => {
+  const callEffect = defineEffect({
+    kind: 'call',
+    lane: 'external',
+    data: { party: isText },
+    id: (_order: Order, { party }) => party,
+  })
+  const budgets = new Map([
+    ['a', createBudget(1)],
+    ['b', createBudget(0)],
+  ])
+  const bound = callEffect.bind<Order>({
+    lease_ms: (_order, { data }) => (data['party'] === 'a' ? 7 : 8),
+    budget: ({ data }) => budgets.get(String(data['party'])) ?? createBudget(0),
+    tries_max: 1,
+    run: async () => (current) => current,
+  })
+  const admission = createAdmission(new Map([[bound.kind, bound]]), () => true)
+  const [a, b] = ['a', 'b'].map((party) => callEffect.newEffect(order, { party }, { at: AT }))
+  if (!a || !b) throw new Error('unreachable')
+  expect(admission.hasRoom('external')).toBe(true)
+  expect([admission.canRun(order, a), admission.canRun(order, b)]).toEqual([true, false])
+  expect([admission.admit(order, a)?.lease_ms, admission.admit(order, b)]).toEqual([7, undefined])
+  expect(admission.canRun(order, a)).toBe(false)
 })

@@ -31,6 +31,11 @@ export function isAbsentOrInteger(value: unknown): value is number | undefined {
   return value === undefined || Number.isSafeInteger(value)
 }
 
+/** The check of a field that contains text, or that some effects of the kind do not have. */
+export function isAbsentOrText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string'
+}
+
 /** The description of one kind of effect. */
 export interface EffectDescription<Source, Fields extends DataFields> {
   /** The name under which the effect is stored. Processes of other releases know the effect by it. */
@@ -65,7 +70,7 @@ interface EffectLimits<D> {
    * The lease of one try. It must outlast the act, because another process may act when it has expired. For a repeated
    * effect it is the time until the next run.
    */
-  readonly lease_ms: number | ((document: D) => number)
+  readonly lease_ms: number | ((document: D, effect: Effect) => number)
   /**
    * A repeated effect is a question, such as a poll: it is asked again each time its lease expires, until a change of the
    * document drops it. A run that changes nothing costs no write after that of its lease. Its change is applied also when
@@ -78,9 +83,9 @@ interface EffectLimits<D> {
   readonly backoff?: BackoffBounds
   /**
    * Bounds how many effects of the kind are leased at once. Without room an effect is left as it is, also by the writer
-   * of its document. Required for kinds of the lane `external`.
+   * of its document. Required for kinds of the lane `external`. A function chooses the budget by the data of the effect.
    */
-  readonly budget?: Budget<D>
+  readonly budget?: Budget<D> | ((effect: Effect) => Budget<D>)
 }
 
 /** How to run one kind of effect. */

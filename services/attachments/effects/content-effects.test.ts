@@ -41,7 +41,8 @@ function fileOf(merchant_id: string): Attachment {
 
 /** How many of the files are admitted at once. */
 function admitted({ budget }: BoundEffect<Attachment>, merchant_ids: readonly string[]): number {
-  return merchant_ids.filter((merchant_id) => budget?.reserve(fileOf(merchant_id)) !== undefined).length
+  if (typeof budget !== 'object') throw new Error('one budget is for all effects of the kind')
+  return merchant_ids.filter((merchant_id) => budget.reserve(fileOf(merchant_id)) !== undefined).length
 }
 
 const ONE = Array.from({ length: 20 }, () => 'one')

@@ -135,6 +135,7 @@ test.each([
     attempt: { number: 1, account_id: 'first', created_at },
     updated_at: created_at,
   })
-  const intervals = new Set(Array.from({ length: 100 }, () => lease_ms(payment)))
+  const poll = pollProviderEffect.newEffect(payment, {}, { at: created_at })
+  const intervals = new Set(Array.from({ length: 100 }, () => lease_ms(payment, poll)))
   expect(intervals.size).toBeGreaterThan(50)
 })
