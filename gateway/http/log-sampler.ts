@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock } from '#lib/base/time.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { networkOf } from './network.ts'
@@ -42,7 +43,7 @@ export function createLogSampler({
   network_lines_max = 20,
   lines_max = 1_000,
 }: LogSamplerLimits = {}): LogSampler {
-  const networks = new LRUCache<string, Window & { left_out: number }>({ max: NETWORKS_MAX })
+  const networks = new LRUCache<string, Window & { left_out: number }>(entriesUpTo(NETWORKS_MAX))
   const all: Window = { opened_ms: Number.NEGATIVE_INFINITY, lines: 0 }
   const hasRoom = (window: Window, max: number, now_ms: number): boolean => {
     if (now_ms - window.opened_ms >= MINUTE_MS) {

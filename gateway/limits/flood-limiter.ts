@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock } from '#lib/base/time.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import { networkOf } from '../http/network.ts'
@@ -33,7 +34,7 @@ interface TokenBucket {
 /** Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. */
 export function createFloodLimiter(options: FloodOptions): FloodLimiter {
   const { failures_per_minute: limit, networks_max = NETWORKS_MAX } = options
-  const buckets = new LRUCache<string, TokenBucket>({ max: networks_max })
+  const buckets = new LRUCache<string, TokenBucket>(entriesUpTo(networks_max))
   const token_ms = MINUTE_MS / limit
 
   function refilledBucket(network: string): TokenBucket {

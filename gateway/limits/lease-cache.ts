@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock, every, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
@@ -32,7 +33,7 @@ const CLOSE_TIMEOUT_MS = 3_000
 export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
   const evicted_leases: TokenLease[] = []
   const leases = new LRUCache<string, TokenLease>({
-    max: leases_max,
+    ...entriesUpTo(leases_max),
     dispose(lease, _key, reason) {
       // When the list is full, because the store is slow, the tokens of this lease are lost until its window ends.
       if (reason === 'evict' && evicted_leases.length < EVICTED_MAX) evicted_leases.push(lease)

@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
+import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { AddressPolicy } from './address-policy.ts'
@@ -35,7 +36,7 @@ export function createCallbackHostCheck(
   policyFor: (environment: Environment) => AddressPolicy,
   lookups: readonly Lookup[] = nameServerLookups(),
 ): CallbackHostCheck {
-  const resolutions = new LRUCache<string, Resolution>({ max: HOSTS_MAX })
+  const resolutions = new LRUCache<string, Resolution>(entriesUpTo(HOSTS_MAX))
   const resolve = (hostname: string): Resolution => {
     const known = resolutions.get(hostname)
     if (known !== undefined && known.expires_ms > clock.monotonic_ms()) return known

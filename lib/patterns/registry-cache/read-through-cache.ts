@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock } from '#lib/base/time.ts'
 import type { SemaphoreLimits } from '#lib/patterns/semaphore.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -81,8 +82,8 @@ export function createReadThroughCache<V>(
   confirmedAtMs: () => number,
   limits: CacheLimits = CACHE_LIMITS,
 ): ReadThroughCache<V> {
-  const present = new LRUCache<string, CacheEntry<V>>({ max: limits.present_max })
-  const absent = new LRUCache<string, CacheEntry<V>>({ max: limits.absent_max })
+  const present = new LRUCache<string, CacheEntry<V>>(entriesUpTo(limits.present_max))
+  const absent = new LRUCache<string, CacheEntry<V>>(entriesUpTo(limits.absent_max))
   const reads = createSharedReads(read, keep, limits)
 
   function keep(key: string, result: ReadResult<CachedValue<V> | undefined>): void {

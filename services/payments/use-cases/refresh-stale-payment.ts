@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { now, withTimeout } from '#lib/base/time.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { leasableAtMs } from '#lib/patterns/effects/effect.ts'
@@ -28,7 +29,7 @@ const REMEMBERED_MAX = 20_000
 export function createRefreshStalePayment(
   runner: Pick<EffectRunner<StoredPayment>, 'runEarly'>,
 ): RefreshStalePayment {
-  const asked_at_ms = new LRUCache<string, number>({ max: REMEMBERED_MAX })
+  const asked_at_ms = new LRUCache<string, number>(entriesUpTo(REMEMBERED_MAX))
 
   return async (payment) => {
     const poll = payment.effects.find(pollProviderEffect.matches)
