@@ -196,6 +196,7 @@ describe('the replay of deliveries by filter', () => {
   })
 })
 
+// C2
 describe('a filter of the operator', () => {
   const long = 'x'.repeat(129)
   test.each([

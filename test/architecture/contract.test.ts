@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { lineOf, type Prose, proseWithInlineCode } from './prose.ts'
 import { isTest, ROOT, readTexts, type SourceFile } from './sources.ts'
 
-const PAGE = 'docs/contract.md'
+const FOLDER = 'docs/contract/'
+const SPECIFICATION = `${FOLDER}specification.md`
 
 /**
  * Rules that no test cites. R6 is about the run of all tests, which no test can start. A rule that a test cites must not
@@ -19,16 +20,37 @@ interface Citation {
   readonly line: number
 }
 
-const RULE = /\b[ABEFNPRS](?:[1-9]|1[0-9])\b/g
-const RANGE = /\b([ABEFNPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
+/** A rule, such as P4, or one of its clauses, such as P4.3. */
+const RULE = /\b[ABCEFNPRS](?:[1-9]|1[0-9])(?:\.[1-9][0-9]?)?\b/g
+const RANGE = /\b([ABCEFNPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
 /** The name of a section ends at a punctuation mark or a backtick. It may be in backticks and cross a line. */
 const SECTION = /\bspec:\s+`?([^`,;:()."']*)/g
 
-const page = await readFile(join(ROOT, PAGE), 'utf8')
-const anchors = [...page.matchAll(/<a id="([\w-]+)">/g)].map(([, anchor = '']) => anchor)
+const pages = (await readdir(join(ROOT, FOLDER))).filter((name) =>
+  /^(?!README|specification).*\.md$/.test(name),
+)
+const rulePages = await Promise.all(pages.map((name) => readFile(join(ROOT, FOLDER, name), 'utf8')))
+const specification = await readFile(join(ROOT, SPECIFICATION), 'utf8')
+
+const rules = rulePages.flatMap((page) =>
+  [...page.matchAll(/^## <a id="(\w+)"><\/a>(\w+) /gm)].map(([, anchor = '', name = '']) => ({
+    anchor,
+    name,
+  })),
+)
+/** The clauses with their texts, in the order of their page. A clause ends at an empty line or before the next one. */
+const clauses = rulePages.flatMap((page) =>
+  [...page.matchAll(/^- \*\*([\w.]+)\*\* ((?:(?!\n\n|\n- )[\s\S])*)/gm)].map(([, id = '', text = '']) => ({
+    id,
+    text,
+  })),
+)
+/** A section of the specification is cited without what its heading has in parentheses. */
+const sections = [...specification.matchAll(/^##+ ([^(\n]+)/gm)].map(([, name = '']) => sectionAnchor(name))
+const anchors = [...rules.map(({ anchor }) => anchor), ...clauses.map(({ id }) => id), ...sections]
 /** This file names rules without citing them. */
 const SELF = 'test/architecture/contract.test.ts'
-const texts = (await readTexts()).filter(({ path }) => path !== PAGE && path !== SELF)
+const texts = (await readTexts()).filter(({ path }) => path !== SPECIFICATION && path !== SELF)
 const citations = texts.flatMap(citationsIn)
 
 function citationsIn(file: SourceFile): readonly Citation[] {
@@ -49,26 +71,41 @@ function anchorsIn({ text, kind }: Prose): readonly (readonly [anchor: string, i
   )
   if (kind === 'string') return [...rules, ...ranges]
   const sections = [...text.matchAll(SECTION)].map(
-    ({ 1: name = '', index }) => [`spec-${name.trim().split(/\s+/).join('-')}`, index] as const,
+    ({ 1: name = '', index }) => [sectionAnchor(name), index] as const,
   )
   return [...rules, ...ranges, ...sections]
 }
 
-test('the anchors of the contract page are unique', () => {
+function sectionAnchor(name: string): string {
+  return `spec-${name.trim().split(/\s+/).join('-')}`
+}
+
+test('the rules of the contract have one anchor each, and their clauses are numbered from 1', () => {
+  expect(rules.length).toBeGreaterThan(50)
+  expect(rules.filter(({ anchor, name }) => anchor !== name)).toEqual([])
   expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
-  expect(anchors.length).toBeGreaterThan(50)
+  const numbered = rules.flatMap(({ name }) => {
+    const own = clauses.filter(({ id }) => id.startsWith(`${name}.`))
+    return own.map((_, index) => `${name}.${index + 1}`)
+  })
+  expect(clauses.map(({ id }) => id)).toEqual(numbered)
 })
 
-test('every citation of a rule or of a section of the specification leads to the contract page', () => {
+test('no clause of the contract has more than 80 words', () => {
+  const long = clauses.filter(({ text }) => text.split(/\s+/).length > 80)
+  expect(long.map(({ id }) => id)).toEqual([])
+  expect(clauses.length).toBeGreaterThan(150)
+})
+
+test('every citation of a rule, a clause or a section of the specification leads to a page of the contract', () => {
   const dead = citations.filter(({ anchor }) => !anchors.includes(anchor))
   expect(dead.map(({ anchor, file, line }) => `${file.path}:${line} cites ${anchor}`)).toEqual([])
   expect(citations.length).toBeGreaterThan(100)
 })
 
 test('the rules that no test cites are exactly those that are listed as untested', () => {
-  const tested = new Set(citations.filter(({ file }) => isTest(file)).map(({ anchor }) => anchor))
-  const rules = anchors.filter((anchor) => !anchor.startsWith('spec-'))
-  const untested = rules.filter((rule) => !tested.has(rule))
+  const cited = citations.filter(({ file }) => isTest(file)).map(({ anchor }) => anchor.replace(/\.\d+$/, ''))
+  const untested = rules.map(({ name }) => name).filter((name) => !cited.includes(name))
   process.stderr.write(`rules that no test cites (${untested.length}): ${untested.join(', ')}\n`)
   expect(untested.toSorted()).toEqual(UNTESTED.toSorted())
 })
@@ -95,6 +132,8 @@ describe('the reading of citations', () => {
   test('reads a rule in backticks, and each rule of a range', () => {
     expect(new Set(read('// As in `E7`, and in P2 to P4'))).toEqual(new Set(['E7', 'P2', 'P3', 'P4']))
   })
+
+  test('reads a clause', () => expect(read('// As in P4.3.')).toEqual(['P4.3']))
 
   test('reports a text that names no section', () => {
     expect(read('// Takes a value (spec: `finished`)')).toEqual(['spec-finished'])

@@ -36,7 +36,7 @@ test('every RPC that a page for operators names exists', () => {
   // The verbs of the RPCs, so that a method which was renamed is noticed and other words are left alone.
   const verbs = new Set(methods.map((name) => /^[A-Z][a-z]+/.exec(name)?.[0]))
   const named = texts
-    .filter(({ page }) => page.startsWith('docs/operators/') || page === 'docs/internal-teams.md')
+    .filter(({ page }) => /^docs\/(operators\/|contract\/rpcs|internal-teams)/.test(page))
     .flatMap(({ page, text }) =>
       [...text.matchAll(/`(?:[\w.]+\/)?([A-Z][a-z]+(?:[A-Z][a-z]+)+)`/g)].map(([, name = '']) => ({
         page,
@@ -46,6 +46,22 @@ test('every RPC that a page for operators names exists', () => {
     .filter(({ name }) => verbs.has(/^[A-Z][a-z]+/.exec(name)?.[0]) && !name.endsWith('Service'))
   expect(named.length).toBeGreaterThan(30)
   expect(named.filter(({ name }) => !methods.includes(name))).toEqual([])
+})
+
+// C3
+test('the page of the contract about RPCs has every service of the operator, by its whole name', () => {
+  const page = texts.find(({ page }) => page === 'docs/contract/rpcs.md')?.text ?? ''
+  const names = [...page.matchAll(/^\| `(multihub[\w.]+)` \| (.*)$/gm)].map(([, name = '', rpcs = '']) => ({
+    name,
+    rpcs: [...rpcs.matchAll(/`(\w+)`/g)].map(([, rpc = '']) => rpc),
+  }))
+  expect(names.length).toBeGreaterThan(10)
+  const unknown = names.flatMap(({ name, rpcs }) => {
+    const methods =
+      services.find(({ typeName }) => typeName === name)?.methods.map((method) => method.name) ?? []
+    return rpcs.filter((rpc) => !methods.includes(rpc)).map((rpc) => `${name}/${rpc}`)
+  })
+  expect(unknown).toEqual([])
 })
 
 test('every command of main.ts on a page exists, with its options', () => {

@@ -132,6 +132,7 @@ describe('a gRPC client that has only our protos', () => {
     }
   })
 
+  // C1
   test('is refused an RPC that does not permit the team', async () => {
     const wanted = { name: 'gamma', timezone: 'Asia/Kolkata', environments: ['ENVIRONMENT_TEST'] }
     await expect(call(merchants(), 'CreateMerchant', wanted, TEAM_TOKEN)).rejects.toMatchObject({

@@ -86,7 +86,7 @@ export type Attachment = Message<"multihub.attachments.v1.Attachment"> & {
   status: AttachmentStatus;
 
   /**
-   * reason is why it was rejected: one of the words of docs/contract.md, F3; empty otherwise.
+   * reason is why it was rejected: one of the words of docs/contract/attachments.md; empty otherwise.
    *
    * @generated from field: string reason = 10;
    */
