@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callbackUrlTable } from './callback-urls.ts'
+import { partsDiagrams, statesDiagram } from './diagrams.ts'
 import { ENVELOPE_METHODS_PATH, envelopeMethodsText } from './envelope-methods.ts'
 import { errorTable } from './errors.ts'
 import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
@@ -19,7 +20,8 @@ export interface GeneratedFile {
 const ROOT = join(import.meta.dirname, '..', '..')
 
 /** The generated sections of pages. Two comments with the name of a section mark its place. */
-const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> = {
+  'docs/architecture/README.md': { parts: partsDiagrams, states: statesDiagram },
   'docs/operators/settings.md': { settings: settingsTable },
   'docs/operators/telemetry.md': { metrics: metricsTable },
   'docs/merchants/errors.md': { errors: errorTable },
@@ -43,10 +45,9 @@ const WHOLE_FILES: Readonly<Record<string, () => string>> = {
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const pages = Object.entries(SECTIONS).map(async ([path, sections]) => {
     const current = await readFile(join(ROOT, path), 'utf8')
-    const wanted = Object.entries(sections).reduce(
-      (text, [name, make]) => replaceSection(text, name, make(), path),
-      current,
-    )
+    let wanted = current
+    for (const [name, make] of Object.entries(sections))
+      wanted = replaceSection(wanted, name, await make(), path)
     return { path, current, wanted }
   })
   const files = Object.entries(WHOLE_FILES).map(async ([path, make]) => {

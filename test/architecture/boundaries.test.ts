@@ -82,8 +82,9 @@ describe('within a service', () => {
     expect(missing).toEqual([])
   })
 
-  test('every folder of a service is one that docs/architecture.md names, and each named one exists', async () => {
-    const page = await readFile(join(ROOT, 'docs', 'architecture.md'), 'utf8')
+  test('every folder of a service is one that the page of the architecture names, and each named one exists', async () => {
+    const text = await readFile(join(ROOT, 'docs', 'architecture', 'README.md'), 'utf8')
+    const page = text.split('## ').find((section) => section.startsWith('Inside a service')) ?? ''
     const shared = [...page.matchAll(/^ {2}([\w-]+)\/ /gm)].map(([, folder]) => folder)
     const special = [...page.matchAll(/^\| `([\w-]+\/[\w-]+)\/` \|/gm)].map(([, folder]) => folder ?? '')
     const folders = code.flatMap(({ path }) => /^services\/([\w-]+\/[\w-]+)\//.exec(path)?.[1] ?? [])

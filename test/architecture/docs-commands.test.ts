@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DescMethod, type DescService, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { ROLES } from '#lib/role/role.ts'
-import { ROOT } from './sources.ts'
+import { ROOT, readPages } from './sources.ts'
 
 /** A call of an RPC in an example: its page, the names as written, and the JSON of the request if there is one. */
 interface Call {
@@ -14,14 +14,7 @@ interface Call {
   readonly json: string | undefined
 }
 
-const nested = await readdir(join(ROOT, 'docs'), { recursive: true })
-const pages = [
-  ...['README.md', 'deploy/README.md'],
-  ...nested.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
-]
-const texts = await Promise.all(
-  pages.map(async (page) => ({ page, text: await readFile(join(ROOT, page), 'utf8') })),
-)
+const texts = (await readPages()).map(({ path, text }) => ({ page: path, text }))
 const services = await readServices()
 
 test('every RPC that an example calls exists, and takes the request of the example', () => {

@@ -2,18 +2,9 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { generatedFiles } from '../../scripts/docs/pages.ts'
-import { ROOT, readSources } from './sources.ts'
+import { ROOT, readPages, readSources } from './sources.ts'
 
-const top = (await readdir(ROOT)).filter((name) => name.endsWith('.md'))
-const nested = await readdir(join(ROOT, 'docs'), { recursive: true })
-const pages = [
-  ...top,
-  'deploy/README.md',
-  ...nested.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
-]
-const texts = new Map(
-  await Promise.all(pages.map(async (page) => [page, await readFile(join(ROOT, page), 'utf8')] as const)),
-)
+const texts = new Map((await readPages()).map(({ path, text }) => [path, text]))
 
 /** A link within the project: the file that it leads to and, if it has one, the anchor there. */
 interface Link {
@@ -70,7 +61,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
 
 test('every file of the project that a page names exists', async () => {
   const path =
-    /(?<![\w./-])(?:bench|deploy|docs|gateway|lib|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|md|sh|yaml|proto)\b/g
+    /(?<![\w./-])(?:bench|deploy|docs|gateway|lib|operations|proofs|proto|scripts|services|test)\/[\w./-]+\.(?:ts|mjs|json|md|sh|yaml|proto)\b/g
   const named = [...texts].flatMap(([page, text]) =>
     [...text.matchAll(path)].map(([file]) => ({ page, file })),
   )
@@ -114,7 +105,12 @@ test('every npm script that a page names exists, and there are at most 15', asyn
   expect(Object.keys(scripts).length).toBeLessThanOrEqual(15)
 })
 
-test('the RPCs of each proto service are implemented in the file that docs/architecture.md says', async () => {
+test('the overview of the architecture has at most 1,200 words, tables included and drawings aside', () => {
+  const words = (texts.get('docs/architecture/README.md') ?? '').replace(/```.*?```/gs, '').split(/\s+/)
+  expect(words.filter((word) => /\w/.test(word)).length).toBeLessThanOrEqual(1_200)
+})
+
+test('the RPCs of each proto service are implemented in the file that the page of the architecture says', async () => {
   const protos = await readdir(join(ROOT, 'proto', 'multihub'), { recursive: true })
   const services = protos.flatMap((path) => {
     const [, service, noun = ''] = /^(\w+)\/v1\/(\w+)_service\.proto$/.exec(path) ?? []

@@ -36,6 +36,14 @@ export async function readTexts(): Promise<readonly SourceFile[]> {
   return readFiles((path) => /\.(ts|mjs|proto|md)$/.test(path))
 }
 
+/** Every page of the project; those of `scripts` are about the tools of its authors. */
+export async function readPages(): Promise<readonly SourceFile[]> {
+  const pages = await readFiles((path) => path.endsWith('.md') && !path.startsWith('scripts/'))
+  const path = 'deploy/README.md'
+  const text = await readFile(join(ROOT, path), 'utf8')
+  return [...pages, { path, text, lines: text.split('\n').length - 1 }]
+}
+
 async function readFiles(isWanted: (path: string) => boolean): Promise<readonly SourceFile[]> {
   const entries = await readdir(ROOT, { withFileTypes: true })
   const top = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
