@@ -10,7 +10,7 @@ import {
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
-import { leaseDue } from '#lib/patterns/effects/lease-due.ts'
+import { leaseDue } from '#lib/patterns/effects/leases.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { type Payment, requireAdmitted } from '../../services/payments/domain/payment.ts'

@@ -126,7 +126,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a failed try removes its effect',
-    file: 'lib/patterns/effects/record-failure.ts',
+    file: 'lib/patterns/effects/outcomes.ts',
     search: 'document.effects.map(replace) })',
     replace: 'document.effects.filter(({ id }) => id !== effect.id).map(replace) })',
   },
@@ -144,14 +144,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'outcomes ignore the lease token',
-    file: 'lib/patterns/effects/writes.ts',
+    file: 'lib/patterns/effects/outcomes.ts',
     search: 'repeats || stored?.lease?.token === effect.lease?.token',
     replace: 'repeats || stored',
     needs: ['process is paused'],
   },
   {
     name: 'a process acts after its lease ran out',
-    file: 'lib/patterns/effects/run-leased.ts',
+    file: 'lib/patterns/effects/runner.ts',
     search: '(lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()',
     replace: 'lease !== undefined) && (clock_guard.isTrusted() || now().getTime() > 0)',
     needs: ['process is paused'],
@@ -250,7 +250,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an event is dropped while the bus is down',
-    file: 'lib/patterns/effects/put-back.ts',
+    file: 'lib/patterns/effects/outcomes.ts',
     search: 'effects: [...document.effects, again] })',
     replace: 'effects: again.tries < 0 ? [again] : document.effects })',
     needs: ['bus stops'],

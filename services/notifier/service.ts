@@ -4,7 +4,7 @@ import { durationSetting } from '#lib/base/config/settings.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
-import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import {
   createReceiptSender,
   RECEIPT_SUBJECT_HEADER,

@@ -1,11 +1,11 @@
-/** Gives back what a budget admitted. Only the first call has an effect. */
+/** Gives back what a budget reserved. Only the first call has an effect. */
 export type Release = () => void
 
 /** Bounds how many effects of one kind this process has leased at once. `D` is the document of the effect. */
 export interface Budget<D> {
   /** Whether one more effect may be leased: for this document, or for any document when none is given. */
   hasRoom(document?: D): boolean
-  /** Admits one effect before it is leased; `undefined` without room. It is released when the effect has run. */
+  /** Reserves room for one effect before it is leased; `undefined` without room. It is released when the effect has run. */
   reserve(document: D): Release | undefined
 }
 

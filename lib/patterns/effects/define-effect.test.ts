@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { createAdmission } from './admission.ts'
 import { createBudget } from './budget.ts'
 import { defineEffect, isBytes, isInstant, isText } from './define-effect.ts'
 import type { EffectDocument } from './effect.ts'
+import { createEffectCapacity } from './leases.ts'
 
 const AT = new Date('2026-11-21T10:00:00.000Z')
 const DUE_AT = new Date('2026-11-21T10:05:00.000Z')
@@ -91,11 +91,11 @@ test('the lease and the budget of a kind can depend on the data of the effect', 
     tries_max: 1,
     run: async () => (current) => current,
   })
-  const admission = createAdmission(new Map([[bound.kind, bound]]), () => true)
+  const capacity = createEffectCapacity(new Map([[bound.kind, bound]]), () => true)
   const [a, b] = ['a', 'b'].map((party) => callEffect.newEffect(order, { party }, { at: AT }))
   if (!a || !b) throw new Error('unreachable')
-  expect(admission.hasRoom('external')).toBe(true)
-  expect([admission.canRun(order, a), admission.canRun(order, b)]).toEqual([true, false])
-  expect([admission.admit(order, a)?.lease_ms, admission.admit(order, b)]).toEqual([7, undefined])
-  expect(admission.canRun(order, a)).toBe(false)
+  expect(capacity.hasRoom('external')).toBe(true)
+  expect([capacity.canRun(order, a), capacity.canRun(order, b)]).toEqual([true, false])
+  expect([capacity.reserve(order, a)?.lease_ms, capacity.reserve(order, b)]).toEqual([7, undefined])
+  expect(capacity.canRun(order, a)).toBe(false)
 })

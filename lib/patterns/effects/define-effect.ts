@@ -36,8 +36,8 @@ export function isAbsentOrText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
-/** The description of one kind of effect. */
-export interface EffectDescription<Source, Fields extends DataFields> {
+/** What defines one kind of effect. */
+export interface EffectKindSpec<Source, Fields extends DataFields> {
   /** The name under which the effect is stored. Processes of other releases know the effect by it. */
   readonly kind: string
   readonly lane: Lane
@@ -122,9 +122,9 @@ export interface EffectDefinition<Source, Data> {
  * `services/payments/domain/payment-effects.ts`.
  */
 export function defineEffect<Source, const Fields extends DataFields>(
-  description: EffectDescription<Source, Fields>,
+  spec: EffectKindSpec<Source, Fields>,
 ): EffectDefinition<Source, DataOf<Fields>> {
-  const { kind, lane, data: fields, id } = description
+  const { kind, lane, data: fields, id } = spec
   return {
     kind,
     newEffect(source, data, { at, due_at = at, after }) {

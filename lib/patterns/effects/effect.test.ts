@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { createEffect, type Effect, type EffectDocument, LANES, mayRun, withDueTimes } from './effect.ts'
-import { type LeaseTerms, leaseDue } from './lease-due.ts'
+import { type LeaseTerms, leaseDue } from './leases.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)

@@ -1,5 +1,12 @@
 import type { Value } from '#lib/store/store.ts'
 
+// The life of an effect (`runner.ts` shows the writes):
+//
+//   added ──▶ waits ──▶ due ──▶ leased ──▶ removed, with its outcome, in one write
+//             for `after`,  ▲       │
+//             its lane,     └───────┤ the try failed, or its process crashed and the lease expired
+//             `due_at`              └──▶ stuck after its last try ──▶ due, when the operator retries it
+
 /**
  * How effects of one document depend on each other, and what they share with effects of other documents. An effect of any
  * lane waits until the effect that it names in `after` is gone (P9). `money` effects also run one after the other, in the
@@ -96,7 +103,7 @@ const FAR_FUTURE = new Date(8.64e15)
 type DueField = (typeof DUE_FIELDS)[Lane]
 
 /** What `createEffect` needs. The effect is due at once unless `due_at` is given. */
-export interface EffectDescription {
+export interface NewEffectFields {
   readonly id: string
   readonly kind: string
   readonly lane: Lane
@@ -106,8 +113,8 @@ export interface EffectDescription {
 }
 
 /** Makes an effect without tries. `at` is the time of the change that it follows. */
-export function createEffect(description: EffectDescription, at: Date): Effect {
-  const { data = {}, due_at = at, ...rest } = description
+export function createEffect(fields: NewEffectFields, at: Date): Effect {
+  const { data = {}, due_at = at, ...rest } = fields
   return { ...rest, data, due_at, tries: 0 }
 }
 
@@ -130,6 +137,13 @@ export function mayRun(document: EffectDocument, candidate: Effect): boolean {
 /** When an effect that may run can be leased (epoch ms): at its due time, but not before its present lease expires. */
 export function leasableAtMs(candidate: Effect): number {
   return Math.max(candidate.due_at.getTime(), candidate.lease?.until.getTime() ?? 0)
+}
+
+/** The effects of a document that can run at `at`. */
+export function dueEffects(document: EffectDocument, at: Date): Effect[] {
+  return document.effects.filter(
+    (candidate) => mayRun(document, candidate) && leasableAtMs(candidate) <= at.getTime(),
+  )
 }
 
 /** Derives the due times, the delay and `stuck_at` from the effects. Every write of a document goes through this function. */

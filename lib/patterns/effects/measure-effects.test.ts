@@ -5,7 +5,7 @@ import { createBudget } from './budget.ts'
 import { withDueTimes } from './effect.ts'
 import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 import { measureEffects } from './measure-effects.ts'
-import { putBack } from './put-back.ts'
+import { putBack } from './outcomes.ts'
 
 const open = openItemsForEachTest()
 

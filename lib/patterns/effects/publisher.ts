@@ -4,10 +4,14 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { clock, nextTurn } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { eventSubject } from '#lib/contract/events.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { currentTraceparent } from '#lib/telemetry/span.ts'
 import { type Budget, createBudget } from './budget.ts'
+import type { DocumentChange, TypedEffect } from './define-effect.ts'
+import type { EffectDocument } from './effect.ts'
+import { putBack } from './outcomes.ts'
 
 /** The header with the subject to which the receipt of an event is sent. */
 export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
@@ -27,8 +31,8 @@ export interface Publisher {
   /** Whether events get receipts, as far as this process knows. */
   getsReceipts(): boolean
   /**
-   * Bounds the events that are published at once. While no receipts arrive, it admits one event per second, the first of
-   * them as soon as the bus is connected again; without a connection it admits none.
+   * Bounds the events that are published at once. While no receipts arrive, it has room for one event per second, the first of
+   * them as soon as the bus is connected again; without a connection it has none.
    */
   readonly budget: Budget<unknown>
   close(): Promise<void>
@@ -104,7 +108,7 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     }
   }
 
-  const admitted = createBudget(PENDING_MAX)
+  const pending_budget = createBudget(PENDING_MAX)
   const mayPublish = (): boolean => {
     if (!bus.isConnected()) {
       setGetsReceipts(false)
@@ -114,11 +118,11 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     return gets_receipts || clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
   }
   const budget: Budget<unknown> = {
-    hasRoom: () => mayPublish() && admitted.hasRoom(),
+    hasRoom: () => mayPublish() && pending_budget.hasRoom(),
     reserve(document) {
       if (!mayPublish()) return undefined
-      const release = admitted.reserve(document)
-      // The probe is used up here, before the event is leased and published, so that no second event is admitted.
+      const release = pending_budget.reserve(document)
+      // The probe is used up here, before the event is leased and published, so that no second event gets room.
       if (release && !gets_receipts) probed_at_ms = clock.monotonic_ms()
       return release
     },
@@ -131,6 +135,37 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     async close() {
       for (const { reject } of pending.values()) reject(new Unavailable('the process is stopping'))
       await subscription.close()
+    },
+  }
+}
+
+type PublishedEvent = { readonly event_key: string; readonly event: string; readonly message: Uint8Array }
+
+const LEASE_MS = 5_000
+/** Tries while no event gets a receipt do not count, so only an event that is refused for days uses up its tries. */
+const TRIES_MAX = 20_000
+const BACKOFF = { first_ms: 1_000, max_ms: 30_000 }
+
+/**
+ * The handler that publishes an event until a receipt confirms that its consumer does not need it again. An event without a
+ * receipt is tried again at growing intervals if other events get receipts. If no event gets one, it stays due, so that it
+ * leaves as soon as the bus and the notifier are back; the budget of the publisher bounds the tries until then.
+ */
+export function publishEventHandler(publisher: Publisher) {
+  return {
+    lease_ms: LEASE_MS,
+    tries_max: TRIES_MAX,
+    backoff: BACKOFF,
+    budget: publisher.budget,
+    async run<D extends EffectDocument>(effect: TypedEffect<PublishedEvent>): Promise<DocumentChange<D>> {
+      const { event, event_key, message } = effect.data
+      try {
+        await publisher.publish(eventSubject(event), event_key, message)
+      } catch (error) {
+        if (publisher.getsReceipts()) throw error
+        return putBack(effect)
+      }
+      return (current) => current
     },
   }
 }

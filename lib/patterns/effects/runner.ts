@@ -1,26 +1,47 @@
+import { backoffDelay } from '#lib/base/backoff.ts'
+import { withoutDeadline } from '#lib/base/context.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
-import { type InsertOrGetResult, insertOrGet } from '#lib/patterns/update.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { type Level, level } from '#lib/telemetry/metrics.ts'
+import { inSpan, type SpanDescription, type SpanKind } from '#lib/telemetry/span.ts'
+import { type BackgroundWork, createBackgroundWork } from '../background-work.ts'
 import type { ClockGuard } from '../clock-guard.ts'
-import { createAdmission } from './admission.ts'
-import { createBackgroundWork } from './background-work.ts'
-import type { BoundEffect } from './define-effect.ts'
-import { type Effect, type EffectDocument, LANES } from './effect.ts'
+import { type InsertOrGetResult, insertOrGet } from '../update.ts'
+import type { Release } from './budget.ts'
+import type { BoundEffect, DocumentChange } from './define-effect.ts'
+import { countedTries, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
+import { createEffectCapacity } from './leases.ts'
 import { measureEffects } from './measure-effects.ts'
-import { resetStuckEffect } from './record-failure.ts'
-import { createRunLeased, logUnfinished } from './run-leased.ts'
+import { createOutcomeBatcher, type OutcomeBatcher, recordFailure } from './outcomes.ts'
+import { resetStuckEffect } from './stuck-effects.ts'
 import { createSweep } from './sweeper.ts'
 import { createEffectWrites, type EffectWrites } from './writes.ts'
+
+// The writes, and what each of them leads to:
+//
+//   insert, update    adds effects, and leases those that can run now
+//        │
+//        ▼
+//   runEffects        runs each leased effect ──▶ its outcome, in one write with the outcomes that wait:
+//        ▲              the change of the document, the effect removed or due again,
+//        │              the effects that the change adds, and the leases of all that can run now
+//        ├───────────── the same call runs those too ◀──┘
+//        │
+//   sweeper           leases what became due later, and what a crash or a failure left
+//
+// The write that applies an outcome also leases the effects that it adds, and the same call runs them.
 
 /** Writes documents that have effects, and runs those effects. */
 export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'update'> {
   /** Like `insert`, but returns the document that already has the key, if there is one, as the function `insertOrGet` does. */
   insertOrGet(document: D): Promise<InsertOrGetResult<D>>
   /**
-   * Runs the effects that this process has leased, and the effects that follow from them. Resolves when
-   * everything that can run now has run, except events, which continue in the background. A failed effect does not reject
-   * the promise; an unavailable store does. The result is what the key has then: another document, if effects delete this.
+   * Runs the effects that this process has leased. The write that applies an outcome also leases the effects that it adds,
+   * and the same call runs them. Resolves when everything that can run now has run, except events, which continue in the
+   * background. A failed effect does not reject the promise; an unavailable store does. The result is what the key has
+   * then: another document, if effects delete this one.
    */
   runEffects(document: Stored<D>): Promise<Stored<D>>
   /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
@@ -42,7 +63,7 @@ export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrite
 }
 
 /** What a runner needs. `sweep_ms` is the pause between two sweeps (500 ms unless given). */
-export interface EffectRunnerOptions<D extends EffectDocument> {
+interface EffectRunnerOptions<D extends EffectDocument> {
   /** The name of the documents in metrics, such as `payments`. */
   readonly name: string
   readonly collection: Collection<D>
@@ -54,6 +75,15 @@ export interface EffectRunnerOptions<D extends EffectDocument> {
 
 const SWEEP_MS = 500
 const MEASURE_MS = 15_000
+const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
+
+const in_flight = level('multihub_effects_in_flight', 'Effects that this process is running.', ['lane'])
+const IN_FLIGHT: Readonly<Record<Lane, Level>> = {
+  money: in_flight.of({ lane: 'money' }),
+  independent: in_flight.of({ lane: 'independent' }),
+  external: in_flight.of({ lane: 'external' }),
+  event: in_flight.of({ lane: 'event' }),
+}
 
 /**
  * Makes the runner of one collection. It never runs effects of unknown kinds, because a process of a newer release may
@@ -69,8 +99,8 @@ export function createEffectRunner<D extends EffectDocument>(
   let stopping = false
 
   const background = createBackgroundWork()
-  const admission = createAdmission(by_kind, () => !stopping && clock_guard.isTrusted())
-  const writes = createEffectWrites<D>({ collection, keyOf, admission, isStopping: () => stopping })
+  const capacity = createEffectCapacity(by_kind, () => !stopping && clock_guard.isTrusted())
+  const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping: () => stopping })
   const runEffects = createRunLeased({ by_kind, writes, background, clock_guard })
   const runInBackground = (document: Stored<D>): Promise<void> =>
     background.track(runEffects(document), (error) => logUnfinished(error, document.effects[0]))
@@ -102,15 +132,15 @@ export function createEffectRunner<D extends EffectDocument>(
       const early = document.effects.find(({ id }) => id === effect_id)
       if (early === undefined) return undefined
       if (!by_kind.get(early.kind)?.repeats) throw new TypeError(`the effect ${early.kind} does not repeat`)
-      if (!admission.hasRoom(early.lane) || !admission.canRun(document, early)) return undefined
-      const leased = await writes.takeOver(document, dueNow(document, early), admission.admit)
+      if (!capacity.hasRoom(early.lane) || !capacity.canRun(document, early)) return undefined
+      const leased = await writes.takeOver(document, dueNow(document, early), capacity.reserve)
       return leased && runEffects(leased)
     },
     start() {
       for (const lane of LANES) {
         const sweep = createSweep<D>(lane, {
           collection,
-          admission,
+          capacity,
           writes,
           runEffects: runInBackground,
           sweep_ms,
@@ -136,4 +166,116 @@ function dueNow<D extends EffectDocument>(document: D, early: Effect): D {
   const { lease: _lease, ...rest } = early
   const due = { ...rest, due_at: now() }
   return { ...document, effects: document.effects.map((effect) => (effect === early ? due : effect)) }
+}
+
+interface RunLeasedOptions<D extends EffectDocument> {
+  readonly by_kind: ReadonlyMap<string, BoundEffect<D>>
+  readonly writes: EffectWrites<D>
+  readonly background: BackgroundWork
+  readonly clock_guard: ClockGuard
+}
+
+/**
+ * Makes the function that runs the effects of a document which this process has leased, and the effects that follow from
+ * them. It resolves with the newest document when all of them have ended, except events, which continue in the
+ * background.
+ */
+function createRunLeased<D extends EffectDocument>({
+  by_kind,
+  writes,
+  background,
+  clock_guard,
+}: RunLeasedOptions<D>): (document: Stored<D>) => Promise<Stored<D>> {
+  async function runOne(
+    document: Stored<D>,
+    effect: Effect,
+    { repeats = false }: BoundEffect<D>,
+    act: () => Promise<DocumentChange<D>>,
+    batcher: OutcomeBatcher<D>,
+  ): Promise<Stored<D>> {
+    const apply = await act()
+    try {
+      const stored = await batcher.finish({ effect, repeats, apply })
+      return stored ? runLeased(stored, batcher) : document
+    } finally {
+      // Only now, when the effects that follow have begun: the outcome of an event waits for those that are running.
+      batcher.end(effect)
+    }
+  }
+
+  /**
+   * When the lease has expired meanwhile, or the clock of this process was set, another process may have the lease by now.
+   * A repeated effect may run in both processes.
+   */
+  const mayBegin = ({ lease }: Effect, { repeats = false }: BoundEffect<D>): boolean =>
+    (repeats || (lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()
+
+  async function runLeased(document: Stored<D>, batcher: OutcomeBatcher<D>): Promise<Stored<D>> {
+    const awaited: Promise<Stored<D>>[] = []
+    for (const effect of document.effects) {
+      const release = writes.useLease(effect)
+      if (!release) continue
+      const bound = by_kind.get(effect.kind)
+      if (!bound || !mayBegin(effect, bound)) {
+        release()
+        continue
+      }
+      batcher.begin(effect)
+      const act = () => runHandler(document, effect, bound, release)
+      const work = runOne(document, effect, bound, act, batcher)
+      if (effect.lane !== 'event') awaited.push(work)
+      void background.track(work, (error) => logUnfinished(error, effect))
+    }
+    const results = await Promise.all(awaited)
+    return results.reduce((newest, result) => (result.version > newest.version ? result : newest), document)
+  }
+
+  return (document) => runLeased(document, createOutcomeBatcher(document, writes.writeOutcomes))
+}
+
+/** Logs work on effects that failed. */
+function logUnfinished(error: unknown, effect: Effect | undefined): void {
+  log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again')
+}
+
+const SPAN_KINDS: Readonly<Record<Lane, SpanKind>> = {
+  money: 'internal',
+  independent: 'internal',
+  external: 'client',
+  event: 'producer',
+}
+
+/** The span of a try, in the trace of the document: also when a sweeper runs it long after the request. */
+function spanOf({ traceparent }: EffectDocument, { id, kind, lane, tries }: Effect): SpanDescription {
+  return { name: kind, kind: SPAN_KINDS[lane], fields: { effect: id, tries }, stored: traceparent }
+}
+
+/**
+ * Runs the handler once and releases its budget. Returns the change that applies its result and removes the effect,
+ * unless it repeats, or the change that records a failed try.
+ */
+function runHandler<D extends EffectDocument>(
+  document: Stored<D>,
+  effect: Effect,
+  bound: BoundEffect<D>,
+  release: Release,
+): Promise<DocumentChange<D>> {
+  IN_FLIGHT[effect.lane].value += 1
+  return withoutDeadline(() =>
+    inSpan(spanOf(document, effect), async (span) => {
+      try {
+        const change = await bound.run(effect, document)
+        if (bound.repeats) return change
+        return (current) =>
+          change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })
+      } catch (error) {
+        span?.fail(error)
+        const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
+        return recordFailure(effect, bound.tries_max, wait_ms, error)
+      } finally {
+        IN_FLIGHT[effect.lane].value -= 1
+        release()
+      }
+    }),
+  )
 }

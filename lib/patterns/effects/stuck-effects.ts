@@ -1,6 +1,7 @@
+import { now } from '#lib/base/time.ts'
 import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import type { Effect, EffectDocument } from './effect.ts'
+import { dueAgain, type Effect, type EffectDocument } from './effect.ts'
 
 /** A stuck effect with the document that it belongs to. */
 export interface StuckEffect<D extends EffectDocument> {
@@ -33,4 +34,15 @@ export async function listStuckEffects<D extends EffectDocument>(
     document.effects.filter((effect) => effect.stuck).map((effect) => ({ document, effect })),
   )
   return { stuck, next_page_token }
+}
+
+/** Gives a stuck effect all its tries again, due at once; `undefined` when the document has no such effect. */
+export function resetStuckEffect<D extends EffectDocument>(document: D, effect_id: string): D | undefined {
+  if (!document.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined
+  const reset = (effect: Effect): Effect => (effect.id === effect_id ? resetTries(effect) : effect)
+  return { ...document, effects: document.effects.map(reset) }
+}
+
+function resetTries({ stuck: _stuck, failure: _failure, ...rest }: Effect): Effect {
+  return dueAgain({ ...rest, tries_at_retry: rest.tries }, now())
 }

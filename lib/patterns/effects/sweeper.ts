@@ -1,18 +1,17 @@
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import { now, withTimeout } from '#lib/base/time.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import type { Admission, Admit } from './admission.ts'
+import { createDueWalk } from '../due-walk.ts'
 import { createBudget } from './budget.ts'
-import { createDueWalk } from './due-walk.ts'
-import { dueAgain, type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
-import { dueEffects } from './lease-due.ts'
-import { recordFailure } from './record-failure.ts'
+import { dueAgain, dueEffects, type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
+import type { EffectCapacity, Reserve } from './leases.ts'
+import { recordFailure } from './outcomes.ts'
 import type { EffectWrites } from './writes.ts'
 
 /** What the sweeper needs of its runner. */
 export interface SweepOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
-  readonly admission: Admission<D>
+  readonly capacity: EffectCapacity<D>
   readonly writes: EffectWrites<D>
   /** Runs what was leased. Resolves when that has ended, and never rejects. */
   readonly runEffects: (document: Stored<D>) => Promise<void>
@@ -54,24 +53,24 @@ const POSTPONE_MS = 30_000
  */
 export function createSweep<D extends EffectDocument>(
   lane: Lane,
-  { collection, admission, writes, runEffects, sweep_ms }: SweepOptions<D>,
+  { collection, capacity, writes, runEffects, sweep_ms }: SweepOptions<D>,
 ): () => Promise<void> {
   const lane_budget = createBudget(RUNNING_MAX[lane])
 
-  /** Admits effects of this lane only, so that an effect which hangs in another lane keeps no room here. */
-  const admitToLane: Admit<D> = (document, effect) => {
+  /** Reserves effects of this lane only, so that an effect which hangs in another lane keeps no room here. */
+  const reserveInLane: Reserve<D> = (document, effect) => {
     const release = effect.lane === lane ? lane_budget.reserve(document) : undefined
     if (!release) return undefined
-    const permit = admission.admit(document, effect)
-    if (!permit) {
+    const reservation = capacity.reserve(document, effect)
+    if (!reservation) {
       release()
       return undefined
     }
     return {
-      ...permit,
+      ...reservation,
       release() {
         release()
-        permit.release()
+        reservation.release()
       },
     }
   }
@@ -80,10 +79,10 @@ export function createSweep<D extends EffectDocument>(
   const walk = createDueWalk(collection, `by_${lane}_due`, {
     // A visit ends when the effects are leased. They run in the background: one may take as long as a provider call.
     async visit(document) {
-      const taken = await writes.takeOver(document, stickOrPostpone(lane, admission, document), admitToLane)
+      const taken = await writes.takeOver(document, stickOrPostpone(lane, capacity, document), reserveInLane)
       if (taken) leased.push(runEffects(taken))
     },
-    hasRoom: () => lane_budget.hasRoom() && admission.hasRoom(lane),
+    hasRoom: () => lane_budget.hasRoom() && capacity.hasRoom(lane),
   })
   return async () => {
     do {
@@ -111,17 +110,17 @@ function halfOf(works: readonly Promise<void>[]): Promise<true> {
  * one that neither this process can run nor another has run is postponed, if it could hide others. Returns the same
  * document when there are none.
  */
-function stickOrPostpone<D extends EffectDocument>(lane: Lane, admission: Admission<D>, document: D): D {
+function stickOrPostpone<D extends EffectDocument>(lane: Lane, capacity: EffectCapacity<D>, document: D): D {
   const at = now()
   let next = document
   for (const effect of dueEffects(document, at)) {
     if (effect.lane !== lane) continue
-    if (admission.isExhausted(effect)) {
+    if (capacity.isExhausted(effect)) {
       // No more tries and no wait: it is stuck at once.
       const [tries_max, wait_ms] = [0, 0]
       const error = new Error('the process ended during the last try')
       next = recordFailure<D>(effect, tries_max, wait_ms, error)(next)
-    } else if (admission.hasRoom(lane) && !admission.canRun(document, effect) && isLeft(effect, at)) {
+    } else if (capacity.hasRoom(lane) && !capacity.canRun(document, effect) && isLeft(effect, at)) {
       next = postpone(next, effect, at)
     }
   }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Effect } from './effect.ts'
-import { createUnusedLeases } from './unused-leases.ts'
+import { createUnusedLeases } from './leases.ts'
 
 const at = (second: number): Date => new Date(second * 1_000)
 
@@ -27,7 +27,7 @@ test('gives back what is reserved for each expired lease, also behind one that l
     ['middle', 30],
   ] as const)
     add(id, until_second)
-  leases.take(leased('used', 10))
+  leases.use(leased('used', 10))
   leases.dropExpired(at(9))
   expect(released).toEqual([])
   leases.dropExpired(at(10))
@@ -35,8 +35,8 @@ test('gives back what is reserved for each expired lease, also behind one that l
   add('late', 20)
   leases.dropExpired(at(30))
   expect(released).toEqual(['short', 'middle', 'late'])
-  expect(leases.take(leased('middle', 30))).toBeUndefined()
-  expect(leases.take(leased('long', 60))).toBeDefined()
+  expect(leases.use(leased('middle', 30))).toBeUndefined()
+  expect(leases.use(leased('long', 60))).toBeDefined()
   leases.dropExpired(at(60))
   expect(released).toEqual(['short', 'middle', 'late'])
 })

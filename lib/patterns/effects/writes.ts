@@ -6,12 +6,10 @@ import { update } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
-import type { Admission, Admit } from './admission.ts'
 import type { Release } from './budget.ts'
 import { type Effect, type EffectDocument, withDueTimes } from './effect.ts'
-import { leaseDue } from './lease-due.ts'
-import type { EffectOutcome } from './outcome-batcher.ts'
-import { createUnusedLeases } from './unused-leases.ts'
+import { createUnusedLeases, type EffectCapacity, leaseDue, type Reserve } from './leases.ts'
+import { applyOutcomes, type EffectOutcome } from './outcomes.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
 export interface EffectWrites<D extends EffectDocument> {
@@ -27,10 +25,10 @@ export interface EffectWrites<D extends EffectDocument> {
     just_read?: Stored<D>,
   ): Promise<Stored<D> | undefined>
   /**
-   * Replaces a document that was just found by `next`, which may be the same, and leases what `admit` accepts.
+   * Replaces a document that was just found by `next`, which may be the same, and leases what `reserve` accepts.
    * `undefined` when that changes nothing and leases nothing, or when another writer was faster.
    */
-  takeOver(found: Stored<D>, next: D, admit: Admit<D>): Promise<Stored<D> | undefined>
+  takeOver(found: Stored<D>, next: D, reserve: Reserve<D>): Promise<Stored<D> | undefined>
   /**
    * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
    * them, so the write is repeated until the leases expire while the store is unavailable.
@@ -40,14 +38,14 @@ export interface EffectWrites<D extends EffectDocument> {
    * Lets this process run the effect now if a write of this process that is known to have succeeded leased it. Returns
    * the release of its budget, once per lease; `undefined` when the effect must not run here.
    */
-  consumeLease(effect: Effect): Release | undefined
+  useLease(effect: Effect): Release | undefined
 }
 
 /** What the writes need. `isStopping` ends the repetition of writes. */
 export interface EffectWritesOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
-  readonly admission: Admission<D>
+  readonly capacity: EffectCapacity<D>
   readonly isStopping: () => boolean
 }
 
@@ -57,28 +55,28 @@ const OUTCOME_BACKOFF = { first_ms: 50, max_ms: 1_000 }
 export function createEffectWrites<D extends EffectDocument>(
   options: EffectWritesOptions<D>,
 ): EffectWrites<D> {
-  const { collection, keyOf, admission, isStopping } = options
+  const { collection, keyOf, capacity, isStopping } = options
   const unused_leases = createUnusedLeases()
 
   /** Leases what is due. `releases` has what was reserved for that, by effect id. */
   function lease(
     document: D,
     at: Date,
-    admit: Admit<D>,
+    reserve: Reserve<D>,
   ): { leased: D; releases: ReadonlyMap<string, Release> } {
     unused_leases.dropExpired(at)
     const releases = new Map<string, Release>()
     const leased = leaseDue(document, at, (candidate) => {
-      const permit = admit(document, candidate)
-      if (permit) releases.set(candidate.id, permit.release)
-      return permit
+      const reservation = reserve(document, candidate)
+      if (reservation) releases.set(candidate.id, reservation.release)
+      return reservation
     })
     return { leased, releases }
   }
 
   async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
     const at = now()
-    const { leased, releases } = lease(document, at, admission.admit)
+    const { leased, releases } = lease(document, at, capacity.reserve)
     return writeLeased(withDueTimes(leased, at), releases, put)
   }
 
@@ -110,9 +108,9 @@ export function createEffectWrites<D extends EffectDocument>(
   return {
     insert: (document) => write(withTraceparent(document), (leased) => collection.insert(leased)),
     update: (key, decide, just_read) => update(leasing, key, decide, just_read),
-    async takeOver(found, next, admit) {
+    async takeOver(found, next, reserve) {
       const at = now()
-      const { leased, releases } = lease(next, at, admit)
+      const { leased, releases } = lease(next, at, reserve)
       if (leased === found) return undefined
       const replace = (changed: D): Promise<Stored<D>> => collection.replace(changed, found.version)
       try {
@@ -122,7 +120,7 @@ export function createEffectWrites<D extends EffectDocument>(
         throw error
       }
     },
-    consumeLease: unused_leases.take,
+    useLease: unused_leases.use,
     async writeOutcomes(document, outcomes) {
       const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
       const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
@@ -140,20 +138,4 @@ export function createEffectWrites<D extends EffectDocument>(
       }
     },
   }
-}
-
-/**
- * Applies the outcomes whose lease tokens are still in the document, and those of repeated effects, which need no lease.
- * `undefined` when that changes nothing.
- */
-function applyOutcomes<D extends EffectDocument>(
-  document: D,
-  outcomes: readonly EffectOutcome<D>[],
-): D | undefined {
-  let next: D = document
-  for (const { effect, repeats, apply } of outcomes) {
-    const stored = next.effects.find(({ id }) => id === effect.id)
-    if (repeats || stored?.lease?.token === effect.lease?.token) next = apply(next)
-  }
-  return next === document ? undefined : next
 }

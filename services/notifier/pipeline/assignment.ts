@@ -1,4 +1,4 @@
-import type { BackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Destination, DestinationName } from '../domain/destination.ts'
 import type { OwnedDestination } from './owned-destination.ts'

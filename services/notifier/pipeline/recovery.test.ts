@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { replayDeliveries } from '../use-cases/replay-deliveries.ts'
 import { replayDelivery } from '../use-cases/replay-delivery.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
-import { createBackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import {

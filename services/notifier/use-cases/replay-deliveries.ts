@@ -1,7 +1,7 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import { withTimeout } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { BackgroundWork } from '#lib/patterns/effects/background-work.ts'
+import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'

@@ -1,6 +1,6 @@
 import { every } from '#lib/base/time.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { createDueWalk } from '#lib/patterns/effects/due-walk.ts'
+import { createDueWalk } from '#lib/patterns/due-walk.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { type ReplayDeliveriesDeps, runReplay } from './replay-deliveries.ts'
 

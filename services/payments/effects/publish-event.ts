@@ -1,7 +1,6 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { publishEventHandler } from '#lib/patterns/effects/publish-event-handler.ts'
-import type { Publisher } from '#lib/patterns/effects/publisher.ts'
+import { type Publisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 

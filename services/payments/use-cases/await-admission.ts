@@ -1,5 +1,5 @@
 import { now } from '#lib/base/time.ts'
-import { dueEffects } from '#lib/patterns/effects/lease-due.ts'
+import { dueEffects } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createEffect, type Effect, type Lane } from './effect.ts'
-import { createOutcomeBatcher, type EffectOutcome, type OutcomeBatcher } from './outcome-batcher.ts'
+import { createOutcomeBatcher, type EffectOutcome, type OutcomeBatcher } from './outcomes.ts'
 
 interface Note {
   readonly words: readonly string[]

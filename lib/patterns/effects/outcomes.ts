@@ -1,7 +1,9 @@
 import { now, withTimeout } from '#lib/base/time.ts'
 import type { Stored } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
 import type { DocumentChange } from './define-effect.ts'
-import type { Effect } from './effect.ts'
+import { countedTries, dueAgain, type Effect, type EffectDocument } from './effect.ts'
 
 /** An effect that has run, and how its result changes the document. */
 export interface EffectOutcome<D> {
@@ -9,6 +11,22 @@ export interface EffectOutcome<D> {
   /** Whether the change is right without the lease; see `EffectLimits.repeats`. */
   readonly repeats: boolean
   readonly apply: DocumentChange<D>
+}
+
+/**
+ * Applies the outcomes whose lease tokens are still in the document, and those of repeated effects, which need no lease.
+ * `undefined` when that changes nothing.
+ */
+export function applyOutcomes<D extends EffectDocument>(
+  document: D,
+  outcomes: readonly EffectOutcome<D>[],
+): D | undefined {
+  let next: D = document
+  for (const { effect, repeats, apply } of outcomes) {
+    const stored = next.effects.find(({ id }) => id === effect.id)
+    if (repeats || stored?.lease?.token === effect.lease?.token) next = apply(next)
+  }
+  return next === document ? undefined : next
 }
 
 /** Writes the outcomes of one document's effects, so that the outcomes of one process never conflict with each other. */
@@ -90,4 +108,47 @@ export function createOutcomeBatcher<D>(
     },
     end,
   }
+}
+
+const failures = counter('multihub_effect_failures_total', 'Failed tries of effects.', ['kind'])
+const stuck_effects = counter('multihub_effects_stuck_total', 'Effects that used up their tries.', ['kind'])
+
+/**
+ * Logs and counts a failed try, and returns how it changes the document. The effect is due again after `wait_ms`, or
+ * stuck when its tries are used up. The document keeps only the name of the error. The log line and the counter are
+ * written by the call, not by the returned change, which a conflict repeats.
+ */
+export function recordFailure<D extends EffectDocument>(
+  effect: Effect,
+  tries_max: number,
+  wait_ms: number,
+  error: unknown,
+): DocumentChange<D> {
+  const is_stuck = countedTries(effect) >= tries_max
+  failures.increment({ kind: effect.kind })
+  if (is_stuck) stuck_effects.increment({ kind: effect.kind })
+  const fields = { effect: effect.id, kind: effect.kind, tries: effect.tries, error }
+  if (is_stuck) log.error(fields, 'effect is stuck after its last try; retry it when the cause is fixed')
+  else log.warn(fields, 'effect failed and will be retried')
+  const { lease: _released, ...rest } = effect
+  const failed: Effect = {
+    ...dueAgain(rest, new Date(now().getTime() + wait_ms)),
+    failure: error instanceof Error ? error.name : 'unknown',
+    ...(is_stuck ? { stuck: true } : {}),
+  }
+  const replace = (each: Effect): Effect => (each.id === effect.id ? failed : each)
+  return (document) => ({ ...document, effects: document.effects.map(replace) })
+}
+
+/**
+ * The change after a try that does not count: the effect is due again at once. A handler returns it instead of
+ * throwing, when the try failed because a party is down that all effects of the kind need. Until that party is back,
+ * the budget of the kind must limit the tries.
+ */
+export function putBack<D extends EffectDocument>(effect: Effect): DocumentChange<D> {
+  const { lease: _released, ...rest } = effect
+  // One more of its tries does not count.
+  const again = dueAgain({ ...rest, tries_at_retry: (effect.tries_at_retry ?? 0) + 1 }, now())
+  // The change of a handler gets the document without the effect that ran, so it is added here, not replaced.
+  return (document) => ({ ...document, effects: [...document.effects, again] })
 }
