@@ -2,7 +2,7 @@ import { type BenchResult, type Goal, reachesGoal } from './result.ts'
 
 const HEAD = ['name', 'ours', 'baseline', 'unit', 'ratio', 'goal', '']
 
-/** Formats the results as a Markdown table with aligned columns, readable in a terminal and in docs/benchmarks.md. */
+/** Formats the results as a Markdown table with aligned columns, readable in a terminal and in bench/RESULTS.md. */
 export function formatTable(results: readonly BenchResult[]): string {
   const rows = [HEAD, ...results.map(cells)]
   const widths = HEAD.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)))

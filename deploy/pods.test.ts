@@ -155,7 +155,7 @@ describeManifests('production', () => {
       configMap: { name: settings?.metadata.name },
     })
     expect(settings).toMatchObject({ data: { 'clamd.conf': CLAMD_CONF } })
-    const page = readFileSync('docs/operators/running.md', 'utf8')
+    const page = readFileSync('docs/operators/install.md', 'utf8')
     const named =
       page.match(/`(StreamMaxLength|MaxFileSize|MaxScanSize|MaxScanTime|AlertExceedsMax) \w+`/g) ?? []
     expect(named).toHaveLength(5)

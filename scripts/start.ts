@@ -23,7 +23,7 @@ runProcess(async (lifecycle) => {
 
 /** Shown with the next steps when no virus scanner is configured (F5). */
 const WITHOUT_SCANNER = `There is no virus scanner, so uploaded files stay unusable in the status scanning. Start with MULTIHUB_SCANNER=none to
-accept files without a scan, or see docs/operators/running.md for a real scanner.
+accept files without a scan, or see docs/operators/install.md for a real scanner.
 
 `
 

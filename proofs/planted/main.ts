@@ -11,7 +11,7 @@ import { MUTATIONS } from './mutations.ts'
  * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M]`: plants each fault of the table in a
  * copy of the project and simulates seeds until it is found: at most 2,000, and at most 10 minutes per fault unless
  * `--minutes` says otherwise. `--only` chooses the faults whose name contains the text, `--part` every M-th of them, so that
- * several runs share the table. Prints a row of the table in docs/reliability.md for each fault. A run that is stopped
+ * several runs share the table. Prints a row of the table in proofs/RESULTS.md for each fault. A run that is stopped
  * (SIGINT, SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant.
  */
 const { values } = parseArgs({

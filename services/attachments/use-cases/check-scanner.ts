@@ -54,7 +54,7 @@ async function scanLargestFile(scanner: ClamdAddress): Promise<void> {
     const { text, is_early } = await scanStream(scanner, largestFile(), SCAN_TIMEOUT_MS)
     if (toScanVerdict(text, is_early) === 'clean') return
     throw new StartError(
-      `it does not scan a file of 10 MiB (${text}): set StreamMaxLength, MaxFileSize and MaxScanSize as docs/operators/running.md says`,
+      `it does not scan a file of 10 MiB (${text}): set StreamMaxLength, MaxFileSize and MaxScanSize as docs/operators/install.md says`,
     )
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
