@@ -27,7 +27,7 @@ const STORED = [
   'multihub_effects_oldest_due_seconds',
   'multihub_stuck_effect_documents',
   'multihub_open_anomalies',
-  'multihub_held_deliveries',
+  'multihub_waiting_deliveries',
   'multihub_ledger_problems',
   'multihub_provider_circuit_open{',
 ]
@@ -139,7 +139,7 @@ test.each([
   ['multihub_delivery_breakers', ['state']],
   ['multihub_delivery_breaker_changes_total', ['to']],
   ['multihub_dead_deliveries_total', ['environment', 'cause']],
-  ['multihub_held_deliveries', ['environment', 'waits_for']],
+  ['multihub_waiting_deliveries', ['environment', 'waits_for']],
   ['multihub_bus_dropped_total', ['subject']],
   ['multihub_bus_handler_failures_total', ['subject']],
   ['multihub_spans_total', ['result']],

@@ -29,7 +29,7 @@ async function fill(count: number): Promise<void> {
     const original = made[number % made.length]
     if (original === undefined) throw new Error('no delivery was made')
     const { destination_key, ...rest } = original
-    const waiting = { status: 'pending', lane: 'first', due_at, attempts: [], tries: 0 } as const
+    const waiting = { status: 'pending', try_kind: 'first', due_at, attempts: [], tries: 0 } as const
     await deliveries.insert({ ...rest, ...waiting, destination_key, delivery_id: uuidv7() })
   })
   for (const { destination_key } of made) {

@@ -33,7 +33,7 @@ export async function settle(world: World): Promise<void> {
   while (world.scheduler.now_ms() < end_ms) {
     await sleep(1_000)
     if (hasMissingRefunds(world)) await endMissingRefunds(world.operator, world.provider.operations())
-    const deliveries = documentsOf<{ status: string; held_at?: Date }>(
+    const deliveries = documentsOf<{ status: string; waits_since?: Date }>(
       world.databases,
       'notifier',
       'deliveries',
@@ -46,7 +46,7 @@ export async function settle(world: World): Promise<void> {
       SUMMARIZED.every((kind) =>
         summarizedDocuments(world, kind).every(({ effects }) => effects.length === 0),
       ) &&
-      deliveries.every(({ status, held_at }) => status !== 'pending' && held_at === undefined)
+      deliveries.every(({ status, waits_since }) => status !== 'pending' && waits_since === undefined)
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
   }

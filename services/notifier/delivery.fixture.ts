@@ -19,7 +19,7 @@ export function delivery(changes: Partial<Delivery> = {}): Delivery {
     event: 'payment.completed',
     resource_id: 'p-1',
     status: 'pending',
-    lane: 'first',
+    try_kind: 'first',
     due_at: AT,
     attempts: [],
     tries: 0,

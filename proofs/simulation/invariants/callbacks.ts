@@ -20,7 +20,7 @@ export interface StoredDelivery {
   readonly max_retries: number
   readonly attempts: readonly { readonly number: number; readonly failure?: string }[]
   /** Since when it waits until the breaker of its destination closes, or until there is a secret. */
-  readonly held_at?: Date
+  readonly waits_since?: Date
 }
 
 /**
@@ -37,12 +37,12 @@ export const deliveriesHaveEnded: Invariant = function* (evidence) {
     received.set(id, [...(received.get(id) ?? []), callback])
   }
   for (const delivery of storedDeliveries(evidence)) {
-    const { delivery_id, event_key, status, held_at, url } = delivery
+    const { delivery_id, event_key, status, waits_since, url } = delivery
     const callbacks = received.get(delivery_id) ?? []
     received.delete(delivery_id)
     const name = `the delivery ${delivery_id} of ${event_key}`
-    if (status === 'pending' || held_at !== undefined)
-      yield `${name} is still ${status}${held_at === undefined ? '' : ' and held'}`
+    if (status === 'pending' || waits_since !== undefined)
+      yield `${name} is still ${status}${waits_since === undefined ? '' : ' and waits'}`
     if (status === 'delivered' && !callbacks.some(({ answered }) => answered === 200)) {
       yield `${name} is delivered, and no receiver acknowledged it`
     }

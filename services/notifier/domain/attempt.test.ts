@@ -48,17 +48,17 @@ describe('recording an attempt', () => {
   test('sets the delivery to delivered after a success', () => {
     const begun = beginAttempt(delivery(), 'lease-1', AT) ?? delivery()
     expect(recordAttempt(begun, SUCCESS, AT, 0.5)).toEqual({
-      ...delivery({ status: 'delivered', lane: undefined, due_at: undefined }),
+      ...delivery({ status: 'delivered', try_kind: undefined, due_at: undefined }),
       attempts: [{ number: 1, ...SUCCESS }],
       tries: 1,
       attempt: undefined,
     })
   })
 
-  test('schedules a retry after a failure, in its own lane and within the bounds of the delay', () => {
+  test('schedules a retry after a failure, in its own try_kind and within the bounds of the delay', () => {
     const once = recordAttempt(delivery(), FAILURE, AT, 0.75)
     const twice = recordAttempt(once, FAILURE, AT, 0.75)
-    expect(twice).toMatchObject({ status: 'pending', lane: 'retry', due_at: new Date(AT.getTime() + 1_500) })
+    expect(twice).toMatchObject({ status: 'pending', try_kind: 'retry', due_at: new Date(AT.getTime() + 1_500) })
     expect(twice.attempts.map(({ number }) => number)).toEqual([1, 2])
   })
 
@@ -70,8 +70,8 @@ describe('recording an attempt', () => {
       attempts += 1
       current = recordAttempt(current, FAILURE, AT, randomFraction())
     }
-    expect(current).toMatchObject({ status: 'dead', lane: undefined, due_at: undefined })
-    expect(current.held_at).toBeUndefined()
+    expect(current).toMatchObject({ status: 'dead', try_kind: undefined, due_at: undefined })
+    expect(current.waits_since).toBeUndefined()
     expect(attempts).toBe(max_retries + 1)
     expect(current.attempts.map(({ number }) => number)).toEqual(
       Array.from({ length: attempts }, (_, at) => at + 1),
@@ -81,9 +81,9 @@ describe('recording an attempt', () => {
   // N5
   test('holds a dead delivery if the breaker refused one of its tries since it was queued', () => {
     const lost = failed(delivery(), 'timeout', 'breaker_open', 'timeout', 'timeout')
-    expect(lost).toMatchObject({ status: 'dead', held_at: AT })
+    expect(lost).toMatchObject({ status: 'dead', waits_since: AT })
     const again = queueAgain(lost, AT)
-    expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').held_at).toBeUndefined()
+    expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').waits_since).toBeUndefined()
   })
 
   // N5
@@ -91,17 +91,17 @@ describe('recording an attempt', () => {
     let current = failed(delivery(), 'breaker_open', 'breaker_open', 'breaker_open', 'breaker_open')
     for (let probe = 0; probe < 10; probe += 1) {
       current = failed(queueProbe(current, AT), 'timeout')
-      expect(current).toMatchObject({ status: 'dead', held_at: AT })
+      expect(current).toMatchObject({ status: 'dead', waits_since: AT })
     }
     const again = queueAgain(current, AT)
-    expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').held_at).toBeUndefined()
+    expect(failed(again, 'timeout', 'timeout', 'timeout', 'timeout').waits_since).toBeUndefined()
   })
 
   // N5
   test('gives a probe one try, also when its endpoint permits more retries than before', () => {
     const lost = failed(delivery(), 'breaker_open', 'breaker_open', 'breaker_open', 'breaker_open')
     const probe = { ...queueProbe(lost, AT), max_retries: 10 }
-    expect(failed(probe, 'timeout')).toMatchObject({ status: 'dead', held_at: AT })
+    expect(failed(probe, 'timeout')).toMatchObject({ status: 'dead', waits_since: AT })
   })
 
   test('keeps the newest 32 attempts, and goes on counting', () => {
@@ -126,12 +126,12 @@ test('a postponed attempt is not counted and due later', () => {
 test('a blocked delivery has used up no try and is a first try again once there is a secret', () => {
   const begun = beginAttempt(delivery(), 'lease-1', AT) ?? delivery()
   const blocked = blockDelivery(begun, AT)
-  expect(blocked).toMatchObject({ status: 'blocked', held_at: AT, tries: 0, attempts: [] })
+  expect(blocked).toMatchObject({ status: 'blocked', waits_since: AT, tries: 0, attempts: [] })
   expect([blocked.due_at, blocked.attempt]).toEqual([undefined, undefined])
   const later = new Date(AT.getTime() + 60_000)
   expect(queueAgain(blocked, later, blocked.tries)).toMatchObject({
     status: 'pending',
-    lane: 'first',
+    try_kind: 'first',
     due_at: later,
   })
 })
@@ -140,7 +140,7 @@ test('a blocked delivery has used up no try and is a first try again once there 
 test('a delivery that is queued again keeps its id and attempts, and gets fresh tries', () => {
   const dead = failed(delivery({ max_retries: 1 }), 'timeout', 'timeout')
   const again = queueAgain(dead, AT)
-  expect(again).toMatchObject({ delivery_id: 'd-1', status: 'pending', lane: 'retry', due_at: AT, tries: 0 })
+  expect(again).toMatchObject({ delivery_id: 'd-1', status: 'pending', try_kind: 'retry', due_at: AT, tries: 0 })
   expect(again.attempts).toEqual(dead.attempts)
   expect(failed(again, 'timeout').status).toBe('pending')
   expect(failed(queueAgain(dead, AT, 1), 'timeout').status).toBe('dead')

@@ -55,13 +55,13 @@ export function recordAttempt<D extends Delivery>(
   if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
   // A probe has one try, also when its endpoint permits more retries than before.
   if (delivery.is_probe || tries > delivery.max_retries) {
-    const is_held = delivery.is_probe
+    const is_waiting = delivery.is_probe
       ? at.getTime() - delivery.created_at.getTime() < PROBED_MS
       : attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
-    return { ...ended(recorded), status: 'dead', ...(is_held ? { held_at: at } : {}) }
+    return { ...ended(recorded), status: 'dead', ...(is_waiting ? { waits_since: at } : {}) }
   }
   const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)
-  return { ...recorded, lane: 'retry', due_at: new Date(at.getTime() + delay_ms) }
+  return { ...recorded, try_kind: 'retry', due_at: new Date(at.getTime() + delay_ms) }
 }
 
 /** Ends an attempt that was not made for a reason of this system. The receiver loses no try (N7). */
@@ -71,7 +71,7 @@ export function postponeAttempt<D extends Delivery>(delivery: D, at: Date, postp
 
 /** Holds a delivery whose endpoint has no secret. It uses up no tries (N7). */
 export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
-  return { ...ended(delivery), attempt: undefined, status: 'blocked', held_at: at }
+  return { ...ended(delivery), attempt: undefined, status: 'blocked', waits_since: at }
 }
 
 /**
@@ -79,8 +79,8 @@ export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
  * attempt is a first try again.
  */
 export function queueAgain<D extends Delivery>(delivery: D, at: Date, tries = 0): D {
-  const lane = delivery.attempts.length === 0 ? 'first' : 'retry'
-  const waiting = { status: 'pending', lane, due_at: at, held_at: undefined } as const
+  const try_kind = delivery.attempts.length === 0 ? 'first' : 'retry'
+  const waiting = { status: 'pending', try_kind, due_at: at, waits_since: undefined } as const
   return { ...delivery, ...waiting, attempt: undefined, is_probe: undefined, tries }
 }
 
@@ -103,5 +103,5 @@ function nextNumber({ attempts }: Delivery): number {
 }
 
 function ended<D extends Delivery>(delivery: D): D {
-  return { ...delivery, lane: undefined, due_at: undefined, is_probe: undefined }
+  return { ...delivery, try_kind: undefined, due_at: undefined, is_probe: undefined }
 }

@@ -21,7 +21,7 @@ export const NEW_BREAKER: Breaker = { failures: 0 }
 const CLOSED_BREAKER: Breaker = { failures: 0, has_succeeded: true }
 
 /** The failures in a row that open a breaker. */
-export const FAILURES_MAX = 5
+export const FAILURES_TO_OPEN = 5
 
 const PAUSE_MIN_MS = 30_000
 const PAUSE_MAX_MS = 600_000
@@ -44,7 +44,7 @@ export function breakerAfter(
   if (breaker.opened_at === undefined) {
     if (succeeded) return CLOSED_BREAKER
     const failures = breaker.failures + 1
-    if (failures < FAILURES_MAX) return { ...breaker, failures }
+    if (failures < FAILURES_TO_OPEN) return { ...breaker, failures }
     return withPause({ ...breaker, failures, opened_at: at }, at, PAUSE_MIN_MS)
   }
   if (!is_probe) return breaker

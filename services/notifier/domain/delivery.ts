@@ -1,29 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { FailureReason } from '#lib/http/http-failure.ts'
+import type { DeliveryTarget } from './destination.ts'
 import type { StoredEvent } from './event.ts'
-
-/** A URL and the limits of its attempts. Those of an endpoint are read again for every attempt. */
-export interface DeliveryAddress {
-  readonly url: string
-  readonly timeout_seconds: number
-  readonly max_retries: number
-  readonly retry_delay_seconds: number
-}
-
-/**
- * Where one copy of an event goes. The destination is fixed when the event is first stored; the address of an endpoint is
- * the one that was last read for an attempt.
- */
-export interface DeliveryTarget extends DeliveryAddress {
-  /** Follows from the event and the destination, so that a repeated event has the same deliveries. */
-  readonly delivery_id: string
-  /** The destination that this delivery shares with others, see `destinationKeyOf`. */
-  readonly destination_key: string
-  /** Absent when the destination is the payment's own `webhook_url`. */
-  readonly endpoint_id?: string
-  /** The sealed secret of a payment's own `webhook_url`. An endpoint's secret is read again for every attempt. */
-  readonly secret?: { readonly sealed: string; readonly owner: string }
-}
 
 /**
  * The status of a delivery. A `dead` one has used up its first try and all its retries (N6). A `blocked` one waits for
@@ -32,7 +10,7 @@ export interface DeliveryTarget extends DeliveryAddress {
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead' | 'blocked'
 
 /** First tries and retries wait in separate lanes, so that neither delays the other. */
-export type Lane = 'first' | 'retry'
+export type TryKind = 'first' | 'retry'
 
 /**
  * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing was sent, because the URL breaks
@@ -81,7 +59,7 @@ export interface Delivery extends DeliveryTarget {
   readonly resource_id: string
   readonly status: DeliveryStatus
   /** While `pending`: where it waits, and since or until when. */
-  readonly lane?: Lane | undefined
+  readonly try_kind?: TryKind | undefined
   readonly due_at?: Date | undefined
   readonly attempt?: AttemptInProgress | undefined
   /** The newest attempts that have ended, oldest first. */
@@ -92,7 +70,7 @@ export interface Delivery extends DeliveryTarget {
    * Since when the delivery waits to be queued again: `blocked` until its endpoint has a secret, or `dead` because of an
    * open breaker until that closes.
    */
-  readonly held_at?: Date | undefined
+  readonly waits_since?: Date | undefined
   /** Set while a held delivery is the probe of its breaker: if the probe fails, it is held again. */
   readonly is_probe?: true | undefined
   readonly created_at: Date
@@ -100,11 +78,6 @@ export interface Delivery extends DeliveryTarget {
   readonly kept_until: Date
   /** The place of its event in a trace, if that is recorded: all attempts belong to that trace. */
   readonly traceparent?: string
-}
-
-/** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */
-export function hostOf(url: string): string {
-  return URL.parse(url)?.hostname ?? ''
 }
 
 /** The key of a delivery. */
@@ -129,7 +102,7 @@ export function newDelivery(
     event_key,
     event,
     status: 'pending',
-    lane: 'first',
+    try_kind: 'first',
     due_at: created_at,
     attempts: [],
     tries: 0,

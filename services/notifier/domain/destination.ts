@@ -1,7 +1,34 @@
-import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { type Breaker, NEW_BREAKER } from './breaker.ts'
-import type { StoredEvent } from './event.ts'
+
+/** A URL and the limits of its attempts. Those of an endpoint are read again for every attempt. */
+export interface DeliveryAddress {
+  readonly url: string
+  readonly timeout_seconds: number
+  readonly max_retries: number
+  readonly retry_delay_seconds: number
+}
+
+/**
+ * Where one copy of an event goes. The destination is fixed when the event is first stored; the address of an endpoint is
+ * the one that was last read for an attempt.
+ */
+export interface DeliveryTarget extends DeliveryAddress {
+  /** Follows from the event and the destination, so that a repeated event has the same deliveries. */
+  readonly delivery_id: string
+  /** The destination that this delivery shares with others, see `destinationKeyOf`. */
+  readonly destination_key: string
+  /** Absent when the destination is the payment's own `webhook_url`. */
+  readonly endpoint_id?: string
+  /** The sealed secret of a payment's own `webhook_url`. An endpoint's secret is read again for every attempt. */
+  readonly secret?: { readonly sealed: string; readonly owner: string }
+}
+
+/** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname ?? ''
+}
 
 /** The right of one notifier to make the attempts of a destination. */
 export interface Lease {
@@ -46,17 +73,6 @@ export function destinationKeyOf(
 ): string {
   if (target.endpoint_id !== undefined) return `endpoint:${target.endpoint_id}`
   return `url:${sha256Hex(`${environment}/${merchant_id}/${target.url}`).slice(0, 40)}`
-}
-
-/**
- * The id of the delivery of an event to a destination: always the same one, so that none is created twice (N3). It begins
- * with the time of the event, so that a store writes new deliveries next to each other.
- */
-export function deliveryIdOf(
-  { merchant_id, event_key, created_at }: Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>,
-  destination_key: string,
-): string {
-  return uuidFromHash(sha256Hex(JSON.stringify([merchant_id, event_key, destination_key])), created_at)
 }
 
 /** What names a destination. A wake over the bus has the key only. */

@@ -1,7 +1,8 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { MerchantEvent, MerchantEventHead } from '#gen/multihub/events/v1/event_pb.ts'
+import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
-import type { DeliveryTarget } from './delivery.ts'
+import type { DeliveryTarget } from './destination.ts'
 
 /** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
 export interface StoredEvent {
@@ -41,4 +42,15 @@ export function resourceIdOf({ resource }: MerchantEvent): string {
     default:
       return ''
   }
+}
+
+/**
+ * The id of the delivery of an event to a destination: always the same one, so that none is created twice (N3). It begins
+ * with the time of the event, so that a store writes new deliveries next to each other.
+ */
+export function deliveryIdOf(
+  { merchant_id, event_key, created_at }: Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>,
+  destination_key: string,
+): string {
+  return uuidFromHash(sha256Hex(JSON.stringify([merchant_id, event_key, destination_key])), created_at)
 }

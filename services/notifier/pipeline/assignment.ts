@@ -13,7 +13,7 @@ export interface AssignmentDeps {
   readonly shares: Pick<Shares, 'hasRoom'>
   readonly scheduler: Pick<Scheduler, 'refill'>
   readonly background: BackgroundWork
-  queueHeld(owned: OwnedDestination): Promise<void>
+  requeueWaiting(owned: OwnedDestination): Promise<void>
   storeNow(): Date
   /** Tells another notifier that something is due at a destination. */
   sendWake: Wakes['send']
@@ -37,11 +37,11 @@ const OVERDUE_MS = 10_000
 
 /** Creates the assignment of destinations for one process. */
 export function createAssignment(deps: AssignmentDeps): Assignment {
-  const { ownership, shares, scheduler, background, queueHeld, storeNow, sendWake, self_address } = deps
+  const { ownership, shares, scheduler, background, requeueWaiting, storeNow, sendWake, self_address } = deps
 
   async function readAll(owned: OwnedDestination): Promise<void> {
     await scheduler.refill(owned)
-    await queueHeld(owned)
+    await requeueWaiting(owned)
   }
 
   async function take(name: DestinationName): Promise<OwnedDestination | undefined> {
@@ -50,7 +50,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     const onError = (error: unknown): void =>
       log.warn({ error, destination_key }, 'a destination could not be read; the next review repeats it')
     // Set when it was just leased and anything may wait there, due or held.
-    if (owned?.may_have_held_deliveries) void background.track(readAll(owned), onError)
+    if (owned?.may_have_waiting) void background.track(readAll(owned), onError)
     return owned
   }
 

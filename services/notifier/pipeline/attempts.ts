@@ -4,7 +4,8 @@ import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { beginAttempt, recordAttempt } from '../domain/attempt.ts'
-import { type Delivery, deliveryKeyOf, hostOf } from '../domain/delivery.ts'
+import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
+import { hostOf } from '../domain/destination.ts'
 import type { DueDelivery } from './due-queue.ts'
 import { type CountedAttemptDeps, makeCountedAttempt, SLOW_MS } from './make-counted-attempt.ts'
 import { isRefused, type OwnedDestination, slotUserOf } from './owned-destination.ts'
@@ -87,7 +88,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       if (owned.breaker.opened_at !== undefined || !ownership.hasLease(owned)) return undefined
       const begun = beginAttempt(delivery, owned.token, at)
       if (begun === undefined || in_progress.has(delivery_id)) return undefined
-      const user = { merchant_id, environment, host: hostOf(url), lane: 'first' } as const
+      const user = { merchant_id, environment, host: hostOf(url), try_kind: 'first' } as const
       const { slot } = slots.take(slotUserOf(owned, user))
       if (slot === undefined) return undefined
       const end = occupy(owned, delivery_id, slot)
@@ -133,7 +134,7 @@ function endWith(
     // Whatever is stored now, the due index or that of held deliveries has it, and the next review reads it.
     owned.has_more.first = true
     owned.has_more.retry = true
-    owned.may_have_held_deliveries = true
+    owned.may_have_waiting = true
     if (!(error instanceof Conflict)) log.warn({ error, delivery_id }, 'a delivery attempt was interrupted')
     end()
   })

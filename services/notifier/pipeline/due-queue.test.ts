@@ -1,31 +1,31 @@
 import { expect, test } from '@jest/globals'
 import { createDueQueue, type DueDelivery, type DueQueue, QUEUED_MAX } from './due-queue.ts'
 
-const due = (delivery_id: string, lane: DueDelivery['lane'], due_ms = 0): DueDelivery => ({
+const due = (delivery_id: string, try_kind: DueDelivery['try_kind'], due_ms = 0): DueDelivery => ({
   merchant_id: '7001',
   environment: 'test',
   host: 'shop.example.com',
   delivery_id,
-  lane,
+  try_kind,
   due_ms,
 })
 
-/** Removes what is due next in a lane, as the scheduler does; returns its id. */
-function take(queue: DueQueue, lane: DueDelivery['lane'], at_ms = 0): string | undefined {
-  const head = queue.head(lane, at_ms)
+/** Removes what is due next in a try_kind, as the scheduler does; returns its id. */
+function take(queue: DueQueue, try_kind: DueDelivery['try_kind'], at_ms = 0): string | undefined {
+  const head = queue.head(try_kind, at_ms)
   if (head !== undefined) queue.remove(head)
   return head?.delivery_id
 }
 
-test('a lane does not wait for the other one', () => {
+test('a try_kind does not wait for the other one', () => {
   const queue = createDueQueue()
   for (const id of ['f1', 'f2']) queue.add(due(id, 'first'))
   for (const id of ['r1', 'r2']) queue.add(due(id, 'retry'))
-  const taken = (['retry', 'retry', 'retry', 'first', 'first'] as const).map((lane) => take(queue, lane))
+  const taken = (['retry', 'retry', 'retry', 'first', 'first'] as const).map((try_kind) => take(queue, try_kind))
   expect(taken).toEqual(['r1', 'r2', undefined, 'f1', 'f2'])
 })
 
-test('a lane is in the order in which its deliveries are due, whatever the order of their arrival', () => {
+test('a try_kind is in the order in which its deliveries are due, whatever the order of their arrival', () => {
   const queue = createDueQueue()
   for (const due_ms of [5, 1, 3, 1]) queue.add(due(`${due_ms}`, 'first', due_ms))
   expect(queue.firstDueMs()).toBe(1)
@@ -35,7 +35,7 @@ test('a lane is in the order in which its deliveries are due, whatever the order
   expect(queue.firstDueMs('retry')).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('a delivery is in the queue once, and a lane has a bounded number', () => {
+test('a delivery is in the queue once, and a try_kind has a bounded number', () => {
   const queue = createDueQueue()
   for (let number = 0; number < QUEUED_MAX; number += 1)
     expect(queue.add(due(`${number}`, 'first'))).toBe(true)

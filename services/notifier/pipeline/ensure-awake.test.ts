@@ -25,15 +25,15 @@ test('a delivery is not lost that one stores before the late last write of an ow
   await advance(100)
   const name = fixture.attempts.find(({ process }) => process === 'one')?.delivery.endpoint_id ?? ''
   const last_write = Promise.withResolvers<void>()
-  let is_held = false
+  let is_waiting = false
   one.onCommand = async ({ kind, collection }) => {
     if (kind !== 'replace' || collection !== 'destinations') return
     if ((await fixture.destination(`endpoint:${name}`))?.lease !== undefined) return
-    is_held = true
+    is_waiting = true
     await last_write.promise
   }
   await advance(4_000)
-  expect(is_held).toBe(true)
+  expect(is_waiting).toBe(true)
   const late = newDelivery(100, name)
   await two.pipeline.queueDelivery(late, BODY)
   // Its last write arrives, and nothing after that.

@@ -17,7 +17,7 @@ function growthOf(use: (user: SlotUser) => void): number {
       number += 1
       const health = 'unproven'
       const [merchant_id, host, destination_key] = [`${number}`, `h${number}.example.com`, `url:${number}`]
-      use({ merchant_id, environment: 'test', host, destination_key, lane: 'first', health })
+      use({ merchant_id, environment: 'test', host, destination_key, try_kind: 'first', health })
     }
     collectGarbage()
     return process.memoryUsage().heapUsed
@@ -34,8 +34,8 @@ test('the slots of URLs that are used once leave no memory behind', () => {
 test('the turns of URLs that are used once leave no memory behind', () => {
   const turns = createTurns({
     slots: createSlots(),
-    begin(owned, lane) {
-      turns.remove(owned, lane)
+    begin(owned, try_kind) {
+      turns.remove(owned, try_kind)
       return 'left'
     },
   })

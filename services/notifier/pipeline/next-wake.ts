@@ -1,6 +1,6 @@
 import { breakerState } from '../domain/breaker.ts'
 import type { Destination } from '../domain/destination.ts'
-import { type Deliveries, findHeld, findNextDue } from '../store/deliveries.ts'
+import { type Deliveries, findWaiting, findNextDue } from '../store/deliveries.ts'
 
 /** How often a destination with blocked deliveries is looked at for a secret (N7). */
 const BLOCKED_LOOK_MS = 10_000
@@ -17,8 +17,8 @@ export async function findNextWake(
   const at = storeNow()
   const [due, dead, blocked] = await Promise.all([
     findNextDue(deliveries, destination_key),
-    findHeld(deliveries, destination_key, 'dead', 1),
-    findHeld(deliveries, destination_key, 'blocked', 1),
+    findWaiting(deliveries, destination_key, 'dead', 1),
+    findWaiting(deliveries, destination_key, 'blocked', 1),
   ])
   const times: number[] = []
   if (due !== undefined) times.push(due.getTime())

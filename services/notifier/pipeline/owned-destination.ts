@@ -1,8 +1,9 @@
 import { clock } from '#lib/base/time.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { type Breaker, breakerState } from '../domain/breaker.ts'
-import { type Delivery, hostOf, type Lane } from '../domain/delivery.ts'
+import type { Delivery, TryKind } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'
+import { hostOf } from '../domain/destination.ts'
 import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
 import type { Health, SlotUser } from './slots.ts'
 
@@ -37,10 +38,10 @@ export interface OwnedDestination {
   /** How many of them take as long as a receiver that hangs. */
   slow_in_progress: number
   readonly queue: DueQueue
-  /** Whether the store may have due deliveries of a lane that are not in the queue. */
-  readonly has_more: Record<Lane, boolean>
+  /** Whether the store may have due deliveries of a try_kind that are not in the queue. */
+  readonly has_more: Record<TryKind, boolean>
   /** Whether the store may have deliveries that are held until there is a secret, or until the breaker closes. */
-  may_have_held_deliveries: boolean
+  may_have_waiting: boolean
   /** Whether a read of due deliveries runs, and whether another must follow it. */
   refilling: 'no' | 'yes' | 'again'
 }
@@ -72,7 +73,7 @@ export function newOwnedDestination(
     slow_in_progress: 0,
     queue: createDueQueue(),
     has_more: { first: was_awake, retry: was_awake },
-    may_have_held_deliveries: was_awake,
+    may_have_waiting: was_awake,
     refilling: 'no',
   }
 }
@@ -88,12 +89,12 @@ export function slotUserOf(
   owned: OwnedDestination,
   due: Omit<DueDelivery, 'delivery_id' | 'due_ms'>,
 ): SlotUser {
-  const { merchant_id, environment, host, lane } = due
+  const { merchant_id, environment, host, try_kind } = due
   return {
     merchant_id,
     environment,
     host,
-    lane,
+    try_kind,
     destination_key: owned.destination_key,
     health: healthOf(owned),
   }
@@ -126,10 +127,10 @@ export function isIdle(owned: OwnedDestination): boolean {
 
 /** A pending delivery as the queue keeps it; `undefined` for one that is not due at any time. */
 export function toDue(delivery: Delivery): DueDelivery | undefined {
-  const { merchant_id, environment, delivery_id, lane, due_at, url } = delivery
-  if (lane === undefined || due_at === undefined) return undefined
+  const { merchant_id, environment, delivery_id, try_kind, due_at, url } = delivery
+  if (try_kind === undefined || due_at === undefined) return undefined
   const key = { merchant_id: copyText(merchant_id), delivery_id: copyText(delivery_id) }
-  return { ...key, environment, lane, host: hostOf(url), due_ms: due_at.getTime() }
+  return { ...key, environment, try_kind, host: hostOf(url), due_ms: due_at.getTime() }
 }
 
 /** A copy: a text of a decoded document can be a slice, which keeps all texts of the document in memory. */

@@ -149,7 +149,7 @@ describe('a notifier whose clock is not trusted', () => {
     const delivery = newDelivery(1)
     await pipeline.queueDelivery(delivery, BODY)
     await advance(500)
-    expect(await fixture.stored(delivery)).toMatchObject({ status: 'pending', lane: 'retry' })
+    expect(await fixture.stored(delivery)).toMatchObject({ status: 'pending', try_kind: 'retry' })
     clock_guard.setTrusted(false)
     fixture.respond = () => DELIVERED
     await advance(3_000)

@@ -9,7 +9,7 @@ import {
   openPipelines,
   type PipelineFixture,
 } from './pipeline.fixture.ts'
-import { measureHeld } from './pipeline-metrics.ts'
+import { measureWaiting } from './pipeline-metrics.ts'
 
 let fixture: PipelineFixture
 beforeEach(async () => {
@@ -77,7 +77,7 @@ test('an outage of a receiver that cost callbacks shows as dead and held deliver
   const readDead = (cause: string): Promise<number> =>
     readMetric(`multihub_dead_deliveries_total{environment="production",cause="${cause}"}`)
   const readHeld = (environment: string, waits_for: string): Promise<number> =>
-    readMetric(`multihub_held_deliveries{environment="${environment}",waits_for="${waits_for}"}`)
+    readMetric(`multihub_waiting_deliveries{environment="${environment}",waits_for="${waits_for}"}`)
   const [failures_before, breaker_before] = [await readDead('failures'), await readDead('breaker_open')]
   const changes = { environment: 'production', max_retries: 0 } as const
   fixture.respond = () => FAILED
@@ -114,14 +114,14 @@ test('what no process has is in the age of what is due', async () => {
 
 test('held deliveries are not shown while one of their reads fails', async () => {
   const none = { find: async () => [] }
-  await measureHeld(none)
-  expect(await metricsText()).toMatch(/^multihub_held_deliveries\{/m)
+  await measureWaiting(none)
+  expect(await metricsText()).toMatch(/^multihub_waiting_deliveries\{/m)
   let reads = 0
   const find = async () => {
     reads += 1
     if (reads > 2) throw new Error('the store does not answer')
     return []
   }
-  await expect(measureHeld({ find })).rejects.toThrow('does not answer')
-  expect(await metricsText()).not.toMatch(/^multihub_held_deliveries\{/m)
+  await expect(measureWaiting({ find })).rejects.toThrow('does not answer')
+  expect(await metricsText()).not.toMatch(/^multihub_waiting_deliveries\{/m)
 })

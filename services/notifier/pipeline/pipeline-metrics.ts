@@ -2,7 +2,7 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { type Deliveries, findHeldIn } from '../store/deliveries.ts'
+import { type Deliveries, findWaitingIn } from '../store/deliveries.ts'
 import type { Destinations } from '../store/destinations.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Slots } from './slots.ts'
@@ -31,8 +31,8 @@ const dead_deliveries = counter(
   'Deliveries that used up their tries, by environment and cause: a breaker_open among the tries, or failures alone.',
   ['environment', 'cause'],
 )
-const held_deliveries = gauge(
-  'multihub_held_deliveries',
+const waiting_deliveries = gauge(
+  'multihub_waiting_deliveries',
   'Deliveries in the whole store that wait until a breaker closes or an endpoint has a secret; 100 at most each.',
   ['environment', 'waits_for'],
 )
@@ -58,7 +58,7 @@ export function countIfDead(before: Delivery, after: Delivery): void {
   if (after.status !== 'dead' || before.is_probe) return
   dead_deliveries.increment({
     environment: after.environment,
-    cause: after.held_at === undefined ? 'failures' : 'breaker_open',
+    cause: after.waits_since === undefined ? 'failures' : 'breaker_open',
   })
 }
 
@@ -77,18 +77,18 @@ export async function findLongestWaiting(
 }
 
 /** Measures what is held in the whole store, by four reads of an index. When one fails, the metric has no value. */
-export function measureHeld(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
+export function measureWaiting(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
   const series = ENVIRONMENTS.names.flatMap((environment) => HELD.map((held) => ({ environment, held })))
   return measureOrForget(
     async () => {
       for (const { environment, held } of series) {
-        const found = await findHeldIn(deliveries, environment, held.status, HELD_MAX)
-        held_deliveries.set({ environment, waits_for: held.waits_for }, found.length)
+        const found = await findWaitingIn(deliveries, environment, held.status, HELD_MAX)
+        waiting_deliveries.set({ environment, waits_for: held.waits_for }, found.length)
       }
     },
     () => {
       for (const { environment, held } of series)
-        held_deliveries.remove({ environment, waits_for: held.waits_for })
+        waiting_deliveries.remove({ environment, waits_for: held.waits_for })
     },
   )
 }

@@ -12,7 +12,8 @@ import { type InstalledClock, installManualClock } from '../../../test/support/m
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import { delivery as deliveryOf } from '../delivery.fixture.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { type Destination, deliveryIdOf } from '../domain/destination.ts'
+import type { Destination } from '../domain/destination.ts'
+import { deliveryIdOf } from '../domain/event.ts'
 import { type NotifierStore, openNotifierStore } from '../store/notifier-store.ts'
 import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts'
 

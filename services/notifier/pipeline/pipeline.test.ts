@@ -88,7 +88,7 @@ describe('a delivery', () => {
   })
 
   test.each<[string, Partial<Delivery>]>([
-    ['was delivered', { status: 'delivered', lane: undefined, due_at: undefined }],
+    ['was delivered', { status: 'delivered', try_kind: undefined, due_at: undefined }],
     ['is due later', { due_at: new Date('9999-01-01T00:00:00.000Z') }],
   ])('is not sent by an owner that has queued it when it %s meanwhile', async (_name, change) => {
     const one = await fixture.startProcess('one')
@@ -98,7 +98,7 @@ describe('a delivery', () => {
     await advance(500)
     const queued = await fixture.stored(delivery)
     if (queued === undefined) throw new Error('the delivery was not stored')
-    expect(queued).toMatchObject({ status: 'pending', lane: 'retry' })
+    expect(queued).toMatchObject({ status: 'pending', try_kind: 'retry' })
     const changed = await fixture.store.deliveries.replace({ ...queued, ...change }, queued.version)
     await advance(5_000)
     expect(attemptsOf(delivery)).toHaveLength(1)

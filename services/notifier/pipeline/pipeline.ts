@@ -15,9 +15,9 @@ import { createAssignment } from './assignment.ts'
 import { type Attempts, type AttemptsDeps, createAttempts } from './attempts.ts'
 import { findNextWake } from './next-wake.ts'
 import { createOwnership } from './ownership.ts'
-import { findLongestWaiting, measureHeld, measurePipeline } from './pipeline-metrics.ts'
+import { findLongestWaiting, measureWaiting, measurePipeline } from './pipeline-metrics.ts'
 import { queueDelivery } from './queue-delivery.ts'
-import { createQueueHeld } from './queue-held.ts'
+import { createRequeueWaiting } from './queue-held.ts'
 import { createReviews } from './reviews.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import { createShares } from './shares.ts'
@@ -54,7 +54,7 @@ export interface Pipeline {
 }
 
 const TICK_MS = 250
-const MEASURE_HELD_MS = 15_000
+const MEASURE_WAITING_MS = 15_000
 
 /** Five missed heartbeats fit into a lease: when it ends, the others know that its holder is gone. */
 const HEARTBEAT_MS = 500
@@ -81,9 +81,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       repeat(parts.tick, 'the leased destinations could not be reviewed; they are tried again')
       repeat(parts.measure, 'the longest wait for an owner could not be read; it is tried again')
       repeat(
-        parts.measureHeld,
+        parts.measureWaiting,
         'held deliveries could not be counted; they are counted again',
-        MEASURE_HELD_MS,
+        MEASURE_WAITING_MS,
       )
       repeat(parts.walkWaiting, 'waiting destinations could not be read; they are tried again')
     },
@@ -145,7 +145,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
   const ownership = createOwnership({ ...lease_deps, clock_guard, shares, live })
   const isStopping = (): boolean => is_stopping
   const onEnd: AttemptsDeps['onEnd'] = (owned, stored) => {
-    if (stored?.held_at !== undefined) owned.may_have_held_deliveries = true
+    if (stored?.waits_since !== undefined) owned.may_have_waiting = true
     else if (stored !== undefined) scheduler.add(owned, stored)
     scheduler.wake(owned)
   }
@@ -153,10 +153,10 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
   const attempts: Attempts = createAttempts({ ...common, makeAttempt, isStopping, onEnd })
   const { hasLease } = ownership
   const scheduler: Scheduler = createScheduler({ ...common, ...attempts, hasLease, store_now_ms })
-  const queueHeld = createQueueHeld({ ...common, hasSecret, onQueued: scheduler.add })
+  const requeueWaiting = createRequeueWaiting({ ...common, hasSecret, onQueued: scheduler.add })
   const wakes = createWakes(bus, self_address, (destination_key) => assignment.onWake(destination_key))
   const sendWake = wakes.send
-  const shared = { ...common, shares, scheduler, background, queueHeld, self_address }
+  const shared = { ...common, shares, scheduler, background, requeueWaiting, self_address }
   const assignment = createAssignment({ ...shared, sendWake })
   const review = createReviews({ ...shared, wakeOwner: assignment.wakeOwner })
   const walkWaiting = createDueWalk(destinations, 'by_wake', {
@@ -187,7 +187,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
         measurePipeline(ownership.all(), slots, at, waiting_since)
       }
     },
-    measureHeld: () => measureHeld(deliveries),
+    measureWaiting: () => measureWaiting(deliveries),
     stop() {
       is_stopping = true
       ownership.close()

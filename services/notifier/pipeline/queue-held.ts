@@ -3,11 +3,11 @@ import { update } from '#lib/patterns/update.ts'
 import { queueAgain, queueProbe } from '../domain/attempt.ts'
 import { breakerState } from '../domain/breaker.ts'
 import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/delivery.ts'
-import { type Deliveries, findHeld } from '../store/deliveries.ts'
+import { type Deliveries, findWaiting } from '../store/deliveries.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
 /** What queueing held deliveries needs. */
-export interface HeldDeps {
+export interface RequeueWaitingDeps {
   readonly deliveries: Deliveries
   /** Whether there is a secret to sign the delivery with now. */
   hasSecret(delivery: Delivery): Promise<boolean>
@@ -28,10 +28,10 @@ const BATCHES_MAX = 10
  * (N7), or the closing of the breaker that cost them their tries (N5). While the breaker waits for a probe and nothing
  * else is due, one of them becomes the probe. A crash in between leaves the others held, and the next call continues.
  */
-export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: HeldDeps) {
+export function createRequeueWaiting({ deliveries, hasSecret, storeNow, onQueued }: RequeueWaitingDeps) {
   async function queue(owned: OwnedDestination, held: Delivery, requeue: Requeue): Promise<void> {
     const stored = await update(deliveries, deliveryKeyOf(held), (current) =>
-      current.held_at === undefined || current.status !== held.status
+      current.waits_since === undefined || current.status !== held.status
         ? undefined
         : requeue(current, storeNow()),
     )
@@ -45,7 +45,7 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
     requeue: Requeue,
   ): Promise<boolean> {
     for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-      const held = await findHeld(deliveries, owned.destination_key, status, BATCH_SIZE)
+      const held = await findWaiting(deliveries, owned.destination_key, status, BATCH_SIZE)
       await Promise.all(held.map((delivery) => queue(owned, delivery, requeue)))
       if (held.length < BATCH_SIZE) return false
       owned.used_at_ms = clock.monotonic_ms()
@@ -54,7 +54,7 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
   }
 
   async function queueBlocked(owned: OwnedDestination): Promise<boolean> {
-    const [first] = await findHeld(deliveries, owned.destination_key, 'blocked', 1)
+    const [first] = await findWaiting(deliveries, owned.destination_key, 'blocked', 1)
     if (first === undefined) return false
     if (!(await hasSecret(first))) return true
     return await queueAll(owned, 'blocked', (delivery, at) => queueAgain(delivery, at, delivery.tries))
@@ -63,7 +63,7 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
   async function queueDead(owned: OwnedDestination): Promise<boolean> {
     const state = breakerState(owned.breaker, storeNow())
     if (state === 'closed') return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))
-    const [first] = await findHeld(deliveries, owned.destination_key, 'dead', 1)
+    const [first] = await findWaiting(deliveries, owned.destination_key, 'dead', 1)
     if (first === undefined) return false
     const is_waiting = owned.in_progress > 0 || owned.queue.firstDueMs() < Number.POSITIVE_INFINITY
     // If the probe fails, it is held again, behind the others.
@@ -72,15 +72,15 @@ export function createQueueHeld({ deliveries, hasSecret, storeNow, onQueued }: H
   }
 
   return async (owned: OwnedDestination): Promise<void> => {
-    if (!owned.may_have_held_deliveries) return
+    if (!owned.may_have_waiting) return
     // A delivery that becomes held meanwhile sets it again.
-    owned.may_have_held_deliveries = false
+    owned.may_have_waiting = false
     let is_left = true
     try {
       const left = await Promise.all([queueBlocked(owned), queueDead(owned)])
       is_left = left.includes(true)
     } finally {
-      if (is_left) owned.may_have_held_deliveries = true
+      if (is_left) owned.may_have_waiting = true
     }
   }
 }

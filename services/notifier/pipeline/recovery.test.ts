@@ -57,7 +57,7 @@ describe('the breaker of a destination', () => {
     await advance(25_000)
     expect(requestsSince(opened_ms)).toEqual([])
     expect(await failuresOf(delivery)).toEqual(Array.from({ length: 4 }, () => 'breaker_open'))
-    expect(await read(delivery)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
+    expect(await read(delivery)).toMatchObject({ status: 'dead', waits_since: expect.any(Date) })
   })
 
   test('lets one probe through after 30 s and, when that fails, the next one 60 s later', async () => {
@@ -106,7 +106,7 @@ describe('the breaker of a destination', () => {
     const lost = newDelivery(10, 'one', { max_retries: 0 })
     await pipeline.queueDelivery(lost, BODY)
     await advance(100)
-    expect(await read(lost)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
+    expect(await read(lost)).toMatchObject({ status: 'dead', waits_since: expect.any(Date) })
     fixture.respond = () => DELIVERED
     for (let number = 20; number < 60; number += 1) {
       await pipeline.queueDelivery(newDelivery(number, 'one', { max_retries: 10 }), BODY)
@@ -150,13 +150,13 @@ describe('the breaker of a destination', () => {
     const lost = newDelivery(10)
     await one.pipeline.queueDelivery(lost, BODY)
     await advance(25_000)
-    expect(await read(lost)).toMatchObject({ status: 'dead', held_at: expect.any(Date) })
+    expect(await read(lost)).toMatchObject({ status: 'dead', waits_since: expect.any(Date) })
     // Between the read of what is held and its write.
     one.onCommand = async ({ kind, collection }) => {
       const current = await fixture.stored(lost)
       if (kind !== 'get' || collection !== 'deliveries' || current?.status !== 'dead') return
       const { version, ...dead } = current
-      await fixture.store.deliveries.replace({ ...dead, status: 'delivered', held_at: undefined }, version)
+      await fixture.store.deliveries.replace({ ...dead, status: 'delivered', waits_since: undefined }, version)
     }
     await advance(60_000)
     expect((await read(lost)).status).toBe('delivered')
@@ -228,13 +228,13 @@ describe('the breaker of a destination', () => {
     await advance(40_000)
     expect(await read(delivery)).toMatchObject({
       status: 'dead',
-      held_at: expect.any(Date),
+      waits_since: expect.any(Date),
       attempts: [{}, {}],
     })
     fixture.clock.stepWall(86_400_000)
     await advance(30_000)
     expect(await read(delivery)).toMatchObject({ status: 'dead', attempts: [{}, {}, {}] })
-    expect((await read(delivery)).held_at).toBeUndefined()
+    expect((await read(delivery)).waits_since).toBeUndefined()
     const destination = await fixture.destination('endpoint:one')
     expect(destination?.breaker.opened_at).toBeInstanceOf(Date)
     expect(destination?.wake_at).toBeUndefined()

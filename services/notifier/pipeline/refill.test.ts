@@ -15,7 +15,7 @@ test('a delivery that is stored during a read is read too, when its wake comes b
   const owned = newOwnedDestination(stored, 'token', true, { leased_until_ms: 0, reviewed_at_ms: 0 })
   const first = refill(owned)
   await refill(owned)
-  // Each read has one query per lane.
+  // Each read has one query per try_kind.
   expect(ends).toHaveLength(2)
   for (const end of ends.splice(0)) end()
   await new Promise(setImmediate)

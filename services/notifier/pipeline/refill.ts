@@ -1,7 +1,7 @@
 import { log } from '#lib/telemetry/log.ts'
-import type { Delivery, Lane } from '../domain/delivery.ts'
+import type { Delivery, TryKind } from '../domain/delivery.ts'
 import { type Deliveries, findDue } from '../store/deliveries.ts'
-import { LANES, QUEUED_MAX } from './due-queue.ts'
+import { TRY_KINDS, QUEUED_MAX } from './due-queue.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
 /** What reading due deliveries needs. */
@@ -15,7 +15,7 @@ export interface RefillDeps {
   onRead(owned: OwnedDestination): void
 }
 
-/** Below this number of queued deliveries of a lane the next ones are read. */
+/** Below this number of queued deliveries of a try_kind the next ones are read. */
 export const REFILL_BELOW = QUEUED_MAX / 4
 
 /** How far ahead deliveries are kept in memory: longer than the pause between two refills. */
@@ -26,7 +26,7 @@ const READ_MAX = 1_000
 
 /**
  * Makes the function that reads the due deliveries of a destination, up to the room of its queue. It resolves when they
- * are queued and never rejects. A call during a read makes that read again. A lane whose backlog is longer than its queue
+ * are queued and never rejects. A call during a read makes that read again. A try_kind whose backlog is longer than its queue
  * is not read until the queue runs low: what else is stored comes after what is queued.
  */
 export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Promise<void> {
@@ -38,7 +38,7 @@ export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Pro
     try {
       do {
         owned.refilling = 'yes'
-        await Promise.all(LANES.map((lane) => refillLane(deps, owned, lane)))
+        await Promise.all(TRY_KINDS.map((try_kind) => refillLane(deps, owned, try_kind)))
       } while (isAgain(owned))
     } catch (error) {
       owned.has_more.first = true
@@ -54,16 +54,16 @@ export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Pro
 async function refillLane(
   { deliveries, store_now_ms, add }: RefillDeps,
   owned: OwnedDestination,
-  lane: Lane,
+  try_kind: TryKind,
 ): Promise<void> {
-  if (owned.has_more[lane] && owned.queue.size(lane) >= REFILL_BELOW) return
+  if (owned.has_more[try_kind] && owned.queue.size(try_kind) >= REFILL_BELOW) return
   // A delivery that is stored during the read and finds no room sets this again.
-  owned.has_more[lane] = false
+  owned.has_more[try_kind] = false
   const to = new Date(store_now_ms() + NEAR_FUTURE_MS)
   // Attempts in progress are still in the index, in front of the others.
   const limit = Math.min(QUEUED_MAX + owned.in_progress, READ_MAX)
-  const found = await findDue(deliveries, owned.destination_key, lane, to, limit)
-  if (found.length === limit) owned.has_more[lane] = true
+  const found = await findDue(deliveries, owned.destination_key, try_kind, to, limit)
+  if (found.length === limit) owned.has_more[try_kind] = true
   for (const delivery of found) add(owned, delivery)
 }
 

@@ -60,7 +60,7 @@ test.each<[string, Partial<Delivery>]>([
     }
   const delivery = await queue(changes)
   await fixture.clock.advance(1_000)
-  expect(await fixture.stored(delivery)).toMatchObject({ held_at: expect.any(Date) })
+  expect(await fixture.stored(delivery)).toMatchObject({ waits_since: expect.any(Date) })
   await fixture.clock.advance(3 * KEPT_MS)
   await expectNothingLeft(delivery)
 })

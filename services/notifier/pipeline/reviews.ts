@@ -12,7 +12,7 @@ export interface ReviewsDeps {
   readonly shares: Pick<Shares, 'isOver'>
   readonly scheduler: Pick<Scheduler, 'refill' | 'remove'>
   /** Queues what is held at a destination, if what it waits for has come. */
-  queueHeld(owned: OwnedDestination): Promise<void>
+  requeueWaiting(owned: OwnedDestination): Promise<void>
   storeNow(): Date
   /** Tells the notifier that should own the destination that this one has given it back. */
   readonly wakeOwner: Assignment['wakeOwner']
@@ -29,7 +29,7 @@ const REVIEWS_AT_ONCE_MAX = 64
  * in progress have ended, so that two notifiers never work on it at once. But while an attempt in progress is slow, further
  * ones begin here: otherwise all deliveries of the destination would wait for the slow one.
  */
-export function createReviews({ ownership, shares, scheduler, queueHeld, storeNow, wakeOwner }: ReviewsDeps) {
+export function createReviews({ ownership, shares, scheduler, requeueWaiting, storeNow, wakeOwner }: ReviewsDeps) {
   async function review(owned: OwnedDestination): Promise<void> {
     owned.reviewed_at_ms = clock.monotonic_ms()
     const is_misplaced = !ownership.isPlacedHere(owned.destination_key)
@@ -45,7 +45,7 @@ export function createReviews({ ownership, shares, scheduler, queueHeld, storeNo
     }
     await ownership.save(owned)
     if (!owned.is_open) return
-    await queueHeld(owned)
+    await requeueWaiting(owned)
     await scheduler.refill(owned)
   }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { newDestination } from '../domain/destination.ts'
-import { LANES } from './due-queue.ts'
+import { TRY_KINDS } from './due-queue.ts'
 import { newOwnedDestination, type OwnedDestination, slotUserOf } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler } from './scheduler.ts'
@@ -75,11 +75,11 @@ function newWorld() {
     began,
     destinations,
     /** Queues deliveries that are due; returns their number. */
-    add(index: number, lane: 'first' | 'retry', count: number): void {
+    add(index: number, try_kind: 'first' | 'retry', count: number): void {
       const { host, number: _, ...place } = PLACES[index] ?? { host: '' }
       for (let each = 0; each < count; each += 1) {
         last_number += 1
-        const changes = { ...place, lane, url: `https://${host}/`, due_at: new Date(clock.now_ms()) }
+        const changes = { ...place, try_kind, url: `https://${host}/`, due_at: new Date(clock.now_ms()) }
         const owned = destinations[index]
         if (owned) scheduler.add(owned, newDelivery(last_number, `${index}`, changes))
       }
@@ -88,8 +88,8 @@ function newWorld() {
   }
 }
 
-function kindsOf({ health, lane }: SlotUser): SlotKind[] {
-  return ['all', ...(health === 'healthy' ? [] : [health]), ...(lane === 'retry' ? (['retry'] as const) : [])]
+function kindsOf({ health, try_kind }: SlotUser): SlotKind[] {
+  return ['all', ...(health === 'healthy' ? [] : [health]), ...(try_kind === 'retry' ? (['retry'] as const) : [])]
 }
 
 /** What the model counts: the attempts of a kind that share a scope with a user. */
@@ -122,7 +122,7 @@ const action = fc.oneof(
   fc.record({
     kind: fc.constant('add' as const),
     index,
-    lane: fc.constantFrom(...LANES),
+    try_kind: fc.constantFrom(...TRY_KINDS),
     count: fc.integer({ min: 1, max: 9 }),
   }),
   fc.record({
@@ -154,7 +154,7 @@ test('whatever happens, no attempt is above a limit, and none waits while there 
           before.push(attempt)
         }
         const late = destinations.flatMap((owned) =>
-          LANES.map((lane) => owned.queue.head(lane, clock.now_ms())).filter(
+          TRY_KINDS.map((try_kind) => owned.queue.head(try_kind, clock.now_ms())).filter(
             (due) => due !== undefined && hasRoom(in_progress, slotUserOf(owned, due)),
           ),
         )
@@ -163,7 +163,7 @@ test('whatever happens, no attempt is above a limit, and none waits while there 
       for (const one of actions) {
         const attempt = in_progress[one.index % Math.max(1, in_progress.length)]
         const owned = destinations[one.index]
-        if (one.kind === 'add') world.add(one.index, one.lane, one.count)
+        if (one.kind === 'add') world.add(one.index, one.try_kind, one.count)
         else if (one.kind === 'succeed') attempt && end(attempt, { failures: 0, has_succeeded: true })
         else if (one.kind === 'fail') attempt && end(attempt, { ...attempt.owned.breaker, failures: 1 })
         else if (one.kind === 'hang' && attempt) {

@@ -30,9 +30,9 @@ beforeEach(() => {
   const few = { all: 8, unproven: 8, sick: 1, retry: 8 }
   scheduler = createScheduler({
     deliveries: {
-      async find(_index, { equals: [, lane] = [] }, { limit }) {
-        read_lanes.push(lane)
-        return stored.filter((delivery) => delivery.lane === lane).slice(0, limit)
+      async find(_index, { equals: [, try_kind] = [] }, { limit }) {
+        read_lanes.push(try_kind)
+        return stored.filter((delivery) => delivery.try_kind === try_kind).slice(0, limit)
       },
     },
     slots: createSlots({ process: few, merchant: few, host: few, destination: few }),
@@ -103,8 +103,8 @@ async function endOneByOne(owned: OwnedDestination, began_count: number): Promis
 /** Adds destinations of the merchant `many`: with first tries and retries, with and without an earlier success. */
 function addOfEachKind(place: Partial<Delivery> = {}): void {
   for (let number = 0; number < 48; number += 1) {
-    const lane = number % 2 === 0 ? 'first' : 'retry'
-    const owned = destinationWith(2, `many${number}`, { merchant_id: 'many', lane, ...place })
+    const try_kind = number % 2 === 0 ? 'first' : 'retry'
+    const owned = destinationWith(2, `many${number}`, { merchant_id: 'many', try_kind, ...place })
     if (number % 4 < 2) owned.breaker = { failures: 0, has_succeeded: true }
   }
 }
@@ -171,7 +171,7 @@ test.each<[string, (number: number) => Partial<Delivery>]>([
 test('the lanes of a destination take turns, and one continues alone when the other is empty', async () => {
   const owned = destinationWith(20, 'both')
   for (let number = 20; number < 24; number += 1)
-    scheduler.add(owned, newDelivery(number, 'both', { lane: 'retry', due_at: new Date(clock.now_ms()) }))
+    scheduler.add(owned, newDelivery(number, 'both', { try_kind: 'retry', due_at: new Date(clock.now_ms()) }))
   await settled()
   const sizes = () => [owned.queue.size('first'), owned.queue.size('retry')]
   expect(sizes()).toEqual([16, 0])

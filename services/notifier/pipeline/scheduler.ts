@@ -1,7 +1,7 @@
 import { nextTurn } from '#lib/base/time.ts'
-import type { Delivery, Lane } from '../domain/delivery.ts'
+import type { Delivery, TryKind } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import { type DueDelivery, LANES } from './due-queue.ts'
+import { type DueDelivery, TRY_KINDS } from './due-queue.ts'
 import { createDueTimers } from './due-timers.ts'
 import { type OwnedDestination, slotUserOf, toDue } from './owned-destination.ts'
 import { createRefill, NEAR_FUTURE_MS, REFILL_BELOW } from './refill.ts'
@@ -52,26 +52,26 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     is_scheduled = true
     nextTurn(() => {
       is_scheduled = false
-      for (const each of woken) for (const lane of LANES) findPlace(each, lane)
+      for (const each of woken) for (const try_kind of TRY_KINDS) findPlace(each, try_kind)
       woken.clear()
       turns.take()
     })
   }
 
-  /** Lets a lane with a due delivery take turns, and wakes another one when its first delivery is due. */
-  function findPlace(owned: OwnedDestination, lane: Lane): void {
+  /** Lets a try_kind with a due delivery take turns, and wakes another one when its first delivery is due. */
+  function findPlace(owned: OwnedDestination, try_kind: TryKind): void {
     const at_ms = store_now_ms()
-    const due = owned.queue.head(lane, at_ms)
+    const due = owned.queue.head(try_kind, at_ms)
     // Without its lease a destination begins nothing. Its next review renews the lease and wakes it again.
     if (due !== undefined && hasLease(owned)) turns.place(owned, slotUserOf(owned, due))
-    else turns.remove(owned, lane)
-    if (due === undefined) timers[lane].set(owned, at_ms)
+    else turns.remove(owned, try_kind)
+    if (due === undefined) timers[try_kind].set(owned, at_ms)
   }
 
-  function beginNext(owned: OwnedDestination, lane: Lane, freed: SlotPool | undefined) {
-    const due = hasLease(owned) ? owned.queue.head(lane, store_now_ms()) : undefined
+  function beginNext(owned: OwnedDestination, try_kind: TryKind, freed: SlotPool | undefined) {
+    const due = hasLease(owned) ? owned.queue.head(try_kind, store_now_ms()) : undefined
     if (due === undefined) {
-      findPlace(owned, lane)
+      findPlace(owned, try_kind)
       return 'left'
     }
     const user = slotUserOf(owned, due)
@@ -81,8 +81,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (slot === undefined) return lacks
     owned.queue.remove(due)
     begin(owned, due, slot)
-    if (owned.has_more[lane] && owned.queue.size(lane) < REFILL_BELOW) void refill(owned)
-    findPlace(owned, lane)
+    if (owned.has_more[try_kind] && owned.queue.size(try_kind) < REFILL_BELOW) void refill(owned)
+    findPlace(owned, try_kind)
     return 'began'
   }
 
@@ -91,7 +91,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (due === undefined || isInProgress(due.delivery_id)) return
     if (due.due_ms > store_now_ms() + NEAR_FUTURE_MS) return
     if (owned.queue.add(due)) wake(owned)
-    else owned.has_more[due.lane] = true
+    else owned.has_more[due.try_kind] = true
   }
 
   return {
@@ -101,9 +101,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     remove(owned) {
       woken.delete(owned)
       owned.queue.clear()
-      for (const lane of LANES) {
-        turns.remove(owned, lane)
-        timers[lane].remove(owned)
+      for (const try_kind of TRY_KINDS) {
+        turns.remove(owned, try_kind)
+        timers[try_kind].remove(owned)
       }
     },
   }

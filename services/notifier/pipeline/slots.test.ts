@@ -18,7 +18,7 @@ const user: SlotUser = {
   environment: 'test',
   host: 'a.example.com',
   destination_key: 'endpoint:a',
-  lane: 'first',
+  try_kind: 'first',
   health: 'healthy',
 }
 
@@ -63,7 +63,7 @@ test.each(SCOPES)(
   'sick, unproven and repeated attempts of a %s have their own bounds, and leave the rest free',
   (scope) => {
     const slots = slotsWith(scope, { all: 4, sick: 1, unproven: 1, retry: 1 })
-    for (const change of [{ health: 'sick' }, { health: 'unproven' }, { lane: 'retry' }] as const) {
+    for (const change of [{ health: 'sick' }, { health: 'unproven' }, { try_kind: 'retry' }] as const) {
       expect(take(slots, change)).toBeDefined()
       expect(take(slots, change)).toBeUndefined()
     }
@@ -117,7 +117,7 @@ test('what waits in a pool is not overtaken, and its turn comes when a slot is g
   const { lacks: pool } = slots.take(user)
   if (pool === undefined) throw new Error('there was a slot')
   pool.waiting = createMerchantRing()
-  const waiting = { merchant_key: 'test 7001', owned: undefined, lane: 'first', group: undefined } as never
+  const waiting = { merchant_key: 'test 7001', owned: undefined, try_kind: 'first', group: undefined } as never
   pool.waiting.add(waiting)
   expect(slots.nextFreed()).toBeUndefined()
   first?.release()

@@ -1,4 +1,4 @@
-import type { Delivery, Lane } from '../domain/delivery.ts'
+import type { Delivery, TryKind } from '../domain/delivery.ts'
 import type { Ring } from './ring.ts'
 import type { TurnTaker } from './turn-taker.ts'
 
@@ -29,7 +29,7 @@ export type Health = 'healthy' | 'unproven' | 'sick'
 /** Where an attempt goes, and what it counts as. */
 export interface SlotUser extends Pick<Delivery, 'merchant_id' | 'environment' | 'destination_key'> {
   readonly host: string
-  readonly lane: Lane
+  readonly try_kind: TryKind
   readonly health: Health
 }
 
@@ -184,10 +184,10 @@ function keysOf(user: SlotUser): readonly (readonly [SlotScope, string])[] {
   ]
 }
 
-function kindsOf({ health, lane }: SlotUser): readonly SlotKind[] {
+function kindsOf({ health, try_kind }: SlotUser): readonly SlotKind[] {
   const kinds: SlotKind[] = ['all']
   if (health !== 'healthy') kinds.push(health)
-  if (lane === 'retry') kinds.push('retry')
+  if (try_kind === 'retry') kinds.push('retry')
   return kinds
 }
 

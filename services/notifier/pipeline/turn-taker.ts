@@ -1,16 +1,16 @@
-import type { Lane } from '../domain/delivery.ts'
+import type { TryKind } from '../domain/delivery.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ring } from './ring.ts'
 
-/** What waits for turns and slots: one lane of a destination, or a group of them. */
+/** What waits for turns and slots: one try_kind of a destination, or a group of them. */
 export type TurnTaker = DueLane | TurnGroup
 
-/** The due deliveries of one lane of a destination. They are in its queue. */
+/** The due deliveries of one try_kind of a destination. They are in its queue. */
 export interface DueLane extends Place {
   /** The group of its host: the lanes of its merchant and host whose attempts count as the same in every pool. */
   readonly parent: TurnGroup
   readonly owned: OwnedDestination
-  readonly lane: Lane
+  readonly try_kind: TryKind
 }
 
 /**
@@ -26,7 +26,7 @@ export interface TurnGroup extends Place {
   member_count: number
 }
 
-/** Where a lane or group takes its turns or waits. */
+/** Where a try_kind or group takes its turns or waits. */
 interface Place {
   /** The merchant with its environment, see `merchantKeyOf`. */
   readonly merchant_key: string

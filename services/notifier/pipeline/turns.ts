@@ -1,4 +1,4 @@
-import type { Lane } from '../domain/delivery.ts'
+import type { TryKind } from '../domain/delivery.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import { createMerchantRing, createRing, type Ring } from './ring.ts'
 import { merchantKeyOf, type SlotPool, type SlotScope, type Slots, type SlotUser } from './slots.ts'
@@ -8,25 +8,25 @@ import type { DueLane, TurnGroup, TurnTaker } from './turn-taker.ts'
 export interface TurnsDeps {
   readonly slots: Pick<Slots, 'nextFreed'>
   /**
-   * Begins one attempt. Returns the pool that lacks a slot for it, or `left` when the lane has left its place, because
-   * nothing of it is due there. `freed` is the pool in which the lane has waited for this turn.
+   * Begins one attempt. Returns the pool that lacks a slot for it, or `left` when the try_kind has left its place, because
+   * nothing of it is due there. `freed` is the pool in which the try_kind has waited for this turn.
    */
-  begin(owned: OwnedDestination, lane: Lane, freed: SlotPool | undefined): 'began' | 'left' | SlotPool
+  begin(owned: OwnedDestination, try_kind: TryKind, freed: SlotPool | undefined): 'began' | 'left' | SlotPool
 }
 
 /** The order in which the due deliveries of a process get their slots. */
 export interface Turns {
-  /** Puts a lane in its place, by what its next attempt counts as. Returns whether it was not there already. */
+  /** Puts a try_kind in its place, by what its next attempt counts as. Returns whether it was not there already. */
   place(owned: OwnedDestination, user: SlotUser): boolean
-  remove(owned: OwnedDestination, lane: Lane): void
-  /** Gives turns until each lane is empty or waits for a slot. */
+  remove(owned: OwnedDestination, try_kind: TryKind): void
+  /** Gives turns until each try_kind is empty or waits for a slot. */
   take(): void
 }
 
 /**
  * Creates the turns of a process. Merchants take turns, then the hosts of each merchant, then the lanes of each host. A turn
  * is one attempt: it costs one slot whatever it sends, so equal turns are fair. What needs a slot of a pool without one waits
- * in that pool: a lane for a slot of its destination, all lanes of a host together for one of the host, and all of a
+ * in that pool: a try_kind for a slot of its destination, all lanes of a host together for one of the host, and all of a
  * merchant for one of the merchant or process. So a turn costs the same however many wait (N10).
  */
 export function createTurns({ slots, begin }: TurnsDeps): Turns {
@@ -54,15 +54,15 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     if (taker.parent?.ready.isEmpty()) leave(taker.parent)
   }
 
-  function remove(owned: OwnedDestination, lane: Lane): void {
-    const due_lane = due_lanes[lane].get(owned)
+  function remove(owned: OwnedDestination, try_kind: TryKind): void {
+    const due_lane = due_lanes[try_kind].get(owned)
     if (due_lane === undefined) return
-    due_lanes[lane].delete(owned)
+    due_lanes[try_kind].delete(owned)
     leave(due_lane)
     groups.removeMember(due_lane.parent)
   }
 
-  /** The lane whose turn it is in a group. */
+  /** The try_kind whose turn it is in a group. */
   function nextLane(taker: TurnTaker | undefined): DueLane | undefined {
     return taker !== undefined && 'ready' in taker ? nextLane(taker.ready.next()) : taker
   }
@@ -71,14 +71,14 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
     while (!isWaiting(taker)) {
       const due_lane = nextLane(taker)
       if (due_lane === undefined) return
-      const result = begin(due_lane.owned, due_lane.lane, freed)
+      const result = begin(due_lane.owned, due_lane.try_kind, freed)
       if (result === 'began') return
       if (result !== 'left') wait(due_lane, result)
       if (due_lane === taker) return
     }
   }
 
-  /** Makes a lane wait for a slot of the pool, together with all lanes that need a slot of that pool. */
+  /** Makes a try_kind wait for a slot of the pool, together with all lanes that need a slot of that pool. */
   function wait(due_lane: DueLane, pool: SlotPool): void {
     const taker = takerIn(due_lane, pool.scope)
     leave(taker)
@@ -90,13 +90,13 @@ export function createTurns({ slots, begin }: TurnsDeps): Turns {
   return {
     remove,
     place(owned, user) {
-      const { lane } = user
+      const { try_kind } = user
       const parent = groups.of(user)
-      if (due_lanes[lane].get(owned)?.parent === parent) return false
-      remove(owned, lane)
+      if (due_lanes[try_kind].get(owned)?.parent === parent) return false
+      remove(owned, try_kind)
       parent.member_count += 1
-      const due_lane = { merchant_key: parent.merchant_key, parent, owned, lane }
-      due_lanes[lane].set(owned, due_lane)
+      const due_lane = { merchant_key: parent.merchant_key, parent, owned, try_kind }
+      due_lanes[try_kind].set(owned, due_lane)
       enter(due_lane)
       return true
     },
@@ -136,14 +136,14 @@ function createGroups() {
     /** The group of the host in which the attempts of a user count as the same. */
     of(user: SlotUser): TurnGroup {
       const merchant_key = merchantKeyOf(user)
-      const key = `${merchant_key} ${user.lane} ${user.health}`
+      const key = `${merchant_key} ${user.try_kind} ${user.health}`
       return get(`${key} ${user.host}`, merchant_key, get(key, merchant_key))
     },
     removeMember,
   }
 }
 
-/** What waits for a slot of a scope on behalf of a lane: the lane itself, or its group of a host or merchant. */
+/** What waits for a slot of a scope on behalf of a try_kind: the try_kind itself, or its group of a host or merchant. */
 function takerIn(due_lane: DueLane, scope: SlotScope): TurnTaker {
   if (scope === 'destination') return due_lane
   const { parent: of_host } = due_lane

@@ -1,13 +1,13 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import type { Delivery, DeliveryStatus, Lane } from '../domain/delivery.ts'
+import type { Delivery, DeliveryStatus, TryKind } from '../domain/delivery.ts'
 
 /** The collection of deliveries. */
 export type Deliveries = Collection<Delivery>
 
 /**
  * The declaration of the deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
- * `by_held` and `by_held_since` what waits for a secret or for a breaker: of one destination, and of all. The store deletes
+ * `by_waiting` and `by_waiting_since` what waits for a secret or for a breaker: of one destination, and of all. The store deletes
  * a delivery together with its event.
  */
 export const DELIVERIES: CollectionSpec = {
@@ -22,15 +22,15 @@ export const DELIVERIES: CollectionSpec = {
     by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
     by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
     by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
-    by_due: { fields: ['destination_key', 'lane', 'due_at'], where: 'due_at', across_partitions: true },
-    by_held: {
-      fields: ['destination_key', 'status', 'held_at'],
-      where: 'held_at',
+    by_due: { fields: ['destination_key', 'try_kind', 'due_at'], where: 'due_at', across_partitions: true },
+    by_waiting: {
+      fields: ['destination_key', 'status', 'waits_since'],
+      where: 'waits_since',
       across_partitions: true,
     },
-    by_held_since: {
-      fields: ['environment', 'status', 'held_at'],
-      where: 'held_at',
+    by_waiting_since: {
+      fields: ['environment', 'status', 'waits_since'],
+      where: 'waits_since',
       across_partitions: true,
     },
   },
@@ -51,35 +51,35 @@ export async function findDelivery(
   return delivery
 }
 
-/** The deliveries of a destination and lane that are due before `to`, the longest due first. */
+/** The deliveries of a destination and try_kind that are due before `to`, the longest due first. */
 export function findDue(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
-  lane: Lane,
+  try_kind: TryKind,
   to: Date,
   limit: number,
 ) {
-  return deliveries.find('by_due', { equals: [destination_key, lane], to }, { limit })
+  return deliveries.find('by_due', { equals: [destination_key, try_kind], to }, { limit })
 }
 
 /** The deliveries of a destination that are held in a status, the longest held first. */
-export function findHeld(
+export function findWaiting(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
   status: DeliveryStatus,
   limit: number,
 ) {
-  return deliveries.find('by_held', { equals: [destination_key, status] }, { limit, linearizable: true })
+  return deliveries.find('by_waiting', { equals: [destination_key, status] }, { limit, linearizable: true })
 }
 
 /** The deliveries of an environment that are held in a status, at any destination. */
-export function findHeldIn(
+export function findWaitingIn(
   deliveries: Pick<Deliveries, 'find'>,
   environment: Environment,
   status: DeliveryStatus,
   limit: number,
 ) {
-  return deliveries.find('by_held_since', { equals: [environment, status] }, { limit })
+  return deliveries.find('by_waiting_since', { equals: [environment, status] }, { limit })
 }
 
 /** When the next attempt of a destination is due, also one in progress; `undefined` without one. */
@@ -87,10 +87,10 @@ export async function findNextDue(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
 ): Promise<Date | undefined> {
-  const lanes: readonly Lane[] = ['first', 'retry']
+  const lanes: readonly TryKind[] = ['first', 'retry']
   const found = await Promise.all(
-    lanes.map((lane) =>
-      deliveries.find('by_due', { equals: [destination_key, lane] }, { limit: 1, linearizable: true }),
+    lanes.map((try_kind) =>
+      deliveries.find('by_due', { equals: [destination_key, try_kind] }, { limit: 1, linearizable: true }),
     ),
   )
   const times = found.flat().flatMap(({ due_at }) => (due_at ? [due_at.getTime()] : []))

@@ -103,7 +103,7 @@ describe('an event from the bus', () => {
       max_retries: 1,
       retry_delay_seconds: 2,
       destination_key: 'endpoint:one',
-      lane: 'first',
+      try_kind: 'first',
       attempts: [],
       tries: 0,
     })

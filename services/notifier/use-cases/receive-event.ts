@@ -15,9 +15,15 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
 import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
-import { type DeliveryTarget, newDelivery } from '../domain/delivery.ts'
-import { deliveryIdOf, destinationKeyOf } from '../domain/destination.ts'
-import { type EventHead, environmentOfEvent, resourceIdOf, type StoredEvent } from '../domain/event.ts'
+import { newDelivery } from '../domain/delivery.ts'
+import { type DeliveryTarget, destinationKeyOf } from '../domain/destination.ts'
+import {
+  deliveryIdOf,
+  type EventHead,
+  environmentOfEvent,
+  resourceIdOf,
+  type StoredEvent,
+} from '../domain/event.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { type Events, eventKeyOf } from '../store/events.ts'
 

@@ -24,7 +24,7 @@ test('deliveries that were restored without their destination are made after wak
 // N5
 test('a delivery that an open breaker cost its tries is made after wakeRestored too', async () => {
   const { store, clock, attempts } = fixture
-  const held = { status: 'dead', lane: undefined, due_at: undefined, held_at: now() } as const
+  const held = { status: 'dead', try_kind: undefined, due_at: undefined, waits_since: now() } as const
   await store.deliveries.insert(newDelivery(1, 'one', held))
   await fixture.startProcess('one')
   await wakeRestored(store)

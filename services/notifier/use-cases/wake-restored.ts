@@ -13,7 +13,7 @@ export async function wakeRestored({
   deliveries,
   destinations,
 }: Pick<NotifierStore, 'deliveries' | 'destinations'>): Promise<void> {
-  for (const index of ['by_due', 'by_held']) {
+  for (const index of ['by_due', 'by_waiting']) {
     let after: Delivery | undefined
     do {
       const page = await deliveries.find(index, {}, { limit: PAGE, ...(after && { after: { ...after } }) })
