@@ -13,7 +13,7 @@ import { newDelivery } from '../../services/notifier/domain/delivery.ts'
 import type { DeliveryTarget } from '../../services/notifier/domain/destination.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
 import { openDeliveries } from '../../services/notifier/store/deliveries.ts'
-import { openEvents } from '../../services/notifier/store/events.ts'
+import { openEvents } from '../../services/notifier/store/notifier-store.ts'
 import { postCallback } from './post-callback.ts'
 import { type EventLoad, measureUse, newReference, receiverUrls, runLoad, type STOP } from './sender.ts'
 

@@ -16,7 +16,7 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the result of an attempt ignores its fence',
-    file: 'services/notifier/pipeline/make-counted-attempt.ts',
+    file: 'services/notifier/pipeline/attempts.ts',
     search: 'current !== undefined && current.fence === begun?.fence && current.reclaims === begun.reclaims',
     replace: 'begun !== undefined || current === undefined',
     needs: ['process is paused'],
@@ -42,7 +42,7 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'what a breaker cost its tries stays dead',
-    file: 'services/notifier/pipeline/queue-held.ts',
+    file: 'services/notifier/pipeline/requeue-waiting.ts',
     search: "return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))",
     replace: 'return false',
     needs: ['receiver fails'],
@@ -74,8 +74,8 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a slot that is given back wakes nothing',
     file: 'services/notifier/pipeline/slots.ts',
-    search: 'if (hasWaiting(pool)) freed_pools.add(pool)\n    else forgetUnused(pool)',
-    replace: 'if (!hasWaiting(pool)) forgetUnused(pool)',
+    search: 'if (pool.is_waited_for) freed_pools.add(pool)\n    else forgetUnused(pool)',
+    replace: 'if (!pool.is_waited_for) forgetUnused(pool)',
     needs: ['receiver is slow'],
   },
   {
@@ -87,7 +87,7 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a delivery does not see that the owner is at its last look',
-    file: 'services/notifier/pipeline/ensure-awake.ts',
+    file: 'services/notifier/pipeline/lease.ts',
     search: ' && !current?.is_last_look)',
     replace: ')',
     needs: ['store is slow'],

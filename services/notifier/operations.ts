@@ -1,10 +1,16 @@
 import { readConfig } from '#lib/base/config/config.ts'
-import type { RoleOperations } from '#lib/role/operations.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { clock, now } from '#lib/base/time.ts'
+import { update } from '#lib/patterns/update.ts'
+import type { DataCheck, ReadDocuments, ResealCount, RoleOperations } from '#lib/role/operations.ts'
+import { resealDocuments } from '#lib/role/reseal.ts'
+import { type Delivery, deliveryKeyOf } from './domain/delivery.ts'
+import type { DeliveryTarget } from './domain/destination.ts'
+import type { StoredEvent } from './domain/event.ts'
+import { ensureAwake } from './pipeline/lease.ts'
 import { NOTIFIER_CONFIG } from './service.ts'
-import { openNotifierStore } from './store/notifier-store.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
-import { resealSecrets } from './use-cases/reseal-secrets.ts'
-import { wakeRestored } from './use-cases/wake-restored.ts'
+import { DELIVERIES } from './store/deliveries.ts'
+import { EVENTS, type NotifierStore, openNotifierStore } from './store/notifier-store.ts'
 
 /** What the commands of an installation need of the notifier. */
 export const operations: RoleOperations = {
@@ -16,4 +22,88 @@ export const operations: RoleOperations = {
   async *reseal(store, readDocuments, keyring) {
     yield* resealSecrets(await openNotifierStore(store), { readDocuments, keyring })
   },
+}
+
+const PAGE = 500
+/** An event is stored a moment after its time, and the clocks of processes differ by seconds. */
+const MARGIN_MS = 3_600_000
+
+/** Checks that waiting deliveries have the event whose body they send. Events are deleted after `retention_ms`. */
+function createDataCheck(
+  { events, deliveries }: Pick<NotifierStore, 'events' | 'deliveries'>,
+  retention_ms: number,
+): DataCheck {
+  return {
+    async *findProblems() {
+      for await (const page of pagesOf(deliveries, 'by_due'))
+        for (const { merchant_id, event_key, delivery_id } of page)
+          if ((await events.get({ merchant_id, event_key })) === undefined)
+            yield `the delivery ${delivery_id} has no event ${event_key}`
+    },
+    async holds({ merchant_id, id, at }) {
+      if (at.getTime() + retention_ms - MARGIN_MS <= clock.now_ms()) return true
+      return (await events.get({ merchant_id, event_key: id })) !== undefined
+    },
+  }
+}
+
+/** All deliveries of an index, in pages. */
+async function* pagesOf(
+  deliveries: NotifierStore['deliveries'],
+  index: 'by_due' | 'by_waiting',
+): AsyncGenerator<readonly Delivery[]> {
+  let after: Delivery | undefined
+  do {
+    const page = await deliveries.find(index, {}, { limit: PAGE, ...(after && { after: { ...after } }) })
+    yield page
+    after = page.length === PAGE ? page.at(-1) : undefined
+  } while (after)
+}
+
+/**
+ * Encrypts the secrets of `webhook_url`s again under the newest master key. Events come first, because a repetition of an
+ * event makes deliveries of what it has.
+ */
+async function* resealSecrets(
+  { events, deliveries }: Pick<NotifierStore, 'events' | 'deliveries'>,
+  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
+): AsyncGenerator<ResealCount> {
+  yield await resealDocuments<StoredEvent>(deps, {
+    spec: EVENTS,
+    change: resealEvent,
+    update: ({ merchant_id, event_key }, decide) => update(events, { merchant_id, event_key }, decide),
+  })
+  yield await resealDocuments<Delivery>(deps, {
+    spec: DELIVERIES,
+    change: resealTarget,
+    update: (delivery, decide) => update(deliveries, { ...deliveryKeyOf(delivery) }, decide),
+  })
+}
+
+function resealEvent(event: StoredEvent, reseal: Keyring['reseal']): StoredEvent {
+  const destinations = event.destinations.map((target) => resealTarget(target, reseal))
+  return destinations.every((target, at) => target === event.destinations[at])
+    ? event
+    : { ...event, destinations }
+}
+
+function resealTarget<T extends DeliveryTarget>(target: T, reseal: Keyring['reseal']): T {
+  const { secret } = target
+  if (secret === undefined) return target
+  const sealed = reseal(secret.sealed, secret.owner)
+  return sealed === secret.sealed ? target : { ...target, secret: { ...secret, sealed } }
+}
+
+/**
+ * Makes a notifier look at each destination with waiting deliveries after a restore. Where a backup reads one collection
+ * after the other, a destination can be in it as it was while nothing waited there.
+ */
+export async function wakeRestored({
+  deliveries,
+  destinations,
+}: Pick<NotifierStore, 'deliveries' | 'destinations'>): Promise<void> {
+  for (const index of ['by_due', 'by_waiting'] as const)
+    for await (const page of pagesOf(deliveries, index))
+      for (const delivery of new Map(page.map((each) => [each.destination_key, each])).values())
+        await ensureAwake(destinations, delivery, now())
 }

@@ -7,9 +7,9 @@ import type { Replay } from '#gen/multihub/notifier/v1/replay_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import type { ReceiverResponse } from '../../test/support/receiver.ts'
+import { type ReceiverResponse, signatureV3 } from '../../test/support/receiver.ts'
 import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
-import { openReplays } from './store/replays.ts'
+import { openEvents, openReplays } from './store/notifier-store.ts'
 
 const { DEAD, DELIVERED } = DeliveryStatus
 
@@ -25,8 +25,8 @@ afterAll(async () => {
 async function newShop(respond: (count: number) => ReceiverResponse, events: string[] = []) {
   const receiver = await system.newReceiver(respond)
   const merchantId = await system.newMerchant()
-  const { endpoint } = await system.newEndpoint(merchantId, receiver.url, events)
-  return { merchantId, endpointId: endpoint?.endpointId ?? '', receiver }
+  const { endpoint, secret } = await system.newEndpoint(merchantId, receiver.url, events)
+  return { merchantId, endpointId: endpoint?.endpointId ?? '', secret, receiver }
 }
 
 /** Publishes events about new payments; returns the ids of the payments. */
@@ -71,6 +71,25 @@ describe('the replay of one delivery', () => {
       new Set([deliveryId]),
     )
     expect(new Set(receiver.callbacks.map(({ raw }) => raw.toString())).size).toBe(1)
+  })
+
+  // N3: equal JSON, but other bytes when it is parsed and written again.
+  test('sends the bytes of the event as they are stored, and signs exactly these', async () => {
+    const { merchantId, receiver, secret } = await newShop((count) => ({ status: count <= 2 ? 500 : 200 }))
+    const [paymentId] = await publish(merchantId, 1)
+    const [dead] = await waitFor(merchantId, DEAD, 1)
+    const events = await openEvents(system.roles.storeOf('notifier'))
+    const key = { merchant_id: merchantId, event_key: `${paymentId}:3` }
+    const event = await events.get(key)
+    if (event === undefined) throw new Error('the event is not stored')
+    const body = Buffer.from('{ "data" : 1.0, "id" : "\\u0031", "2" : 12345678901234567890, "1" : 0 }\n')
+    await events.replace({ ...event, body }, event.version)
+    await system.deliveries.replayDelivery({ deliveryId: dead?.deliveryId ?? '' })
+    await waitFor(merchantId, DELIVERED, 1)
+    const callback = receiver.callbacks.at(-1)
+    if (callback === undefined) throw new Error('no callback was received')
+    expect(callback.raw).toEqual(body)
+    expect(callback.headers['x-webhook-signature-v3']).toBe(signatureV3(secret, callback))
   })
 
   test('goes to the present URL of its endpoint', async () => {

@@ -13,15 +13,14 @@ import {
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role } from '#lib/role/role.ts'
 import { inSpan } from '#lib/telemetry/span.ts'
-import { createFindTarget } from './delivery/find-target.ts'
-import { createMakeAttempt } from './delivery/make-attempt.ts'
+import { createFindTarget, createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import { SLOT_LIMITS } from './pipeline/slots.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
-import { startReplayWalk } from './use-cases/replay-walk.ts'
+import { startReplayWalk } from './use-cases/replay-deliveries.ts'
 
 const DAY_MS = 86_400_000
 

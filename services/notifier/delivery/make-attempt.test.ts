@@ -9,6 +9,7 @@ import {
   createMakeAttempt,
   type MakeAttemptDeps,
 } from './make-attempt.ts'
+import { type SignedHeaders, signDelivery } from './sign-delivery.ts'
 
 const SENT = { started_at: AT, duration_ms: 7 }
 const body = Buffer.from('{"id":"1"}')
@@ -42,6 +43,31 @@ describe('an attempt', () => {
     const { posted, outcome } = await attempt()
     expect(posted).toEqual([{ url: 'https://shop.example.com/moved', body, timeout_ms: 20_000, id: 'd-1' }])
     expect(outcome).toEqual({ kind: 'ended', address, result: { ...SENT, http_status: 204 } })
+  })
+
+  // N3: equal JSON, but other bytes when it is parsed and written again.
+  test.each([
+    '{ "id": "1" }',
+    '{"id":"1"}\n',
+    '{"amount":1.0,"id":"1"}',
+    '{"id":"\\u0031"}',
+    '{"id":12345678901234567890}',
+    '{"id":"1","id":"1"}',
+    '{"2":0,"1":0}',
+  ])('sends and signs the bytes of %s as they are stored', async (text) => {
+    const stored = Buffer.from(text)
+    let headers: SignedHeaders = {}
+    let sent: Uint8Array = Buffer.alloc(0)
+    await attempt({
+      findBody: async () => stored,
+      async post(request) {
+        sent = request.body
+        headers = request.sign(AT)
+        return { ...SENT, http_status: 204 }
+      },
+    })
+    expect(Buffer.from(sent)).toEqual(stored)
+    expect(headers).toEqual(signDelivery(stored, secret, 'd-1', AT, headers['X-Webhook-Nonce']))
   })
 
   // N9

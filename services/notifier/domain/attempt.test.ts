@@ -58,7 +58,11 @@ describe('recording an attempt', () => {
   test('schedules a retry after a failure, in its own try_kind and within the bounds of the delay', () => {
     const once = recordAttempt(delivery(), FAILURE, AT, 0.75)
     const twice = recordAttempt(once, FAILURE, AT, 0.75)
-    expect(twice).toMatchObject({ status: 'pending', try_kind: 'retry', due_at: new Date(AT.getTime() + 1_500) })
+    expect(twice).toMatchObject({
+      status: 'pending',
+      try_kind: 'retry',
+      due_at: new Date(AT.getTime() + 1_500),
+    })
     expect(twice.attempts.map(({ number }) => number)).toEqual([1, 2])
   })
 
@@ -140,7 +144,13 @@ test('a blocked delivery has used up no try and is a first try again once there 
 test('a delivery that is queued again keeps its id and attempts, and gets fresh tries', () => {
   const dead = failed(delivery({ max_retries: 1 }), 'timeout', 'timeout')
   const again = queueAgain(dead, AT)
-  expect(again).toMatchObject({ delivery_id: 'd-1', status: 'pending', try_kind: 'retry', due_at: AT, tries: 0 })
+  expect(again).toMatchObject({
+    delivery_id: 'd-1',
+    status: 'pending',
+    try_kind: 'retry',
+    due_at: AT,
+    tries: 0,
+  })
   expect(again.attempts).toEqual(dead.attempts)
   expect(failed(again, 'timeout').status).toBe('pending')
   expect(failed(queueAgain(dead, AT, 1), 'timeout').status).toBe('dead')

@@ -10,7 +10,7 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 const ATTEMPTS_KEPT_MAX = 32
 
 /**
- * How long after its creation a delivery is held again when it fails as a probe. Without this limit, a URL that no longer
+ * How long after its creation a delivery waits again for the breaker when it fails as a probe. Without this limit, a URL that no longer
  * exists would be probed every 10 minutes until its deliveries expire.
  */
 const PROBED_MS = 86_400_000
@@ -38,9 +38,9 @@ export function beginAttempt<D extends Delivery>(
 export type AttemptResult = Omit<AttemptRecord, 'number'>
 
 /**
- * Adds an attempt to its delivery, which becomes delivered, is scheduled for a retry, or becomes dead (N2, N6). One that
- * an open breaker cost a try is held, so that it is queued again when the breaker closes; a failed probe only within a
- * day of its creation (N5). `random` in [0, 1) picks the delay of the retry.
+ * Adds an attempt to its delivery, which becomes delivered, is scheduled for a retry, or becomes dead (N2, N6). A dead
+ * delivery that lost a try to an open breaker waits to be queued again when the breaker closes; a failed probe only within
+ * a day of its creation (N5). `random` in [0, 1) picks the delay of the retry.
  */
 export function recordAttempt<D extends Delivery>(
   delivery: D,
@@ -69,7 +69,7 @@ export function postponeAttempt<D extends Delivery>(delivery: D, at: Date, postp
   return { ...delivery, attempt: undefined, due_at: new Date(at.getTime() + postponed_ms) }
 }
 
-/** Holds a delivery whose endpoint has no secret. It uses up no tries (N7). */
+/** Makes a delivery wait until its endpoint has a secret. It uses up no tries (N7). */
 export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
   return { ...ended(delivery), attempt: undefined, status: 'blocked', waits_since: at }
 }

@@ -20,20 +20,20 @@ export const NEW_BREAKER: Breaker = { failures: 0 }
 
 const CLOSED_BREAKER: Breaker = { failures: 0, has_succeeded: true }
 
-/** The failures in a row that open a breaker. */
+/** The number of failures in a row that opens a breaker. */
 export const FAILURES_TO_OPEN = 5
 
 const PAUSE_MIN_MS = 30_000
 const PAUSE_MAX_MS = 600_000
 
-/** The state at an instant. `half_open` permits one probe, and refuses everything else while that has not ended. */
+/** The state at an instant. In `half_open` one try may be made as the probe; the caller refuses others meanwhile. */
 export function breakerState({ opened_at, probe_at }: Breaker, at: Date): BreakerState {
   if (opened_at === undefined) return 'closed'
   return probe_at !== undefined && probe_at <= at ? 'half_open' : 'open'
 }
 
 /**
- * The breaker after an attempt was made. Of an open breaker only the probe counts: attempts that began earlier say
+ * The breaker after an attempt. While it is open only the probe counts: an attempt that began before it opened says
  * nothing new.
  */
 export function breakerAfter(

@@ -1,19 +1,25 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
+import type { TicketCommentSnapshot, TicketSnapshot } from '#gen/multihub/support/v1/ticket_event_pb.ts'
 import { paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 import { chargebackObject } from '#lib/contract/public-support/public-chargeback.ts'
 import { refundObject } from '#lib/contract/public-support/public-refund.ts'
-import { ticketResource } from './ticket-resource.ts'
+import {
+  COMMENT_AUTHORS,
+  TICKET_CATEGORIES,
+  TICKET_PRIORITIES,
+  TICKET_STATUSES,
+} from '#lib/contract/ticket.ts'
 
 /** The resource of an event in its public form: its public id and the `result` field of the callback. */
-export interface PublicResource {
+interface PublicResource {
   /** The id that merchants know: the `h_id` of a payment, never its internal `payment_id`. */
   readonly public_id: string
   readonly result: Readonly<Record<string, unknown>>
 }
 
 /** The values of a callback's body that do not come from its event. `processing_time` is in milliseconds. */
-export interface CallbackMetadata {
+interface CallbackMetadata {
   /** Used when the event has no time of its own. */
   readonly created_at: Date
   readonly request_id: string
@@ -73,4 +79,32 @@ function bodyBytes(
 /** The same for every delivery of an event, and different for the events of a resource that can repeat (S12). */
 function callbackId({ event, number }: MerchantEvent, public_id: string): string {
   return number === 0 ? `${public_id}:${event}` : `${public_id}:${event}:${number}`
+}
+
+/** What a callback says about a ticket (S12): no text of the ticket or of a comment, and nothing about staff. */
+function ticketResource(ticket: TicketSnapshot): Readonly<Record<string, unknown>> {
+  const { paymentHId, comment } = ticket
+  return {
+    identifiers: { c_id: ticket.cId, h_id: ticket.ticketId },
+    category: TICKET_CATEGORIES.fromProtoOrThrow(ticket.category, 'category'),
+    status: TICKET_STATUSES.fromProtoOrThrow(ticket.status, 'status'),
+    priority: TICKET_PRIORITIES.fromProtoOrThrow(ticket.priority, 'priority'),
+    ...(paymentHId === undefined ? {} : { payment: { h_id: paymentHId } }),
+    ...(comment && { comment: commentResource(comment) }),
+    created_at: instant(ticket.createTime),
+    updated_at: instant(ticket.updateTime),
+  }
+}
+
+function commentResource(comment: TicketCommentSnapshot): Readonly<Record<string, unknown>> {
+  return {
+    identifiers: { h_id: comment.commentId },
+    author: COMMENT_AUTHORS.fromProtoOrThrow(comment.author, 'author'),
+    created_at: instant(comment.createTime),
+  }
+}
+
+function instant(time: Timestamp | undefined): string {
+  if (!time) throw new TypeError('the event has a ticket without its times')
+  return timestampDate(time).toISOString()
 }

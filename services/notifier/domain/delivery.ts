@@ -9,7 +9,7 @@ import type { StoredEvent } from './event.ts'
  */
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead' | 'blocked'
 
-/** First tries and retries wait in separate lanes, so that neither delays the other. */
+/** First tries and retries wait in separate queues, so that neither delays the other. */
 export type TryKind = 'first' | 'retry'
 
 /**
@@ -58,7 +58,7 @@ export interface Delivery extends DeliveryTarget {
   /** The internal id of what the event is about: the `payment_id` of a payment. */
   readonly resource_id: string
   readonly status: DeliveryStatus
-  /** While `pending`: where it waits, and since or until when. */
+  /** While `pending`: the kind of its next try, and when that is due. */
   readonly try_kind?: TryKind | undefined
   readonly due_at?: Date | undefined
   readonly attempt?: AttemptInProgress | undefined
@@ -67,16 +67,16 @@ export interface Delivery extends DeliveryTarget {
   /** The tries that count for the retry formula: those since the delivery was last queued (N2). */
   readonly tries: number
   /**
-   * Since when the delivery waits to be queued again: `blocked` until its endpoint has a secret, or `dead` because of an
-   * open breaker until that closes.
+   * Since when the delivery waits to be queued again: a `blocked` one for the secret of its endpoint, a `dead` one until the
+   * breaker that cost it a try closes.
    */
   readonly waits_since?: Date | undefined
-  /** Set while a held delivery is the probe of its breaker: if the probe fails, it is held again. */
+  /** Set while it is the probe of its breaker: if the probe fails, it waits again. */
   readonly is_probe?: true | undefined
   readonly created_at: Date
   /** When the store deletes it, together with its event. */
   readonly kept_until: Date
-  /** The place of its event in a trace, if that is recorded: all attempts belong to that trace. */
+  /** The trace of its event, if that is recorded: all attempts belong to it. */
   readonly traceparent?: string
 }
 

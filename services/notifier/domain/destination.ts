@@ -1,3 +1,4 @@
+import type { Endpoint } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { type Breaker, NEW_BREAKER } from './breaker.ts'
@@ -25,6 +26,19 @@ export interface DeliveryTarget extends DeliveryAddress {
   readonly secret?: { readonly sealed: string; readonly owner: string }
 }
 
+/** The address of an endpoint as the registry has it. */
+export function addressOfEndpoint(
+  endpoint: Pick<Endpoint, 'url' | 'timeoutSeconds' | 'maxRetries' | 'retryDelaySeconds'>,
+): DeliveryAddress {
+  const { url, timeoutSeconds, maxRetries, retryDelaySeconds } = endpoint
+  return {
+    url,
+    timeout_seconds: timeoutSeconds,
+    max_retries: maxRetries,
+    retry_delay_seconds: retryDelaySeconds,
+  }
+}
+
 /** The host of a URL without its port; empty for a text that is not a URL, whose attempts fail without a request. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.hostname ?? ''
@@ -41,7 +55,7 @@ export interface Lease {
 }
 
 /**
- * The shared state of everything that goes to one place: an endpoint, or a `webhook_url` of a merchant. A notifier leases
+ * The shared state of everything that goes to one receiver: an endpoint, or a `webhook_url` of a merchant. A notifier leases
  * the destination, not single deliveries, so that its limits and its breaker hold however many notifiers run.
  */
 export interface Destination {

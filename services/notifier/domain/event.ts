@@ -2,7 +2,7 @@ import type { Message } from '@bufbuild/protobuf'
 import type { MerchantEvent, MerchantEventHead } from '#gen/multihub/events/v1/event_pb.ts'
 import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
-import type { DeliveryTarget } from './destination.ts'
+import { type DeliveryTarget, destinationKeyOf } from './destination.ts'
 
 /** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
 export interface StoredEvent {
@@ -44,12 +44,25 @@ export function resourceIdOf({ resource }: MerchantEvent): string {
   }
 }
 
+/** What the ids of an event's deliveries follow from. */
+export type EventIdentity = Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>
+
+/** A destination of an event, with the id of its delivery. */
+export function newTarget(
+  event: EventIdentity,
+  environment: Environment,
+  target: Omit<DeliveryTarget, 'delivery_id' | 'destination_key'>,
+): DeliveryTarget {
+  const destination_key = destinationKeyOf(event.merchant_id, environment, target)
+  return { ...target, destination_key, delivery_id: deliveryIdOf(event, destination_key) }
+}
+
 /**
  * The id of the delivery of an event to a destination: always the same one, so that none is created twice (N3). It begins
  * with the time of the event, so that a store writes new deliveries next to each other.
  */
 export function deliveryIdOf(
-  { merchant_id, event_key, created_at }: Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>,
+  { merchant_id, event_key, created_at }: EventIdentity,
   destination_key: string,
 ): string {
   return uuidFromHash(sha256Hex(JSON.stringify([merchant_id, event_key, destination_key])), created_at)

@@ -1,22 +1,21 @@
+import { clock } from '#lib/base/time.ts'
+import type { Bus, Subscription } from '#lib/bus/bus.ts'
 import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Destination, DestinationName } from '../domain/destination.ts'
 import type { OwnedDestination } from './owned-destination.ts'
-import type { Ownership } from './ownership.ts'
+import type { LeaseLimit, Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { Shares } from './shares.ts'
-import type { Wakes } from './wakes.ts'
 
 /** What the assignment needs. */
-export interface AssignmentDeps {
+interface AssignmentDeps {
   readonly ownership: Ownership
-  readonly shares: Pick<Shares, 'hasRoom'>
+  readonly lease_limit: Pick<LeaseLimit, 'hasRoom'>
   readonly scheduler: Pick<Scheduler, 'refill'>
   readonly background: BackgroundWork
   requeueWaiting(owned: OwnedDestination): Promise<void>
   storeNow(): Date
-  /** Tells another notifier that something is due at a destination. */
-  sendWake: Wakes['send']
+  readonly bus: Bus
   readonly self_address: string
 }
 
@@ -25,11 +24,12 @@ export interface Assignment {
   /** The destination if this process has it, or may lease it now and should own it. */
   own(name: DestinationName): Promise<OwnedDestination | undefined>
   /** Takes a destination that waits for an owner, if this notifier should own it or no other one does. */
-  visit(waiting: Destination): Promise<void>
-  /** Reads what is due at a destination, for a wake that came over the bus. */
-  onWake(destination_key: string): Promise<void>
+  takeUnowned(waiting: Destination): Promise<void>
   /** Makes sure that the destination gets an owner that looks at it. Call it after something was stored for it. */
   wakeOwner(name: DestinationName, due_at: Date): Promise<void>
+  /** Receives the wakes of other notifiers from now on. */
+  open(): Promise<void>
+  close(): Promise<void>
 }
 
 /** A destination that waits this long is taken by any notifier: the one that should own it cannot. */
@@ -37,7 +37,8 @@ const OVERDUE_MS = 10_000
 
 /** Creates the assignment of destinations for one process. */
 export function createAssignment(deps: AssignmentDeps): Assignment {
-  const { ownership, shares, scheduler, background, requeueWaiting, storeNow, sendWake, self_address } = deps
+  const { ownership, lease_limit, scheduler, background, requeueWaiting, storeNow, bus, self_address } = deps
+  const wakes = createWakes(bus, self_address, onWake)
 
   async function readAll(owned: OwnedDestination): Promise<void> {
     await scheduler.refill(owned)
@@ -48,8 +49,11 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     const { destination_key } = name
     const owned = await ownership.take(name)
     const onError = (error: unknown): void =>
-      log.warn({ error, destination_key }, 'a destination could not be read; the next review repeats it')
-    // Set when it was just leased and anything may wait there, due or held.
+      log.warn(
+        { error, destination_key },
+        'a destination could not be read; the next renewal of the lease repeats it',
+      )
+    // Set when it was just leased and anything may wait there.
     if (owned?.may_have_waiting) void background.track(readAll(owned), onError)
     return owned
   }
@@ -58,10 +62,12 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     const { destination_key, merchant_id } = name
     const known = ownership.get(destination_key)
     if (known !== undefined) return known
-    return shares.hasRoom(merchant_id) && ownership.isPlacedHere(destination_key)
+    return lease_limit.hasRoom(merchant_id) && ownership.isPlacedHere(destination_key)
       ? await take(name)
       : undefined
   }
+
+  /** Reads what is due at a destination of which another notifier has stored a delivery. */
   async function onWake(destination_key: string): Promise<void> {
     const known = ownership.get(destination_key)
     if (known === undefined) await own({ destination_key })
@@ -70,18 +76,64 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
 
   return {
     own,
-    onWake,
-    async visit(waiting) {
+    open: wakes.open,
+    close: wakes.close,
+    async takeUnowned(waiting) {
       const { merchant_id, wake_at = storeNow() } = waiting
       const is_overdue = storeNow().getTime() - wake_at.getTime() > OVERDUE_MS
-      if (is_overdue && shares.hasRoom(merchant_id)) await take(waiting)
+      if (is_overdue && lease_limit.hasRoom(merchant_id)) await take(waiting)
       else await own(waiting)
     },
     async wakeOwner(name, due_at) {
       const { destination_key } = name
       const owner = await ownership.ensureAwake(name, due_at)
       if (owner === self_address) await onWake(destination_key)
-      else if (owner !== undefined) sendWake(owner, destination_key)
+      else if (owner !== undefined) wakes.send(owner, destination_key)
+    },
+  }
+}
+
+/** Tells other notifiers over the bus that something is due at their destinations. The bus may lose it. */
+interface Wakes {
+  /** Wakes a notifier for a destination. Repeated wakes within a moment become one. */
+  send(address: string, destination_key: string): void
+  /** Receives the wakes for this notifier from now on. */
+  open(): Promise<void>
+  close(): Promise<void>
+}
+
+/** How long wakes for the same destination are gathered. */
+const GATHER_MS = 5
+const SUBJECT = 'notifier.wake'
+
+/** Creates the sender and the receiver of wakes of a notifier. */
+function createWakes(
+  bus: Bus,
+  self_address: string,
+  onWake: (destination_key: string) => Promise<void>,
+): Wakes {
+  const gathered = new Set<string>()
+  let subscription: Subscription | undefined
+  return {
+    send(address, destination_key) {
+      const name = `${address} ${destination_key}`
+      if (gathered.has(name)) return
+      gathered.add(name)
+      clock.after(GATHER_MS, () => {
+        gathered.delete(name)
+        bus
+          .publish(`${SUBJECT}.${address}`, Buffer.from(destination_key))
+          // The owner looks at the store all the same, a moment later.
+          .catch((error: unknown) => log.debug({ error }, 'a wake could not be sent'))
+      })
+    },
+    async open() {
+      subscription = await bus.subscribe(`${SUBJECT}.${self_address}`, ({ data }) =>
+        onWake(Buffer.from(data).toString()),
+      )
+    },
+    async close() {
+      await subscription?.close()
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createDueQueue, type DueDelivery, type DueQueue, QUEUED_MAX } from './due-queue.ts'
+import { createDueQueue, type DueDelivery, type DueQueue, QUEUED_MAX } from './owned-destination.ts'
 
 const due = (delivery_id: string, try_kind: DueDelivery['try_kind'], due_ms = 0): DueDelivery => ({
   merchant_id: '7001',
@@ -10,22 +10,24 @@ const due = (delivery_id: string, try_kind: DueDelivery['try_kind'], due_ms = 0)
   due_ms,
 })
 
-/** Removes what is due next in a try_kind, as the scheduler does; returns its id. */
+/** Removes what is due next in a kind of try, as the scheduler does; returns its id. */
 function take(queue: DueQueue, try_kind: DueDelivery['try_kind'], at_ms = 0): string | undefined {
   const head = queue.head(try_kind, at_ms)
   if (head !== undefined) queue.remove(head)
   return head?.delivery_id
 }
 
-test('a try_kind does not wait for the other one', () => {
+test('a kind of try does not wait for the other one', () => {
   const queue = createDueQueue()
   for (const id of ['f1', 'f2']) queue.add(due(id, 'first'))
   for (const id of ['r1', 'r2']) queue.add(due(id, 'retry'))
-  const taken = (['retry', 'retry', 'retry', 'first', 'first'] as const).map((try_kind) => take(queue, try_kind))
+  const taken = (['retry', 'retry', 'retry', 'first', 'first'] as const).map((try_kind) =>
+    take(queue, try_kind),
+  )
   expect(taken).toEqual(['r1', 'r2', undefined, 'f1', 'f2'])
 })
 
-test('a try_kind is in the order in which its deliveries are due, whatever the order of their arrival', () => {
+test('a kind of try is in the order in which its deliveries are due, whatever the order of their arrival', () => {
   const queue = createDueQueue()
   for (const due_ms of [5, 1, 3, 1]) queue.add(due(`${due_ms}`, 'first', due_ms))
   expect(queue.firstDueMs()).toBe(1)
@@ -35,7 +37,7 @@ test('a try_kind is in the order in which its deliveries are due, whatever the o
   expect(queue.firstDueMs('retry')).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('a delivery is in the queue once, and a try_kind has a bounded number', () => {
+test('a delivery is in the queue once, and a kind of try has a bounded number', () => {
   const queue = createDueQueue()
   for (let number = 0; number < QUEUED_MAX; number += 1)
     expect(queue.add(due(`${number}`, 'first'))).toBe(true)

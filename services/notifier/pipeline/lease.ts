@@ -1,20 +1,22 @@
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { clock } from '#lib/base/time.ts'
+import { upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
+import { breakerState } from '../domain/breaker.ts'
 import { type Destination, type DestinationName, newDestination } from '../domain/destination.ts'
-import type { Destinations } from '../store/destinations.ts'
+import { type Deliveries, findNextDue, findWaiting } from '../store/deliveries.ts'
+import type { Destinations } from '../store/notifier-store.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
 
 /** What the writes of leases need. */
 export interface LeaseDeps {
   readonly destinations: Destinations
+  readonly deliveries: Pick<Deliveries, 'find'>
   /** This notifier, by its address in the membership. */
   readonly self_address: string
   /** By the clock of the store. */
   store_now_ms(): number
-  /** When something waits at a destination without a lease; `undefined` when nothing does. */
-  nextWake(destination: Destination): Promise<Date | undefined>
 }
 
 /** Short, so that the deliveries of a process that was killed go on soon. */
@@ -56,7 +58,7 @@ export async function takeLease(
     const stored = await (current ? destinations.replace(next, current.version) : destinations.insert(next))
     return newOwnedDestination(stored, token, before.wake_at !== undefined, {
       leased_until_ms: until.getTime() - LEASE_MARGIN_MS,
-      reviewed_at_ms: clock.monotonic_ms(),
+      renewed_at_ms: clock.monotonic_ms(),
     })
   } catch (error) {
     if (error instanceof Conflict || error instanceof Duplicate) return undefined
@@ -84,7 +86,7 @@ export async function renewLease(
  * leaves the look to the next owner (`is_last_look_left`).
  */
 export async function giveLeaseBack(
-  { destinations, store_now_ms, nextWake }: LeaseDeps,
+  { destinations, deliveries, store_now_ms }: LeaseDeps,
   owned: OwnedDestination,
   is_last_look_left: boolean,
 ): Promise<void> {
@@ -97,7 +99,7 @@ export async function giveLeaseBack(
     breaker,
   })
   if (given_back === undefined || is_last_look_left) return
-  const wake_at = await nextWake(given_back)
+  const wake_at = await findNextWake(deliveries, new Date(store_now_ms()), given_back)
   const expires_at = wake_at === undefined ? new Date(look_at.getTime() + UNUSED_KEPT_MS) : undefined
   try {
     const looked = { ...given_back, wake_at, is_last_look: undefined, expires_at }
@@ -126,4 +128,62 @@ async function writeUnderLease(
       owned.stored = current
     }
   }
+}
+
+/** How often a destination with blocked deliveries is looked at for a secret (N7). */
+const BLOCKED_LOOK_MS = 10_000
+
+/**
+ * When a notifier must look at a destination: for its next attempt, for the probe of an open breaker that cost
+ * deliveries their tries, or to see whether a missing secret was issued. `undefined` when nothing waits there.
+ */
+async function findNextWake(
+  deliveries: Pick<Deliveries, 'find'>,
+  at: Date,
+  { destination_key, breaker }: Destination,
+): Promise<Date | undefined> {
+  const [due, dead, blocked] = await Promise.all([
+    findNextDue(deliveries, destination_key),
+    findWaiting(deliveries, destination_key, 'dead', 1),
+    findWaiting(deliveries, destination_key, 'blocked', 1),
+  ])
+  const times: number[] = []
+  if (due !== undefined) times.push(due.getTime())
+  if (dead.length > 0)
+    times.push(breakerState(breaker, at) === 'open' ? (breaker.probe_at ?? at).getTime() : at.getTime())
+  if (blocked.length > 0) times.push(at.getTime() + BLOCKED_LOOK_MS)
+  return times.length === 0 ? undefined : new Date(Math.min(...times))
+}
+
+/**
+ * Makes sure that a notifier looks at a destination by `wake_at`. Call it after a delivery was stored for it. The owner of
+ * the destination gives the lease back before its last look, and then removes `wake_at` only if nothing has written the
+ * document since. So either that look finds the delivery, or the write of this call prevents the removal. Returns the
+ * notifier that has the lease; `undefined` without one.
+ */
+export async function ensureAwake(
+  destinations: Destinations,
+  name: DestinationName,
+  wake_at: Date,
+): Promise<string | undefined> {
+  // A leased destination is awake: its owner looks before it gives the lease back, and others when the lease ends.
+  const isAwake = (current: Destination | undefined): boolean =>
+    current?.lease !== undefined || (isBy(wake_at, current?.wake_at) && !current?.is_last_look)
+  const { destination_key } = name
+  const read = await destinations.get({ destination_key }, { linearizable: true })
+  if (!isAwake(read)) {
+    await upsert(destinations, { destination_key }, (current) =>
+      isAwake(current) ? undefined : wakeBy(wake_at, current ?? newDestination(name)),
+    )
+  }
+  return read?.lease?.owner
+}
+
+function isBy(latest: Date, at: Date | undefined): boolean {
+  return at !== undefined && at <= latest
+}
+
+function wakeBy(latest: Date, current: Destination): Destination {
+  const wake_at = isBy(latest, current.wake_at) ? current.wake_at : latest
+  return { ...current, wake_at, is_last_look: undefined, expires_at: undefined }
 }

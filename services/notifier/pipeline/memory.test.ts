@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import { newDestination } from '../domain/destination.ts'
+import { createFairQueue } from './fair-queue.ts'
 import { newOwnedDestination } from './owned-destination.ts'
 import { createSlots, type SlotUser } from './slots.ts'
-import { createTurns } from './turns.ts'
 
 const URLS = 20_000
 /** It would be more than three times as much if what belongs to a URL stayed. */
@@ -31,19 +31,19 @@ test('the slots of URLs that are used once leave no memory behind', () => {
   expect(growthOf((user) => slots.take(user).slot?.release())).toBeLessThan(GROWTH_MAX_BYTES)
 })
 
-test('the turns of URLs that are used once leave no memory behind', () => {
-  const turns = createTurns({
+test('the fair queue keeps nothing of URLs that are used once', () => {
+  const fair_queue = createFairQueue({
     slots: createSlots(),
     begin(owned, try_kind) {
-      turns.remove(owned, try_kind)
-      return 'left'
+      fair_queue.remove(owned, try_kind)
+      return 'moved'
     },
   })
   const growth = growthOf((user) => {
     const stored = { ...newDestination(user), version: 1 }
-    const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
-    turns.place(owned, user)
-    turns.take()
+    const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, renewed_at_ms: 0 })
+    fair_queue.add(owned, user)
+    fair_queue.serve()
   })
   expect(growth).toBeLessThan(GROWTH_MAX_BYTES)
 })

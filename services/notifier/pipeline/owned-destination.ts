@@ -1,13 +1,11 @@
 import { clock } from '#lib/base/time.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { type Breaker, breakerState } from '../domain/breaker.ts'
-import type { Delivery, TryKind } from '../domain/delivery.ts'
-import type { Destination } from '../domain/destination.ts'
-import { hostOf } from '../domain/destination.ts'
-import { createDueQueue, type DueDelivery, type DueQueue } from './due-queue.ts'
+import type { Delivery, DeliveryKey, TryKind } from '../domain/delivery.ts'
+import { type Destination, hostOf } from '../domain/destination.ts'
 import type { Health, SlotUser } from './slots.ts'
 
-/** Shorter than the time until the first review, so that the lease of a URL that is used once is not renewed. */
+/** Shorter than the time until the first renewal, so that the lease of a URL that is used once is not renewed. */
 const UNUSED_MS = 1_200
 
 /** A destination that this process has leased, with what it needs to know to make the attempts. */
@@ -21,8 +19,8 @@ export interface OwnedDestination {
   stored: Stored<Destination>
   /** Until when this process may begin attempts, by the clock of the store. */
   leased_until_ms: number
-  /** By the monotonic clock. */
-  reviewed_at_ms: number
+  /** When the lease was taken or renewed, by the monotonic clock. */
+  renewed_at_ms: number
   breaker: Breaker
   /** Whether the one probe of an open breaker is in progress. */
   is_probing: boolean
@@ -38,9 +36,9 @@ export interface OwnedDestination {
   /** How many of them take as long as a receiver that hangs. */
   slow_in_progress: number
   readonly queue: DueQueue
-  /** Whether the store may have due deliveries of a try_kind that are not in the queue. */
+  /** Whether the store may have due deliveries of a kind of try that are not in the queue. */
   readonly has_more: Record<TryKind, boolean>
-  /** Whether the store may have deliveries that are held until there is a secret, or until the breaker closes. */
+  /** Whether the store may have deliveries that wait for a secret, or until the breaker closes. */
   may_have_waiting: boolean
   /** Whether a read of due deliveries runs, and whether another must follow it. */
   refilling: 'no' | 'yes' | 'again'
@@ -54,7 +52,7 @@ export function newOwnedDestination(
   stored: Stored<Destination>,
   token: string,
   was_awake: boolean,
-  { leased_until_ms, reviewed_at_ms }: Pick<OwnedDestination, 'leased_until_ms' | 'reviewed_at_ms'>,
+  { leased_until_ms, renewed_at_ms }: Pick<OwnedDestination, 'leased_until_ms' | 'renewed_at_ms'>,
 ): OwnedDestination {
   return {
     destination_key: stored.destination_key,
@@ -62,7 +60,7 @@ export function newOwnedDestination(
     token,
     stored,
     leased_until_ms,
-    reviewed_at_ms,
+    renewed_at_ms,
     breaker: stored.breaker,
     is_probing: false,
     is_slow: false,
@@ -79,7 +77,7 @@ export function newOwnedDestination(
 }
 
 /** What an attempt to the destination counts as. A sick one fails, hangs, or its breaker is not closed. */
-export function healthOf({ breaker, is_slow }: OwnedDestination): Health {
+function healthOf({ breaker, is_slow }: OwnedDestination): Health {
   if (is_slow || breaker.failures > 0) return 'sick'
   return breaker.has_succeeded ? 'healthy' : 'unproven'
 }
@@ -136,4 +134,75 @@ export function toDue(delivery: Delivery): DueDelivery | undefined {
 /** A copy: a text of a decoded document can be a slice, which keeps all texts of the document in memory. */
 function copyText(text: string): string {
   return Buffer.from(text).toString()
+}
+
+/** A delivery of the near future, as the process keeps it in memory. The document stays in the store. */
+export interface DueDelivery extends DeliveryKey, Pick<Delivery, 'environment'> {
+  readonly try_kind: TryKind
+  /** The host of its URL, without the port. */
+  readonly host: string
+  /** When its next attempt is due, by the clock of the store. */
+  readonly due_ms: number
+}
+
+/** The deliveries of one destination that a process keeps in memory, by kind of try, the first due in front. */
+export interface DueQueue {
+  /** Adds a delivery, unless it is there already. Returns whether the queue has it now: false without room. */
+  add(due: DueDelivery): boolean
+  /** The first delivery of a kind of try if it is due. */
+  head(try_kind: TryKind, at_ms: number): DueDelivery | undefined
+  remove(due: DueDelivery): void
+  /** When the first delivery of a kind of try, or of both, is due; infinity when there is none. */
+  firstDueMs(try_kind?: TryKind): number
+  size(try_kind: TryKind): number
+  clear(): void
+}
+
+/** The deliveries per kind of try that one destination keeps in memory. */
+export const QUEUED_MAX = 128
+
+/** Both lanes, in the order in which they are read. */
+export const TRY_KINDS: readonly TryKind[] = ['first', 'retry']
+
+/** Creates an empty queue. */
+export function createDueQueue(): DueQueue {
+  const lanes: Readonly<Record<TryKind, DueDelivery[]>> = { first: [], retry: [] }
+  const ids = new Set<string>()
+
+  return {
+    add(due) {
+      if (ids.has(due.delivery_id)) return true
+      const queue = lanes[due.try_kind]
+      if (queue.length >= QUEUED_MAX) return false
+      let at = queue.length
+      while (at > 0 && (queue[at - 1]?.due_ms ?? 0) > due.due_ms) at -= 1
+      queue.splice(at, 0, due)
+      ids.add(due.delivery_id)
+      return true
+    },
+    head(try_kind, at_ms) {
+      const [due] = lanes[try_kind]
+      return due !== undefined && due.due_ms <= at_ms ? due : undefined
+    },
+    remove(due) {
+      const queue = lanes[due.try_kind]
+      const at = queue.indexOf(due)
+      if (at === -1) return
+      queue.splice(at, 1)
+      ids.delete(due.delivery_id)
+    },
+    firstDueMs: (try_kind) =>
+      try_kind === undefined
+        ? Math.min(firstOf(lanes.first), firstOf(lanes.retry))
+        : firstOf(lanes[try_kind]),
+    size: (try_kind) => lanes[try_kind].length,
+    clear() {
+      for (const try_kind of TRY_KINDS) lanes[try_kind].length = 0
+      ids.clear()
+    },
+  }
+}
+
+function firstOf(queue: readonly DueDelivery[]): number {
+  return queue[0]?.due_ms ?? Number.POSITIVE_INFINITY
 }

@@ -1,11 +1,8 @@
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
 import type { DestinationName } from '../domain/destination.ts'
-import type { Destinations } from '../store/destinations.ts'
-import { ensureAwake } from './ensure-awake.ts'
-import { giveLeaseBack, type LeaseDeps, renewLease, takeLease } from './lease.ts'
+import { ensureAwake, giveLeaseBack, type LeaseDeps, renewLease, takeLease } from './lease.ts'
 import type { OwnedDestination } from './owned-destination.ts'
-import type { Shares } from './shares.ts'
 
 /** The destinations that a process has leased. */
 export interface Ownership {
@@ -28,38 +25,36 @@ export interface Ownership {
 }
 
 /** What the ownership of a process needs. */
-export interface OwnershipDeps extends Omit<LeaseDeps, 'destinations'> {
-  readonly destinations: Destinations
+interface OwnershipDeps extends LeaseDeps {
   readonly clock_guard: ClockGuard
-  readonly shares: Shares
+  readonly lease_limit: LeaseLimit
   /** The live notifiers, see `Membership`. */
   live(): readonly string[]
 }
 
 /** Creates the ownership of a process. All its times are those of the clock of the store, which processes share. */
 export function createOwnership(deps: OwnershipDeps): Ownership {
-  const { destinations, clock_guard, self_address, live, shares } = deps
+  const { destinations, clock_guard, self_address, live, lease_limit } = deps
   const owned_by_key = new Map<string, OwnedDestination>()
-  const uncount = new Map<OwnedDestination, () => void>()
   const inSequence = createSequences()
   let is_closed = false
 
   const isOwned = (owned: OwnedDestination): boolean => owned_by_key.get(owned.destination_key) === owned
   const drop = (owned: OwnedDestination): void => {
     owned.is_open = false
-    if (isOwned(owned)) owned_by_key.delete(owned.destination_key)
-    uncount.get(owned)?.()
-    uncount.delete(owned)
+    if (!isOwned(owned)) return
+    owned_by_key.delete(owned.destination_key)
+    lease_limit.remove(owned.merchant_id)
   }
   const rankOf = (destination_key: string): readonly string[] => rankMembers(destination_key, live())
 
   async function take(name: DestinationName): Promise<OwnedDestination | undefined> {
     const existing = owned_by_key.get(name.destination_key)
     if (existing !== undefined || is_closed || !clock_guard.isTrusted()) return existing
-    const owned = await takeLease(deps, name, shares.hasRoom)
+    const owned = await takeLease(deps, name, lease_limit.hasRoom)
     if (owned === undefined) return undefined
     owned_by_key.set(name.destination_key, owned)
-    uncount.set(owned, shares.add(owned.merchant_id))
+    lease_limit.add(owned.merchant_id)
     return owned
   }
 
@@ -107,5 +102,55 @@ function createSequences(): <T>(key: string, step: () => Promise<T>) => Promise<
     } finally {
       if (last_steps.get(key) === own) last_steps.delete(key)
     }
+  }
+}
+
+/** How many destinations a process leases, and how it divides them among merchants when they become scarce. */
+export interface LeaseLimit {
+  /** Counts a destination of the merchant as leased. */
+  add(merchant_id: string): void
+  /** Counts one less. */
+  remove(merchant_id: string): void
+  /** Whether one more destination may be leased: of any merchant, or of this one. */
+  hasRoom(merchant_id?: string): boolean
+  /** Whether destinations of the merchant that only wait should be given back, to make room for other merchants. */
+  isOverFairShare(merchant_id: string): boolean
+}
+
+/** More destinations wait in the store until some of these are given back. */
+const OWNED_MAX = 10_000
+
+/** Up to this part of them each merchant leases what it needs; beyond it only merchants with less than their fair share. */
+const FREE_PART = 0.75
+
+/** From this part on, merchants with more than their fair share give back. It is larger, so that nothing goes to and fro. */
+const FULL_PART = 0.9
+
+/**
+ * Creates the limit of a process. A payment's own `webhook_url` is a destination, so that a merchant can have any number
+ * of them. The fair share is counted for one merchant more than there are, so that a new merchant finds room.
+ */
+export function createLeaseLimit(owned_max = OWNED_MAX): LeaseLimit {
+  const counts = new Map<string, number>()
+  let total = 0
+  const countOf = (merchant_id: string): number => counts.get(merchant_id) ?? 0
+  const fairShare = (): number => Math.max(1, Math.floor(owned_max / (counts.size + 1)))
+
+  return {
+    add(merchant_id) {
+      counts.set(merchant_id, countOf(merchant_id) + 1)
+      total += 1
+    },
+    remove(merchant_id) {
+      const left = countOf(merchant_id) - 1
+      if (left > 0) counts.set(merchant_id, left)
+      else counts.delete(merchant_id)
+      total -= 1
+    },
+    hasRoom(merchant_id) {
+      if (total >= owned_max) return false
+      return merchant_id === undefined || total < owned_max * FREE_PART || countOf(merchant_id) < fairShare()
+    },
+    isOverFairShare: (merchant_id) => total >= owned_max * FULL_PART && countOf(merchant_id) > fairShare(),
   }
 }

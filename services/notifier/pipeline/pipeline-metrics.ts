@@ -3,7 +3,7 @@ import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { type Deliveries, findWaitingIn } from '../store/deliveries.ts'
-import type { Destinations } from '../store/destinations.ts'
+import type { Destinations } from '../store/notifier-store.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Slots } from './slots.ts'
 
@@ -42,11 +42,11 @@ const slots_in_use = gauge(
   ['health'],
 )
 
-const HELD = [
+const WAITS = [
   { status: 'dead', waits_for: 'breaker' },
   { status: 'blocked', waits_for: 'secret' },
 ] as const
-const HELD_MAX = 100
+const WAITING_MAX = 100
 
 /** Counts an attempt that has ended. */
 export function countAttempt(outcome: string): void {
@@ -76,19 +76,18 @@ export async function findLongestWaiting(
   return waiting?.wake_at
 }
 
-/** Measures what is held in the whole store, by four reads of an index. When one fails, the metric has no value. */
+/** Measures what waits for a secret or breaker in the whole store, by four reads. When one fails, the metric has no value. */
 export function measureWaiting(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
-  const series = ENVIRONMENTS.names.flatMap((environment) => HELD.map((held) => ({ environment, held })))
+  const series = ENVIRONMENTS.names.flatMap((environment) => WAITS.map((wait) => ({ environment, ...wait })))
   return measureOrForget(
     async () => {
-      for (const { environment, held } of series) {
-        const found = await findWaitingIn(deliveries, environment, held.status, HELD_MAX)
-        waiting_deliveries.set({ environment, waits_for: held.waits_for }, found.length)
+      for (const { environment, status, waits_for } of series) {
+        const found = await findWaitingIn(deliveries, environment, status, WAITING_MAX)
+        waiting_deliveries.set({ environment, waits_for }, found.length)
       }
     },
     () => {
-      for (const { environment, held } of series)
-        waiting_deliveries.remove({ environment, waits_for: held.waits_for })
+      for (const { environment, waits_for } of series) waiting_deliveries.remove({ environment, waits_for })
     },
   )
 }

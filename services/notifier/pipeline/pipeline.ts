@@ -1,3 +1,27 @@
+/**
+ * The pipeline of a notifier. Its ideas, in the order in which a delivery meets them:
+ *
+ *     queueDelivery ── stores the delivery ──┐                     another notifier
+ *           │                                │ not its owner             ▲ wake over the bus
+ *           │ owner with a free slot         ▼                           │
+ *           │                          assignment ── which notifier should own the destination?
+ *           │                                │ takes the lease        ┌──────────────────────┐
+ *           │                                ▼                        │ renew-leases: renews │
+ *           │             ownership, lease: one owner per destination │ each lease in time,  │
+ *           │                                │                        │ or gives it back     │
+ *           │                                ▼                        └──────────────────────┘
+ *           │             scheduler: reads what is due in the next seconds (refill),
+ *           │                  sets a timer for what is due later  ◄── requeue-waiting: what waited
+ *           │                                │                         for a secret or a breaker
+ *           │                                ▼
+ *           │             fair-queue: merchants, hosts and destinations in round robin
+ *           │                                │ takes a slot in each scope (slots)
+ *           ▼                                ▼
+ *        attempts: store the attempt, send it, store its result and the breaker ── wake the scheduler
+ *
+ * What the store has is the truth. A process keeps the near future of its destinations in memory (owned-destination), and
+ * the next owner reads it again.
+ */
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { every, type Timer } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
@@ -13,16 +37,13 @@ import type { DestinationName } from '../domain/destination.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { createAssignment } from './assignment.ts'
 import { type Attempts, type AttemptsDeps, createAttempts } from './attempts.ts'
-import { findNextWake } from './next-wake.ts'
-import { createOwnership } from './ownership.ts'
-import { findLongestWaiting, measureWaiting, measurePipeline } from './pipeline-metrics.ts'
+import { createLeaseLimit, createOwnership } from './ownership.ts'
+import { findLongestWaiting, measurePipeline, measureWaiting } from './pipeline-metrics.ts'
 import { queueDelivery } from './queue-delivery.ts'
-import { createRequeueWaiting } from './queue-held.ts'
-import { createReviews } from './reviews.ts'
+import { createLeaseRenewal } from './renew-leases.ts'
+import { createRequeueWaiting } from './requeue-waiting.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
-import { createShares } from './shares.ts'
 import { createSlots } from './slots.ts'
-import { createWakes } from './wakes.ts'
 
 /** What the pipeline of a notifier needs. */
 export interface PipelineOptions {
@@ -62,7 +83,7 @@ const HEARTBEAT_MS = 500
 /** Creates the pipeline of a process. */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const parts = createParts(options)
-  const { ownership, scheduler, assignment, membership, background, storeNow, wakes } = parts
+  const { ownership, scheduler, assignment, membership, background, storeNow } = parts
   const timers: Timer[] = []
   const repeat = (action: () => Promise<void>, message: string, pause_ms = TICK_MS): void => {
     const onError = (error: unknown): void => log.warn({ error }, message)
@@ -77,21 +98,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       await assignment.wakeOwner(waiting, waiting.due_at ?? storeNow())
     },
     async start() {
-      await Promise.all([wakes.open(), membership.join()])
-      repeat(parts.tick, 'the leased destinations could not be reviewed; they are tried again')
+      await Promise.all([assignment.open(), membership.join()])
+      repeat(parts.renew, 'leases could not be renewed; they are renewed again')
       repeat(parts.measure, 'the longest wait for an owner could not be read; it is tried again')
       repeat(
         parts.measureWaiting,
-        'held deliveries could not be counted; they are counted again',
+        'waiting deliveries could not be counted; they are counted again',
         MEASURE_WAITING_MS,
       )
-      repeat(parts.walkWaiting, 'waiting destinations could not be read; they are tried again')
+      repeat(parts.takeUnowned, 'waiting destinations could not be read; they are tried again')
     },
     leave: membership.leave,
     async stop() {
       for (const timer of timers) timer.cancel()
       parts.stop()
-      await wakes.close()
+      await assignment.close()
       await Promise.all([parts.attempts.ended(), background.ended()])
       const given_back = [...ownership.all()].map((owned) => {
         scheduler.remove(owned)
@@ -116,11 +137,7 @@ function createChangeReport(): (live_count: number) => void {
   }
 }
 
-/**
- * Makes the parts of a pipeline and connects them. `assignment` brings each destination to its owner, `scheduler`
- * reads what is due there and decides which attempt begins next, `attempts` makes it, and `review` renews the leases or
- * gives them back.
- */
+/** Makes the parts of a pipeline and connects them, see the diagram above. */
 function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_max }: PipelineOptions) {
   const { deliveries, destinations, members } = store
   const { store_now_ms } = clock_guard
@@ -130,7 +147,7 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
 
   const background = createBackgroundWork()
   const slots = createSlots()
-  const shares = createShares(owned_max)
+  const lease_limit = createLeaseLimit(owned_max)
   const membership = createMembership({
     members,
     self_address,
@@ -139,10 +156,9 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
     onChange: createChangeReport(),
     heartbeat_ms: HEARTBEAT_MS,
   })
-  const nextWake = findNextWake.bind(undefined, deliveries, storeNow)
   const { live } = membership
-  const lease_deps = { destinations, self_address, store_now_ms, nextWake }
-  const ownership = createOwnership({ ...lease_deps, clock_guard, shares, live })
+  const lease_deps = { destinations, deliveries, self_address, store_now_ms }
+  const ownership = createOwnership({ ...lease_deps, clock_guard, lease_limit, live })
   const isStopping = (): boolean => is_stopping
   const onEnd: AttemptsDeps['onEnd'] = (owned, stored) => {
     if (stored?.waits_since !== undefined) owned.may_have_waiting = true
@@ -154,14 +170,12 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
   const { hasLease } = ownership
   const scheduler: Scheduler = createScheduler({ ...common, ...attempts, hasLease, store_now_ms })
   const requeueWaiting = createRequeueWaiting({ ...common, hasSecret, onQueued: scheduler.add })
-  const wakes = createWakes(bus, self_address, (destination_key) => assignment.onWake(destination_key))
-  const sendWake = wakes.send
-  const shared = { ...common, shares, scheduler, background, requeueWaiting, self_address }
-  const assignment = createAssignment({ ...shared, sendWake })
-  const review = createReviews({ ...shared, wakeOwner: assignment.wakeOwner })
-  const walkWaiting = createDueWalk(destinations, 'by_wake', {
-    hasRoom: () => !is_stopping && clock_guard.isTrusted() && shares.hasRoom(),
-    visit: assignment.visit,
+  const shared = { ...common, lease_limit, scheduler, background, requeueWaiting, self_address }
+  const assignment = createAssignment({ ...shared, bus })
+  const renewLeases = createLeaseRenewal({ ...shared, wakeOwner: assignment.wakeOwner })
+  const takeUnowned = createDueWalk(destinations, 'by_wake', {
+    hasRoom: () => !is_stopping && clock_guard.isTrusted() && lease_limit.hasRoom(),
+    visit: assignment.takeUnowned,
   })
   return {
     deliveries,
@@ -172,11 +186,10 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
     membership,
     background,
     storeNow,
-    wakes,
-    walkWaiting,
-    async tick() {
-      attempts.markSlow()
-      await review()
+    takeUnowned,
+    async renew() {
+      attempts.detectSlow()
+      await renewLeases()
     },
     async measure() {
       const at = storeNow()

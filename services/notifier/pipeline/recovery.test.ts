@@ -3,8 +3,7 @@ import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { replayDeliveries } from '../use-cases/replay-deliveries.ts'
-import { replayDelivery } from '../use-cases/replay-delivery.ts'
+import { replayDeliveries, replayDelivery } from '../use-cases/replay-deliveries.ts'
 import {
   BODY,
   DELIVERED,
@@ -156,7 +155,10 @@ describe('the breaker of a destination', () => {
       const current = await fixture.stored(lost)
       if (kind !== 'get' || collection !== 'deliveries' || current?.status !== 'dead') return
       const { version, ...dead } = current
-      await fixture.store.deliveries.replace({ ...dead, status: 'delivered', waits_since: undefined }, version)
+      await fixture.store.deliveries.replace(
+        { ...dead, status: 'delivered', waits_since: undefined },
+        version,
+      )
     }
     await advance(60_000)
     expect((await read(lost)).status).toBe('delivered')

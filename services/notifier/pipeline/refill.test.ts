@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { newDestination } from '../domain/destination.ts'
 import { newOwnedDestination } from './owned-destination.ts'
-import { createRefill } from './refill.ts'
+import { createRefill } from './scheduler.ts'
 
 test('a delivery that is stored during a read is read too, when its wake comes before the end of the read', async () => {
   const ends: (() => void)[] = []
@@ -12,10 +12,10 @@ test('a delivery that is stored during a read is read too, when its wake comes b
     onRead() {},
   })
   const stored = { ...newDestination({ destination_key: 'endpoint:one' }), version: 1 }
-  const owned = newOwnedDestination(stored, 'token', true, { leased_until_ms: 0, reviewed_at_ms: 0 })
+  const owned = newOwnedDestination(stored, 'token', true, { leased_until_ms: 0, renewed_at_ms: 0 })
   const first = refill(owned)
   await refill(owned)
-  // Each read has one query per try_kind.
+  // Each read has one query per kind of try.
   expect(ends).toHaveLength(2)
   for (const end of ends.splice(0)) end()
   await new Promise(setImmediate)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { requeueDead } from '../use-cases/requeue-dead.ts'
+import { requeueDead } from '../use-cases/replay-deliveries.ts'
 import {
   BODY,
   DELIVERED,

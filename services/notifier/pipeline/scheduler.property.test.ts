@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { newDestination } from '../domain/destination.ts'
-import { TRY_KINDS } from './due-queue.ts'
-import { newOwnedDestination, type OwnedDestination, slotUserOf } from './owned-destination.ts'
+import { newOwnedDestination, type OwnedDestination, slotUserOf, TRY_KINDS } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler } from './scheduler.ts'
 import {
@@ -66,7 +65,7 @@ function newWorld() {
       ...newDestination({ destination_key: `endpoint:${index}`, merchant_id: place.merchant_id }),
       version: 1,
     }
-    return newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
+    return newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, renewed_at_ms: 0 })
   })
   let last_number = 0
   return {
@@ -89,7 +88,11 @@ function newWorld() {
 }
 
 function kindsOf({ health, try_kind }: SlotUser): SlotKind[] {
-  return ['all', ...(health === 'healthy' ? [] : [health]), ...(try_kind === 'retry' ? (['retry'] as const) : [])]
+  return [
+    'all',
+    ...(health === 'healthy' ? [] : [health]),
+    ...(try_kind === 'retry' ? (['retry'] as const) : []),
+  ]
 }
 
 /** What the model counts: the attempts of a kind that share a scope with a user. */
@@ -168,7 +171,7 @@ test('whatever happens, no attempt is above a limit, and none waits while there 
         else if (one.kind === 'fail') attempt && end(attempt, { ...attempt.owned.breaker, failures: 1 })
         else if (one.kind === 'hang' && attempt) {
           attempt.owned.is_slow = true
-          attempt.slot.markSick()
+          attempt.slot.countAsSick()
           attempt.kinds.add('sick')
         } else if (one.kind === 'remove' && owned) {
           removed += owned.queue.size('first') + owned.queue.size('retry')

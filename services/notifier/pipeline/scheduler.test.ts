@@ -3,8 +3,7 @@ import type { Stored } from '#lib/store/store.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
-import { QUEUED_MAX } from './due-queue.ts'
-import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
+import { newOwnedDestination, type OwnedDestination, QUEUED_MAX } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import { createSlots, type Slot } from './slots.ts'
@@ -14,7 +13,7 @@ let scheduler: Scheduler
 /** The destinations of the attempts that began, in their order, and their slots. */
 let began: string[]
 let slots_taken: Slot[]
-/** The due deliveries in the store, and the lanes that were read. */
+/** The due deliveries in the store, and the kinds of tries that were read. */
 let stored: Stored<Delivery>[]
 let read_lanes: unknown[]
 /** How often the scheduler has looked whether an attempt could begin. */
@@ -57,7 +56,7 @@ function destinationWith(
   { due_in_ms = 0, ...changes }: Partial<Delivery> & { readonly due_in_ms?: number } = {},
 ): OwnedDestination {
   const stored = { ...newDestination({ destination_key: `endpoint:${name}` }), version: 1 }
-  const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, reviewed_at_ms: 0 })
+  const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, renewed_at_ms: 0 })
   const due_at = new Date(clock.now_ms() + due_in_ms)
   for (let number = 0; number < count; number += 1)
     scheduler.add(owned, newDelivery(number, name, { due_at, merchant_id: name, ...changes }))
@@ -142,7 +141,7 @@ test('a destination that begins to hang does not hold up what waited with it', a
   await settled()
   expect(began.slice(-2)).toEqual(['endpoint:slow', 'endpoint:other'])
   slow.is_slow = true
-  for (const [index, slot] of slots_taken.entries()) if (began[index] === 'endpoint:slow') slot.markSick()
+  for (const [index, slot] of slots_taken.entries()) if (began[index] === 'endpoint:slow') slot.countAsSick()
   // The first of two turns goes to the other one, so that the slow one has the second turn.
   for (const slot of [slots_taken[1], slots_taken[3]]) slot?.release()
   scheduler.wake(other)
@@ -168,7 +167,7 @@ test.each<[string, (number: number) => Partial<Delivery>]>([
   expect(costs[1]).toBe(costs[0])
 })
 
-test('the lanes of a destination take turns, and one continues alone when the other is empty', async () => {
+test('first tries and retries of a destination take turns, and one kind continues alone when the other is empty', async () => {
   const owned = destinationWith(20, 'both')
   for (let number = 20; number < 24; number += 1)
     scheduler.add(owned, newDelivery(number, 'both', { try_kind: 'retry', due_at: new Date(clock.now_ms()) }))

@@ -1,15 +1,20 @@
-import { nextTurn } from '#lib/base/time.ts'
+import { clock, nextTurn, type Timer } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Delivery, TryKind } from '../domain/delivery.ts'
-import type { Deliveries } from '../store/deliveries.ts'
-import { type DueDelivery, TRY_KINDS } from './due-queue.ts'
-import { createDueTimers } from './due-timers.ts'
-import { type OwnedDestination, slotUserOf, toDue } from './owned-destination.ts'
-import { createRefill, NEAR_FUTURE_MS, REFILL_BELOW } from './refill.ts'
+import { type Deliveries, findDue } from '../store/deliveries.ts'
+import { createFairQueue } from './fair-queue.ts'
+import {
+  type DueDelivery,
+  type OwnedDestination,
+  QUEUED_MAX,
+  slotUserOf,
+  TRY_KINDS,
+  toDue,
+} from './owned-destination.ts'
 import type { Slot, SlotPool, Slots } from './slots.ts'
-import { createTurns } from './turns.ts'
 
 /** What the scheduler needs. */
-export interface SchedulerDeps {
+interface SchedulerDeps {
   readonly deliveries: Pick<Deliveries, 'find'>
   readonly slots: Slots
   /** The clock of the store. */
@@ -34,17 +39,17 @@ export interface Scheduler {
 }
 
 /**
- * Creates the scheduler of a process. The merchants with due deliveries take turns, see `createTurns`, so that a backlog of
- * one does not delay the others.
+ * Creates the scheduler of a process. What is due gets its slots in the order of the fair queue, so that a backlog of one
+ * merchant does not delay the others.
  */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { deliveries, slots, store_now_ms, hasLease, isInProgress, begin } = deps
-  /** The destinations whose lanes must find their places before the next turns. */
+  /** The destinations that must join or leave the fair queue before it is served. */
   const woken = new Set<OwnedDestination>()
   const timers = { first: createDueTimers('first', wake), retry: createDueTimers('retry', wake) }
   let is_scheduled = false
   const refill = createRefill({ deliveries, store_now_ms, add, onRead: wake })
-  const turns = createTurns({ slots, begin: beginNext })
+  const fair_queue = createFairQueue({ slots, begin: beginNext })
 
   function wake(owned: OwnedDestination): void {
     woken.add(owned)
@@ -52,37 +57,37 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     is_scheduled = true
     nextTurn(() => {
       is_scheduled = false
-      for (const each of woken) for (const try_kind of TRY_KINDS) findPlace(each, try_kind)
+      for (const each of woken) for (const try_kind of TRY_KINDS) joinOrLeave(each, try_kind)
       woken.clear()
-      turns.take()
+      fair_queue.serve()
     })
   }
 
-  /** Lets a try_kind with a due delivery take turns, and wakes another one when its first delivery is due. */
-  function findPlace(owned: OwnedDestination, try_kind: TryKind): void {
+  /** Puts a destination with a due delivery in the fair queue, and wakes another one when its first delivery is due. */
+  function joinOrLeave(owned: OwnedDestination, try_kind: TryKind): void {
     const at_ms = store_now_ms()
     const due = owned.queue.head(try_kind, at_ms)
-    // Without its lease a destination begins nothing. Its next review renews the lease and wakes it again.
-    if (due !== undefined && hasLease(owned)) turns.place(owned, slotUserOf(owned, due))
-    else turns.remove(owned, try_kind)
+    // Without its lease a destination begins nothing. The next renewal of its lease wakes it again.
+    if (due !== undefined && hasLease(owned)) fair_queue.add(owned, slotUserOf(owned, due))
+    else fair_queue.remove(owned, try_kind)
     if (due === undefined) timers[try_kind].set(owned, at_ms)
   }
 
   function beginNext(owned: OwnedDestination, try_kind: TryKind, freed: SlotPool | undefined) {
     const due = hasLease(owned) ? owned.queue.head(try_kind, store_now_ms()) : undefined
     if (due === undefined) {
-      findPlace(owned, try_kind)
-      return 'left'
+      joinOrLeave(owned, try_kind)
+      return 'moved'
     }
     const user = slotUserOf(owned, due)
-    // It may have failed, hung or succeeded since it came to its place.
-    if (turns.place(owned, user)) return 'left'
+    // It may have failed, hung or succeeded since it joined.
+    if (fair_queue.add(owned, user)) return 'moved'
     const { slot, lacks } = slots.take(user, freed)
     if (slot === undefined) return lacks
     owned.queue.remove(due)
     begin(owned, due, slot)
     if (owned.has_more[try_kind] && owned.queue.size(try_kind) < REFILL_BELOW) void refill(owned)
-    findPlace(owned, try_kind)
+    joinOrLeave(owned, try_kind)
     return 'began'
   }
 
@@ -102,9 +107,107 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       woken.delete(owned)
       owned.queue.clear()
       for (const try_kind of TRY_KINDS) {
-        turns.remove(owned, try_kind)
+        fair_queue.remove(owned, try_kind)
         timers[try_kind].remove(owned)
       }
     },
+  }
+}
+
+/** What reading due deliveries needs. */
+interface RefillDeps {
+  readonly deliveries: Pick<Deliveries, 'find'>
+  /** The clock of the store. */
+  store_now_ms(): number
+  /** Queues a delivery that was read. */
+  add(owned: OwnedDestination, delivery: Delivery): void
+  /** Called when all that was read is queued. */
+  onRead(owned: OwnedDestination): void
+}
+
+/** Below this number of queued deliveries of a kind of try the next ones are read. */
+const REFILL_BELOW = QUEUED_MAX / 4
+
+/** How far ahead deliveries are kept in memory: longer than the pause between two refills. */
+const NEAR_FUTURE_MS = 4_000
+
+/** The longest page of the store, see `FindOptions`. */
+const READ_MAX = 1_000
+
+/**
+ * Makes the function that reads the due deliveries of a destination, up to the room of its queue. It resolves when they
+ * are queued and never rejects. A call during a read makes that read again. While the backlog of a kind of try
+ * is longer than its queue, it is not read until the queue runs low: what else is stored comes after what is queued.
+ */
+export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Promise<void> {
+  return async (owned) => {
+    if (owned.refilling !== 'no') {
+      owned.refilling = 'again'
+      return
+    }
+    try {
+      do {
+        owned.refilling = 'yes'
+        await Promise.all(TRY_KINDS.map((try_kind) => refillKind(deps, owned, try_kind)))
+      } while (isAgain(owned))
+    } catch (error) {
+      owned.has_more.first = true
+      owned.has_more.retry = true
+      log.warn({ error }, 'due deliveries could not be read; the next renewal of the lease repeats it')
+    } finally {
+      owned.refilling = 'no'
+    }
+    deps.onRead(owned)
+  }
+}
+
+async function refillKind(
+  { deliveries, store_now_ms, add }: RefillDeps,
+  owned: OwnedDestination,
+  try_kind: TryKind,
+): Promise<void> {
+  if (owned.has_more[try_kind] && owned.queue.size(try_kind) >= REFILL_BELOW) return
+  // A delivery that is stored during the read and finds no room sets this again.
+  owned.has_more[try_kind] = false
+  const to = new Date(store_now_ms() + NEAR_FUTURE_MS)
+  // Attempts in progress are still in the index, in front of the others.
+  const limit = Math.min(QUEUED_MAX + owned.in_progress, READ_MAX)
+  const found = await findDue(deliveries, owned.destination_key, try_kind, to, limit)
+  if (found.length === limit) owned.has_more[try_kind] = true
+  for (const delivery of found) add(owned, delivery)
+}
+
+/** Whether another read was requested during the last one: a function, because the compiler would assume `yes`. */
+function isAgain({ refilling }: OwnedDestination): boolean {
+  return refilling === 'again'
+}
+
+/** One timer per destination, for the first queued delivery of one kind of try. */
+interface DueTimers {
+  /** Sets the timer of a destination to its first queued delivery, or removes it. `at_ms` is the clock of the store. */
+  set(owned: OwnedDestination, at_ms: number): void
+  remove(owned: OwnedDestination): void
+}
+
+/** Creates the timers. `onDue` is called when the delivery is due. */
+function createDueTimers(try_kind: TryKind, onDue: (owned: OwnedDestination) => void): DueTimers {
+  const timers = new Map<OwnedDestination, { readonly due_ms: number; readonly timer: Timer }>()
+  const remove = (owned: OwnedDestination): void => {
+    timers.get(owned)?.timer.cancel()
+    timers.delete(owned)
+  }
+  return {
+    set(owned, at_ms) {
+      const due_ms = owned.queue.firstDueMs(try_kind)
+      if (timers.get(owned)?.due_ms === due_ms) return
+      remove(owned)
+      if (due_ms === Number.POSITIVE_INFINITY) return
+      const timer = clock.after(Math.max(0, due_ms - at_ms), () => {
+        timers.delete(owned)
+        onDue(owned)
+      })
+      timers.set(owned, { due_ms, timer })
+    },
+    remove,
   }
 }

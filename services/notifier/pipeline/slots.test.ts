@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals'
-import { createMerchantRing } from './ring.ts'
 import {
   createSlots,
   type Health,
@@ -75,12 +74,12 @@ test.each(SCOPES)(
 test('an attempt that becomes sick counts as sick until it ends', () => {
   const slots = slotsWith('process', { sick: 1 })
   const slot = take(slots)
-  slot?.markSick()
-  slot?.markSick()
+  slot?.countAsSick()
+  slot?.countAsSick()
   expect(slots.inUse()).toEqual({ healthy: 0, unproven: 0, sick: 1 })
   expect(take(slots, { health: 'sick' })).toBeUndefined()
   slot?.release()
-  slot?.markSick()
+  slot?.countAsSick()
   expect(slots.inUse()).toEqual({ healthy: 0, unproven: 0, sick: 0 })
   expect(take(slots, { health: 'sick' })).toBeDefined()
 })
@@ -88,7 +87,7 @@ test('an attempt that becomes sick counts as sick until it ends', () => {
 test('an attempt to an unproven destination that becomes sick makes no room for another such one', () => {
   const slots = slotsWith('process', { unproven: 1 })
   const slot = take(slots, { health: 'unproven' })
-  slot?.markSick()
+  slot?.countAsSick()
   expect(take(slots, { health: 'unproven' })).toBeUndefined()
   slot?.release()
   expect(take(slots, { health: 'unproven' })).toBeDefined()
@@ -111,14 +110,12 @@ test.each(SCOPES.flatMap((scope) => (['sick', 'unproven'] as const).map((health)
   },
 )
 
-test('what waits in a pool is not overtaken, and its turn comes when a slot is given back', () => {
+test('what waits in a pool is not overtaken, and is next when a slot is given back', () => {
   const slots = slotsWith('host', { all: 1 })
   const first = take(slots)
   const { lacks: pool } = slots.take(user)
   if (pool === undefined) throw new Error('there was a slot')
-  pool.waiting = createMerchantRing()
-  const waiting = { merchant_key: 'test 7001', owned: undefined, try_kind: 'first', group: undefined } as never
-  pool.waiting.add(waiting)
+  pool.is_waited_for = true
   expect(slots.nextFreed()).toBeUndefined()
   first?.release()
   expect(take(slots, { merchant_id: '7002' })).toBeUndefined()

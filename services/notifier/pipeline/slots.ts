@@ -1,6 +1,4 @@
 import type { Delivery, TryKind } from '../domain/delivery.ts'
-import type { Ring } from './ring.ts'
-import type { TurnTaker } from './turn-taker.ts'
 
 /** The scopes that each attempt counts in. A merchant counts by environment: its tests use up no slots of production. */
 export type SlotScope = 'process' | 'merchant' | 'host' | 'destination'
@@ -36,7 +34,7 @@ export interface SlotUser extends Pick<Delivery, 'merchant_id' | 'environment' |
 /** The right to make one attempt now. */
 export interface Slot {
   /** Counts the attempt as one to a sick destination from now on. */
-  markSick(): void
+  countAsSick(): void
   /** Gives the slot back. Only the first call has an effect. */
   release(): void
 }
@@ -44,8 +42,8 @@ export interface Slot {
 /** The slots of one kind in one scope: those of a merchant for retries, for example. */
 export interface SlotPool {
   readonly scope: SlotScope
-  /** What waits until one of them is given back; absent before the first time. */
-  waiting?: Ring<TurnTaker> | undefined
+  /** Set while something waits until one of them is given back: then nothing else takes one. */
+  is_waited_for: boolean
 }
 
 /** The slot that was taken, or the first pool in which there is none. */
@@ -57,7 +55,7 @@ export type SlotResult =
 export interface Slots {
   /**
    * Takes a slot in every pool that the attempt counts in. It does not overtake what waits in one of them, except in
-   * `freed`: there it is its turn.
+   * `freed`: there it is the next.
    */
   take(user: SlotUser, freed?: SlotPool): SlotResult
   /** A pool in which something waits although a slot was given back; `undefined` without one. */
@@ -101,12 +99,13 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
   /** Forgets the pools of a scope in which there is no attempt any more. */
   function forgetUnused({ scope, key }: Pool): void {
     const pools = pools_in[scope].get(key)
-    if (pools?.all.used === 0 && !Object.values(pools).some(hasWaiting)) pools_in[scope].delete(key)
+    if (pools?.all.used === 0 && !Object.values(pools).some(({ is_waited_for }) => is_waited_for))
+      pools_in[scope].delete(key)
   }
 
   function giveBack(pool: Pool): void {
     pool.used -= 1
-    if (hasWaiting(pool)) freed_pools.add(pool)
+    if (pool.is_waited_for) freed_pools.add(pool)
     else forgetUnused(pool)
   }
 
@@ -116,7 +115,7 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
     let is_released = false
     in_use[health] += 1
     return {
-      markSick() {
+      countAsSick() {
         if (counted_as === 'sick' || is_released) return
         in_use[counted_as] -= 1
         in_use.sick += 1
@@ -144,7 +143,7 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
         const pools = pools_in[scope].get(key)
         const lacks = kinds
           .map((kind) => pools?.[kind])
-          .find((pool) => pool && (!hasRoom(pool) || (pool !== freed && hasWaiting(pool))))
+          .find((pool) => pool && (!hasRoom(pool) || (pool !== freed && pool.is_waited_for)))
         if (lacks) return { lacks }
       }
       const scopes = keys.map(([scope, key]) => poolsOf(scope, key))
@@ -154,7 +153,7 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
     },
     nextFreed() {
       for (const pool of freed_pools) {
-        if (hasRoom(pool) && hasWaiting(pool)) return pool
+        if (hasRoom(pool) && pool.is_waited_for) return pool
         freed_pools.delete(pool)
         forgetUnused(pool)
       }
@@ -165,7 +164,7 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
 }
 
 function newPools(scope: SlotScope, key: string, limits: SlotLimits): Pools {
-  const newPool = (kind: SlotKind): Pool => ({ scope, key, max: limits[kind], used: 0 })
+  const newPool = (kind: SlotKind): Pool => ({ scope, key, max: limits[kind], used: 0, is_waited_for: false })
   return {
     all: newPool('all'),
     unproven: newPool('unproven'),
@@ -193,8 +192,4 @@ function kindsOf({ health, try_kind }: SlotUser): readonly SlotKind[] {
 
 function hasRoom({ used, max }: Pool): boolean {
   return used < max
-}
-
-function hasWaiting({ waiting }: SlotPool): boolean {
-  return waiting !== undefined && !waiting.isEmpty()
 }

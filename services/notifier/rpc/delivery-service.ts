@@ -4,15 +4,20 @@ import { requiredMessage } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import { getDelivery } from '../use-cases/get-delivery.ts'
-import { listDeliveries } from '../use-cases/list-deliveries.ts'
-import { queueEvent, type ReceiveEventDeps } from '../use-cases/receive-event.ts'
-import { getReplay, type ReplayDeliveriesDeps, replayDeliveries } from '../use-cases/replay-deliveries.ts'
-import { replayDelivery } from '../use-cases/replay-delivery.ts'
-import { type SendTestEventDeps, sendTestEvent } from '../use-cases/send-test-event.ts'
-import { DELIVERY_STATUSES, deliveryToProto } from './delivery-to-proto.ts'
-import { replayToProto } from './replay-to-proto.ts'
-import { selectionFromProto } from './selection-from-proto.ts'
+import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
+import {
+  queueEvent,
+  type ReceiveEventDeps,
+  type SendTestEventDeps,
+  sendTestEvent,
+} from '../use-cases/receive-event.ts'
+import {
+  getReplay,
+  type ReplayDeliveriesDeps,
+  replayDeliveries,
+  replayDelivery,
+} from '../use-cases/replay-deliveries.ts'
+import { DELIVERY_STATUSES, deliveryToProto, replayToProto, selectionFromProto } from './delivery-proto.ts'
 
 /** What the delivery service needs: the dependencies of its use cases. */
 export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesDeps, SendTestEventDeps {

@@ -51,7 +51,7 @@ export async function findDelivery(
   return delivery
 }
 
-/** The deliveries of a destination and try_kind that are due before `to`, the longest due first. */
+/** The deliveries of a destination and kind of try that are due before `to`, the longest due first. */
 export function findDue(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
@@ -62,7 +62,7 @@ export function findDue(
   return deliveries.find('by_due', { equals: [destination_key, try_kind], to }, { limit })
 }
 
-/** The deliveries of a destination that are held in a status, the longest held first. */
+/** The deliveries of a destination that wait in a status for a secret or breaker, the longest waiting first. */
 export function findWaiting(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
@@ -72,7 +72,7 @@ export function findWaiting(
   return deliveries.find('by_waiting', { equals: [destination_key, status] }, { limit, linearizable: true })
 }
 
-/** The deliveries of an environment that are held in a status, at any destination. */
+/** The deliveries of an environment that wait in a status for a secret or breaker, at any destination. */
 export function findWaitingIn(
   deliveries: Pick<Deliveries, 'find'>,
   environment: Environment,
@@ -87,9 +87,9 @@ export async function findNextDue(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
 ): Promise<Date | undefined> {
-  const lanes: readonly TryKind[] = ['first', 'retry']
+  const try_kinds: readonly TryKind[] = ['first', 'retry']
   const found = await Promise.all(
-    lanes.map((try_kind) =>
+    try_kinds.map((try_kind) =>
       deliveries.find('by_due', { equals: [destination_key, try_kind] }, { limit: 1, linearizable: true }),
     ),
   )

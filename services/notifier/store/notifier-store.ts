@@ -1,9 +1,10 @@
+import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
-import type { Store } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import type { Replay } from '../domain/delivery-filter.ts'
+import type { Destination } from '../domain/destination.ts'
+import type { StoredEvent } from '../domain/event.ts'
 import { type Deliveries, openDeliveries } from './deliveries.ts'
-import { type Destinations, openDestinations } from './destinations.ts'
-import { type Events, openEvents } from './events.ts'
-import { openReplays, type Replays } from './replays.ts'
 
 /** The collections of the notifier. */
 export interface NotifierStore {
@@ -27,4 +28,56 @@ export async function openNotifierStore(store: Store): Promise<NotifierStore> {
     events: await openEvents(store),
     members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
   }
+}
+
+/** The collection of events. */
+export type Events = Collection<StoredEvent>
+
+/** The key of an event. */
+type EventKey = Pick<StoredEvent, 'merchant_id' | 'event_key'>
+
+/** The declaration of the events. The store deletes each event at its `kept_until`. */
+export const EVENTS: CollectionSpec = {
+  name: 'events',
+  partition: ['merchant_id', 'event_key'],
+  key: ['merchant_id', 'event_key'],
+  expires: 'kept_until',
+}
+
+/** Opens the collection of events. */
+export function openEvents(store: Store): Promise<Events> {
+  return store.collection<StoredEvent>(EVENTS)
+}
+
+/** The key under which an event is stored. */
+export function eventKeyOf(event: Pick<MerchantEvent, 'merchantId' | 'eventKey'>): EventKey {
+  return { merchant_id: event.merchantId, event_key: event.eventKey }
+}
+
+/** The collection of destinations. */
+export type Destinations = Collection<Destination>
+
+/** Opens the collection of destinations. `by_wake` has those that wait for an owner. */
+function openDestinations(store: Store): Promise<Destinations> {
+  return store.collection<Destination>({
+    name: 'destinations',
+    partition: ['destination_key'],
+    key: ['destination_key'],
+    indexes: { by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
+    expires: 'expires_at',
+  })
+}
+
+/** The collection of replays. */
+export type Replays = Collection<Replay>
+
+/** Opens the collection of replays. `by_wake` has only those that have not ended. */
+export function openReplays(store: Store): Promise<Replays> {
+  return store.collection<Replay>({
+    name: 'replays',
+    partition: ['replay_id'],
+    key: ['replay_id'],
+    indexes: { by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
+    expires: 'kept_until',
+  })
 }

@@ -1,10 +1,11 @@
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { type DeliveryFilter, planFilter } from '../domain/delivery-filter.ts'
-import type { Deliveries } from '../store/deliveries.ts'
+import { type Deliveries, findDelivery } from '../store/deliveries.ts'
 
 /** A page of deliveries, newest first. */
-export interface DeliveryPage {
+interface DeliveryPage {
   readonly deliveries: readonly Delivery[]
   readonly next_page_token: string
 }
@@ -25,4 +26,11 @@ export async function listDeliveries(
   const list = { collection: deliveries, reverse: true, token_scope: equals, position: POSITION, ...plan }
   const { items, next_page_token } = await readPage<Delivery>(list, { page_size, page_token })
   return { deliveries: items, next_page_token }
+}
+
+/** Reads one delivery by the id that the merchant receives as `X-Webhook-Id`. Throws 1003 when it does not exist. */
+export async function getDelivery(deliveries: Deliveries, delivery_id: string): Promise<Delivery> {
+  const delivery = await findDelivery(deliveries, delivery_id)
+  if (!delivery) throw new PublicError(1003, { details: { description: 'delivery_id' } })
+  return delivery
 }

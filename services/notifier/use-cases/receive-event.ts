@@ -1,31 +1,32 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
 import {
   type MerchantEvent,
   MerchantEventHeadSchema,
   MerchantEventSchema,
 } from '#gen/multihub/events/v1/event_pb.ts'
-import type { SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import type { RegistryService, SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Frozen } from '#lib/base/deep-freeze.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, elapsedSince, now } from '#lib/base/time.ts'
-import type { Environment } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
-import { callbackBody, toPublicResource } from '../domain/callback-body.ts'
+import { callbackBody, testBody, toPublicResource } from '../domain/callback-body.ts'
 import { newDelivery } from '../domain/delivery.ts'
-import { type DeliveryTarget, destinationKeyOf } from '../domain/destination.ts'
+import { addressOfEndpoint, type DeliveryTarget } from '../domain/destination.ts'
 import {
-  deliveryIdOf,
   type EventHead,
   environmentOfEvent,
+  newTarget,
   resourceIdOf,
   type StoredEvent,
 } from '../domain/event.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { type Events, eventKeyOf } from '../store/events.ts'
+import { type Events, eventKeyOf } from '../store/notifier-store.ts'
 
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps {
@@ -94,20 +95,15 @@ async function findTargets(
   if (!eventKey) throw new TypeError('the event has no key')
   const happened_at = event.createTime && timestampDate(event.createTime)
   const identity = { merchant_id: merchantId, event_key: eventKey, created_at: happened_at ?? new Date(0) }
-  const identify = (target: Omit<DeliveryTarget, 'delivery_id' | 'destination_key'>): DeliveryTarget => {
-    const destination_key = destinationKeyOf(merchantId, environment, target)
-    return { ...target, destination_key, delivery_id: deliveryIdOf(identity, destination_key) }
-  }
   if (event.webhook) {
     const { url, sealedSecret: sealed, secretOwner: owner } = event.webhook
-    return [identify({ url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS })]
+    return [newTarget(identity, environment, { url, secret: { sealed, owner }, ...WEBHOOK_URL_LIMITS })]
   }
   const endpoints = await endpointsReadAfter(merchantId, environment, happened_at ?? now())
   return endpoints.flatMap(({ endpoint }) => {
     if (!endpoint?.enabled || !endpoint.events.includes(event.event)) return []
-    const { endpointId: endpoint_id, url, timeoutSeconds: timeout_seconds } = endpoint
-    const { maxRetries: max_retries, retryDelaySeconds: retry_delay_seconds } = endpoint
-    return [identify({ endpoint_id, url, timeout_seconds, max_retries, retry_delay_seconds })]
+    const address = addressOfEndpoint(endpoint)
+    return [newTarget(identity, environment, { endpoint_id: endpoint.endpointId, ...address })]
   })
 }
 
@@ -178,4 +174,40 @@ async function createDeliveries(
   const about = { environment: environmentOfEvent(event), resource_id: resourceIdOf(event) }
   const deliveries = stored.destinations.map((target) => newDelivery(target, stored, about, storeNow()))
   await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, stored.body, options)))
+}
+
+/** What a test event needs. */
+export interface SendTestEventDeps extends Omit<ReceiveEventDeps, 'endpointsReadAfter'> {
+  readonly registry: Pick<Client<typeof RegistryService>, 'getEndpoint'>
+}
+
+const TEST_EVENT = 'webhook.test'
+
+/**
+ * Sends the event `webhook.test` to one endpoint, whatever events it lists, also while it is disabled. Each call is a new
+ * event with one delivery, whose id is returned. Throws 1003 for an unknown endpoint.
+ */
+export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string): Promise<string> {
+  const { endpoint } = (await deps.registry.getEndpoint({ endpointId: endpoint_id })).endpoint ?? {}
+  if (endpoint === undefined) throw new PublicError(1003, { details: { description: 'endpoint_id' } })
+  const { merchantId: merchant_id } = endpoint
+  const environment = ENVIRONMENTS.fromProtoOrThrow(endpoint.environment, 'environment')
+  const created_at = deps.storeNow()
+  const id = uuidv7()
+  const identity = { merchant_id, event_key: `${TEST_EVENT}:${id}`, created_at }
+  const target = newTarget(identity, environment, { endpoint_id, ...addressOfEndpoint(endpoint) })
+  const stored = await deps.events.insert({
+    ...identity,
+    event: TEST_EVENT,
+    body: testBody(`${id}:${TEST_EVENT}`, merchant_id, {
+      created_at,
+      request_id: uuidv7(),
+      processing_time: 0,
+    }),
+    destinations: [target],
+    kept_until: new Date(created_at.getTime() + deps.retention_ms),
+  })
+  const delivery = newDelivery(target, stored, { environment, resource_id: '' }, created_at)
+  await deps.pipeline.queueDelivery(delivery, stored.body)
+  return target.delivery_id
 }

@@ -12,9 +12,13 @@ import {
   type PipelineFixture,
 } from '../pipeline/pipeline.fixture.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { type ReplayDeliveriesDeps, replayDeliveries, runReplay } from './replay-deliveries.ts'
-import { replayDelivery } from './replay-delivery.ts'
-import { startReplayWalk } from './replay-walk.ts'
+import {
+  type ReplayDeliveriesDeps,
+  replayDeliveries,
+  replayDelivery,
+  runReplay,
+  startReplayWalk,
+} from './replay-deliveries.ts'
 
 let fixture: PipelineFixture
 let pipeline: Pipeline

@@ -1,19 +1,60 @@
 import { uuidv7 } from '#lib/base/ids.ts'
-import { withTimeout } from '#lib/base/time.ts'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { every, withTimeout } from '#lib/base/time.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { BackgroundWork } from '#lib/patterns/background-work.ts'
+import { createDueWalk } from '#lib/patterns/due-walk.ts'
+import { update } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { Delivery } from '../domain/delivery.ts'
-import { type DeliverySelection, planFilter } from '../domain/delivery-filter.ts'
-import type { Replay } from '../domain/replay.ts'
-import type { Replays } from '../store/replays.ts'
-import type { ReplayDeps } from './replay-delivery.ts'
-import { requeueDead } from './requeue-dead.ts'
+import { queueAgain } from '../domain/attempt.ts'
+import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
+import { type DeliverySelection, planFilter, type Replay } from '../domain/delivery-filter.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import { type Deliveries, findDelivery } from '../store/deliveries.ts'
+import type { Replays } from '../store/notifier-store.ts'
+
+/** What the replay of one delivery needs. */
+interface ReplayDeliveryDeps {
+  readonly deliveries: Deliveries
+  readonly pipeline: Pick<Pipeline, 'wake'>
+  /** The present time by the clock of the store. */
+  storeNow(): Date
+}
+
+/**
+ * Queues one dead delivery again (N6), and returns it. One that waits already is returned as it is, so that a repetition
+ * does no harm. Throws 1003 for an unknown delivery and 9000 for one that was delivered.
+ */
+export async function replayDelivery(deps: ReplayDeliveryDeps, delivery_id: string): Promise<Delivery> {
+  const found = await findDelivery(deps.deliveries, delivery_id)
+  if (found === undefined) throw new PublicError(1003, { details: { description: 'delivery_id' } })
+  if (found.status === 'delivered') throw fieldError(9000, 'delivery_id', 'a delivery that was not delivered')
+  const queued = await requeueDead(deps, found)
+  // Also when it was queued before: the process that queued it may have crashed before this.
+  await deps.pipeline.wake(queued ?? found)
+  return queued ?? found
+}
+
+/**
+ * Queues a dead delivery again under its old id, with fresh tries (N6). Returns the delivery; `undefined` when it is not
+ * dead any more. The caller wakes its destination.
+ */
+export async function requeueDead(
+  { deliveries, storeNow }: Pick<ReplayDeliveryDeps, 'deliveries' | 'storeNow'>,
+  dead: Delivery,
+): Promise<Delivery | undefined> {
+  let is_queued = false
+  const stored = await update(deliveries, deliveryKeyOf(dead), (current) => {
+    is_queued = current.status === 'dead'
+    return is_queued ? queueAgain(current, storeNow()) : undefined
+  })
+  return is_queued ? stored : undefined
+}
 
 /** What replays by filter need. */
-export interface ReplayDeliveriesDeps extends ReplayDeps {
+export interface ReplayDeliveriesDeps extends ReplayDeliveryDeps {
   readonly replays: Replays
   readonly background: BackgroundWork
   isStopping(): boolean
@@ -72,7 +113,7 @@ export async function runReplay(deps: ReplayDeliveriesDeps, stored: Stored<Repla
 }
 
 /** Logs what ended a replay early. The walk through the replays continues it. */
-export function onInterrupted(error: unknown): void {
+function onInterrupted(error: unknown): void {
   log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
 }
 
@@ -118,4 +159,28 @@ async function wakeDestinations(
   await Promise.all(
     destination_keys.map((destination_key) => pipeline.wake({ destination_key, merchant_id })),
   )
+}
+
+const WALK_MS = 5_000
+
+/** Goes on, every few seconds, with the replays whose notifier has crashed. `stop` waits for those of this process. */
+export function startReplayWalk(
+  deps: ReplayDeliveriesDeps,
+  clock_guard: ClockGuard,
+): { stop(): Promise<void> } {
+  const { replays, background, isStopping } = deps
+  let is_stopping = false
+  const walk = createDueWalk(replays, 'by_wake', {
+    hasRoom: () => !is_stopping && !isStopping() && clock_guard.isTrusted(),
+    visit: (replay) => runReplay(deps, replay),
+  })
+  const onError = (error: unknown): void => log.warn({ error }, 'interrupted replays could not be continued')
+  const timer = every(WALK_MS, () => background.track(walk(), onError), onError)
+  return {
+    async stop() {
+      is_stopping = true
+      timer.cancel()
+      await background.ended()
+    },
+  }
 }

@@ -4,7 +4,7 @@ import type { Delivery } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
 import { newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'
-import { createRequeueWaiting } from './queue-held.ts'
+import { createRequeueWaiting } from './requeue-waiting.ts'
 
 /** What one call takes: ten batches of a hundred. */
 const CALL_MAX = 1_000
@@ -19,7 +19,7 @@ beforeEach(async () => {
   queued = []
   const { destination_key, merchant_id } = newDelivery(0)
   const stored = { ...newDestination({ destination_key, merchant_id }), version: 1 }
-  const times = { leased_until_ms: fixture.clock.now_ms() + 60_000, reviewed_at_ms: 0 }
+  const times = { leased_until_ms: fixture.clock.now_ms() + 60_000, renewed_at_ms: 0 }
   owned = newOwnedDestination(stored, 'token-1', true, times)
   requeueWaiting = createRequeueWaiting({
     deliveries: fixture.store.deliveries,

@@ -6,7 +6,7 @@ import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/del
 import { type Deliveries, findWaiting } from '../store/deliveries.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
-/** What queueing held deliveries needs. */
+/** What queueing waiting deliveries again needs. */
 export interface RequeueWaitingDeps {
   readonly deliveries: Deliveries
   /** Whether there is a secret to sign the delivery with now. */
@@ -24,30 +24,30 @@ const BATCH_SIZE = 100
 const BATCHES_MAX = 10
 
 /**
- * Makes the function that queues the held deliveries of a destination again when what they wait for has come: a secret
+ * Makes the function that queues the waiting deliveries of a destination again when what they wait for has come: a secret
  * (N7), or the closing of the breaker that cost them their tries (N5). While the breaker waits for a probe and nothing
- * else is due, one of them becomes the probe. A crash in between leaves the others held, and the next call continues.
+ * else is due, one of them becomes the probe. After a crash in between the next call continues with the others.
  */
 export function createRequeueWaiting({ deliveries, hasSecret, storeNow, onQueued }: RequeueWaitingDeps) {
-  async function queue(owned: OwnedDestination, held: Delivery, requeue: Requeue): Promise<void> {
-    const stored = await update(deliveries, deliveryKeyOf(held), (current) =>
-      current.waits_since === undefined || current.status !== held.status
+  async function queue(owned: OwnedDestination, waiting: Delivery, requeue: Requeue): Promise<void> {
+    const stored = await update(deliveries, deliveryKeyOf(waiting), (current) =>
+      current.waits_since === undefined || current.status !== waiting.status
         ? undefined
         : requeue(current, storeNow()),
     )
     if (stored !== undefined) onQueued(owned, stored)
   }
 
-  /** Queues all that are held in a status. Returns whether some may be left. */
+  /** Queues all that wait in a status. Returns whether some may be left. */
   async function queueAll(
     owned: OwnedDestination,
     status: DeliveryStatus,
     requeue: Requeue,
   ): Promise<boolean> {
     for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-      const held = await findWaiting(deliveries, owned.destination_key, status, BATCH_SIZE)
-      await Promise.all(held.map((delivery) => queue(owned, delivery, requeue)))
-      if (held.length < BATCH_SIZE) return false
+      const waiting = await findWaiting(deliveries, owned.destination_key, status, BATCH_SIZE)
+      await Promise.all(waiting.map((delivery) => queue(owned, delivery, requeue)))
+      if (waiting.length < BATCH_SIZE) return false
       owned.used_at_ms = clock.monotonic_ms()
     }
     return true
@@ -65,15 +65,15 @@ export function createRequeueWaiting({ deliveries, hasSecret, storeNow, onQueued
     if (state === 'closed') return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))
     const [first] = await findWaiting(deliveries, owned.destination_key, 'dead', 1)
     if (first === undefined) return false
-    const is_waiting = owned.in_progress > 0 || owned.queue.firstDueMs() < Number.POSITIVE_INFINITY
-    // If the probe fails, it is held again, behind the others.
-    if (state === 'half_open' && !is_waiting) await queue(owned, first, queueProbe)
+    const has_attempts = owned.in_progress > 0 || owned.queue.firstDueMs() < Number.POSITIVE_INFINITY
+    // If the probe fails, its delivery waits again, behind the others.
+    if (state === 'half_open' && !has_attempts) await queue(owned, first, queueProbe)
     return true
   }
 
   return async (owned: OwnedDestination): Promise<void> => {
     if (!owned.may_have_waiting) return
-    // A delivery that becomes held meanwhile sets it again.
+    // A delivery that begins to wait meanwhile sets it again.
     owned.may_have_waiting = false
     let is_left = true
     try {

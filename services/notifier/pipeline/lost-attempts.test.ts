@@ -4,7 +4,7 @@ import { update } from '#lib/patterns/update.ts'
 import { beginAttempt } from '../domain/attempt.ts'
 import { deliveryKeyOf } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
-import { makeCountedAttempt } from './make-counted-attempt.ts'
+import { makeCountedAttempt } from './attempts.ts'
 import { newOwnedDestination } from './owned-destination.ts'
 import { FAILED, newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'
 
@@ -15,7 +15,7 @@ async function newBegun({ store }: PipelineFixture) {
   const { deliveries, destinations } = store
   const name = newDelivery(1)
   const destination = await destinations.insert(newDestination(name))
-  const times = { leased_until_ms: Number.MAX_SAFE_INTEGER, reviewed_at_ms: 0 }
+  const times = { leased_until_ms: Number.MAX_SAFE_INTEGER, renewed_at_ms: 0 }
   const owned = newOwnedDestination(destination, FENCE, false, times)
   const begun = await deliveries.insert(beginAttempt(name, FENCE, now()) ?? name)
   const ownership = { hasLease: () => true, save: async () => {} }

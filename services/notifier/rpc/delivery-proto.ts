@@ -1,0 +1,105 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import {
+  type AttemptSchema,
+  type DeliverySchema,
+  DeliveryStatus as DeliveryStatusProto,
+} from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import type { ListDeliveriesRequest } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import type { ReplayFilter, ReplaySchema } from '#gen/multihub/notifier/v1/replay_pb.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { checkLine, createdRange, requiredId } from '#lib/contract/operator-fields.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
+import type { AttemptRecord, Delivery, DeliveryStatus } from '../domain/delivery.ts'
+import type { DeliverySelection, Replay } from '../domain/delivery-filter.ts'
+
+/** The statuses of a delivery, in code and in proto. */
+export const DELIVERY_STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusProto>({
+  pending: DeliveryStatusProto.PENDING,
+  delivered: DeliveryStatusProto.DELIVERED,
+  dead: DeliveryStatusProto.DEAD,
+  blocked: DeliveryStatusProto.BLOCKED,
+})
+
+/** Converts a delivery. A `summary` has no `responseStart`: a page of deliveries with it would be too large. */
+export function deliveryToProto(
+  delivery: Delivery,
+  extent: 'whole' | 'summary',
+): MessageInitShape<typeof DeliverySchema> {
+  const { due_at } = delivery
+  return {
+    deliveryId: delivery.delivery_id,
+    merchantId: delivery.merchant_id,
+    environment: environmentToProto(delivery.environment),
+    event: delivery.event,
+    eventKey: delivery.event_key,
+    // The field has the id of any resource, not only of a payment: see delivery.proto.
+    paymentId: delivery.resource_id,
+    endpointId: delivery.endpoint_id ?? '',
+    url: delivery.url,
+    status: DELIVERY_STATUSES.toProto(delivery.status),
+    attempts: delivery.attempts.map((attempt) => attemptToProto(attempt, extent)),
+    ...(due_at ? { nextAttemptTime: timestampFromDate(due_at) } : {}),
+    createTime: timestampFromDate(delivery.created_at),
+  }
+}
+
+function attemptToProto(
+  { number, started_at, duration_ms, http_status, failure, response_start }: AttemptRecord,
+  extent: 'whole' | 'summary',
+): MessageInitShape<typeof AttemptSchema> {
+  return {
+    number,
+    startTime: timestampFromDate(started_at),
+    durationMs: duration_ms,
+    httpStatus: http_status ?? 0,
+    failure: failure ?? '',
+    ...(response_start && extent === 'whole' ? { responseStart: response_start } : {}),
+  }
+}
+
+/**
+ * Reads what a list or a replay of deliveries selects. `path` is the dotted name of the message in the request, with a dot
+ * at its end, or empty. Throws 1005 without a merchant, and 9000 with the path of a field for an unknown environment, a
+ * text of more than 128 characters or with control characters, and a time outside the years 1 to 9999.
+ */
+export function selectionFromProto(
+  message: ListDeliveriesRequest | ReplayFilter,
+  path: '' | 'filter.',
+): DeliverySelection {
+  const event = checkLine(message.event, `${path}event`)
+  const resource_id = checkLine(message.paymentId, `${path}payment_id`)
+  const endpoint_id = checkLine(message.endpointId, `${path}endpoint_id`)
+  const environment = ENVIRONMENTS.optional(message.environment, `${path}environment`)
+  return {
+    merchant_id: requiredId(message.merchantId, `${path}merchant_id`),
+    ...(environment ? { environment } : {}),
+    ...(event ? { event } : {}),
+    ...(resource_id ? { resource_id } : {}),
+    ...(endpoint_id ? { endpoint_id } : {}),
+    ...createdRange(message, path),
+  }
+}
+
+/** Converts a replay. */
+export function replayToProto(replay: Replay): MessageInitShape<typeof ReplaySchema> {
+  const { environment, event, resource_id, endpoint_id, created_from, position, ended_at } = replay
+  return {
+    replayId: replay.replay_id,
+    filter: {
+      merchantId: replay.merchant_id,
+      ...(environment ? { environment: environmentToProto(environment) } : {}),
+      ...(event ? { event } : {}),
+      ...(resource_id ? { paymentId: resource_id } : {}),
+      ...(endpoint_id ? { endpointId: endpoint_id } : {}),
+      ...(created_from ? { createdFrom: timestampFromDate(created_from) } : {}),
+      createdTo: timestampFromDate(replay.created_to),
+    },
+    dryRun: replay.is_dry_run,
+    matched: replay.matched,
+    queued: replay.queued,
+    ...(position ? { reachedTime: timestampFromDate(position.created_at) } : {}),
+    createTime: timestampFromDate(replay.created_at),
+    ...(ended_at ? { endTime: timestampFromDate(ended_at) } : {}),
+  }
+}
