@@ -2,8 +2,20 @@ import type { PublicOutcome } from '../simulation/workload/public-api.ts'
 import { FAULT_KINDS } from './faults/disturbance.ts'
 import type { FaultRecord } from './faults/inject.ts'
 import type { Recovery, Spread } from './judge/recovery.ts'
-import type { ChaosResult } from './run-chaos.ts'
+import type { Verdict } from './judge/verdict.ts'
 import type { Timeline } from './workload/timeline.ts'
+
+/** What a run has shown. */
+export interface ChaosResult {
+  readonly verdict: Verdict
+  readonly timeline: Timeline
+  readonly faults: FaultRecord
+  readonly recoveries: readonly Recovery[]
+  /** From the last repair until everything was final. */
+  readonly settled_ms: number
+  /** Where the logs are; absent when nothing is wrong, because they are deleted then. */
+  readonly directory: string | undefined
+}
 
 const PROBLEMS_SHOWN = 40
 

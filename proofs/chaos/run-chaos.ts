@@ -10,10 +10,10 @@ import { collectFacts } from './judge/collect.ts'
 import { evidenceOf } from './judge/evidence.ts'
 import { compareFinalReads, verifyLedger } from './judge/final-reads.ts'
 import { faultsInLogs } from './judge/logs.ts'
-import { measureRecovery, type Recovery } from './judge/recovery.ts'
-import { judge, type Verdict } from './judge/verdict.ts'
+import { measureRecovery } from './judge/recovery.ts'
+import { judge } from './judge/verdict.ts'
 import { runLoad } from './load.ts'
-import { describeProgress } from './report.ts'
+import { type ChaosResult, describeProgress } from './report.ts'
 import { settle } from './settle.ts'
 import { type StoreName, type Surroundings, startSurroundings } from './surroundings.ts'
 import { createGateways } from './workload/gateways.ts'
@@ -32,18 +32,6 @@ export interface ChaosPlan {
   readonly print: (line: string) => void
   /** Gets the function that ends everything at once, for a run that is interrupted. */
   readonly onStarted: (end: () => Promise<void>) => void
-}
-
-/** What a run has shown. */
-export interface ChaosResult {
-  readonly verdict: Verdict
-  readonly timeline: Timeline
-  readonly faults: FaultRecord
-  readonly recoveries: readonly Recovery[]
-  /** From the last repair until everything was final. */
-  readonly settled_ms: number
-  /** Where the logs are; absent when nothing is wrong, because they are deleted then. */
-  readonly directory: string | undefined
 }
 
 const MERCHANTS = 3

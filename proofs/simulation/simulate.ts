@@ -38,18 +38,14 @@ import { depositInCalm } from './workload/calm.ts'
 import { runCustomer } from './workload/customer.ts'
 import { runFileDesk } from './workload/file-desk.ts'
 import { createHistory, type History } from './workload/history.ts'
-import {
-  createMerchant,
-  drawMerchant,
-  RECEIVER_ORIGINS,
-  type SimulatedMerchant,
-} from './workload/merchants.ts'
+import { createMerchant, drawMerchant, type SimulatedMerchant } from './workload/merchants.ts'
 import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runRefundDesk } from './workload/refund-desk.ts'
 import { runSupportDesk } from './workload/support-desk.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { runWithdrawals } from './workload/withdrawals.ts'
+import { RECEIVER_ORIGINS } from './world/receiver.ts'
 import { addPlaces, createWorld, PUBLIC_ORIGIN, repairDownAccount, type World } from './world/world.ts'
 
 /** The result of one seed. */

@@ -11,6 +11,7 @@ import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { SCOPES } from '#lib/contract/scopes.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import type { Choices } from '../parts/random.ts'
+import { RECEIVER_ORIGINS } from '../world/receiver.ts'
 
 /** A credential of a simulated merchant. */
 export interface SimulatedCredential {
@@ -127,9 +128,6 @@ const PRODUCTION_PROVIDERS: Readonly<
   LKR: { connector: 'http', provider_accounts: ['acme-backup', 'acme'] },
   TRY: { connector: 'form', provider_accounts: ['forms'] },
 }
-
-/** The origins of the receivers of a simulation, two for each merchant. */
-export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://receiver-${number}.example.com`)
 
 /** Ordinary amounts, and those with which the sandbox does something else. */
 const SCENARIOS = [

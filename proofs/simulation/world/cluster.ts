@@ -14,8 +14,7 @@ import {
   type SimulatedProcess,
 } from '../parts/simulated-process.ts'
 import type { Database } from '../parts/store/database.ts'
-import type { CarryCommand } from '../parts/store/store.ts'
-import { openSimulatedStore } from '../parts/store/store.ts'
+import { type CarryCommand, openSimulatedStore } from '../parts/store/store.ts'
 import type { Trace } from '../parts/trace.ts'
 
 /** What processes run on. */

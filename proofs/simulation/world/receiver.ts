@@ -3,6 +3,9 @@ import type { HttpNetwork } from '../parts/http/http-network.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Machine } from '../parts/simulated-process.ts'
 
+/** The origins of the receivers of a simulation, two for each merchant. */
+export const RECEIVER_ORIGINS = [0, 1, 2, 3, 4, 5].map((number) => `https://receiver-${number}.example.com`)
+
 /** A callback as a merchant's receiver got it. */
 export interface ReceivedCallback {
   readonly origin: string

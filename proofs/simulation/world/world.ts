@@ -22,14 +22,13 @@ import { createDatabaseServers, type DatabaseServers } from '../parts/store/data
 import type { Change } from '../parts/store/memory-collection.ts'
 import { isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
-import { RECEIVER_ORIGINS } from '../workload/merchants.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
 import { createFormProvider } from './provider/form-provider.ts'
 import { combineProviders, createProvider, type Provider, type ProviderDeps } from './provider/provider.ts'
 import { kindOfRequest } from './provider/requests.ts'
 import { createSandboxProvider } from './provider/sandbox.ts'
-import { createReceivers, type Receivers } from './receiver.ts'
+import { createReceivers, RECEIVER_ORIGINS, type Receivers } from './receiver.ts'
 import { createScanner, type SimulatedScanner } from './scanner.ts'
 
 /** The roles of every simulation. In some of them the sandbox is the provider. */

@@ -1,15 +1,15 @@
 import { Server as HttpServer } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { formatHostAndPort, type Network } from '#lib/http/network.ts'
 import type { StreamHandler } from '#lib/http/stream-exchange.ts'
 import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'
 import type { Trace } from '../trace.ts'
 import { serveInMemory, type WireRequest, type WireResponse } from './serve-in-memory.ts'
-import { streamOver } from './stream-over.ts'
 
 /** What can go wrong with HTTP requests, as probabilities. */
-export interface HttpFaults {
+interface HttpFaults {
   /** The connection is refused, so nothing was sent. */
   refused: number
   /** The request is lost after it was sent, or its response is. */
@@ -20,7 +20,7 @@ export interface HttpFaults {
 }
 
 /** A server of the world around the processes. `undefined` closes the connection without a response. */
-export type WireHandler = (request: WireRequest) => Promise<WireResponse | undefined>
+type WireHandler = (request: WireRequest) => Promise<WireResponse | undefined>
 
 /** Carries HTTP requests, and resolves every name to a public address. */
 export interface HttpNetwork extends Network {
@@ -40,7 +40,7 @@ export interface HttpNetwork extends Network {
 }
 
 /** No response: `refused` before anything was sent, otherwise the server may have acted. */
-export class WireFailure extends Error {
+class WireFailure extends Error {
   readonly code: string
 
   constructor(code: string) {
@@ -56,7 +56,7 @@ interface WireServer {
 }
 
 /** What happens to one request, as its client sees it. */
-export interface RequestEvents {
+interface RequestEvents {
   onSent(): void
   onResponse(response: WireResponse): void
   onFailure(error: WireFailure): void
@@ -100,7 +100,7 @@ function createServerRegistry(choices: Choices): ServerRegistry {
 }
 
 /** What is outside the HTTP network. */
-export interface HttpSurroundings {
+interface HttpSurroundings {
   /** Called when a request is sent, as code of its sender. */
   readonly onRequest: (request: WireRequest) => void
   /** Opens the connections of bytes: those of processes to the virus scanner. */
@@ -234,4 +234,41 @@ function dispatch(start: (events: RequestEvents) => void, handler: Dispatcher.Di
 
 function bytesOf(body: unknown): Uint8Array {
   return body instanceof Uint8Array ? body : new Uint8Array()
+}
+
+/** Sends one request. */
+type SendRequest = (request: WireRequest, events: RequestEvents) => void
+
+/** Sends streams as whole requests. A body that breaks off at its sender breaks off at the other side too. */
+function streamOver(send: SendRequest): StreamHandler {
+  return async ({ method, path, headers = {}, body, signal }) => {
+    const wire = { method, path, headers, ...(await collect(body)) }
+    const { promise, resolve, reject } = Promise.withResolvers<WireResponse>()
+    signal.addEventListener('abort', () => reject(new Error('the exchange was ended')))
+    send(wire, { onSent: () => {}, onResponse: resolve, onFailure: reject })
+    try {
+      const response = await promise
+      return { ...response, body: only(response.body) }
+    } catch (cause) {
+      throw new Unavailable('the other process gave no response to a stream', { cause })
+    }
+  }
+}
+
+/** The bytes of a body, as far as they come. */
+async function collect(
+  body: AsyncIterable<Uint8Array> | undefined,
+): Promise<Pick<WireRequest, 'body' | 'is_cut'>> {
+  const chunks: Uint8Array[] = []
+  let is_cut = false
+  try {
+    for await (const chunk of body ?? []) chunks.push(chunk)
+  } catch {
+    is_cut = true
+  }
+  return { body: Buffer.concat(chunks), is_cut }
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
 }

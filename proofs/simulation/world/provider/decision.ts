@@ -1,10 +1,19 @@
+import type { Choices } from '../../parts/random.ts'
+import type { Machine } from '../../parts/simulated-process.ts'
+import type { Trace } from '../../parts/trace.ts'
 import type { ProviderFaults } from './faults.ts'
 import type { ProviderOperation } from './operation.ts'
-import type { ProviderDeps } from './provider.ts'
+
+/** What decisions need. */
+export interface DecisionDeps {
+  readonly machine: Machine
+  readonly choices: Choices
+  readonly trace: Trace
+}
 
 /** Makes the function that chooses what happens to a new operation, and when. */
 export function createDecision(
-  { machine, choices, trace }: Pick<ProviderDeps, 'machine' | 'choices' | 'trace'>,
+  { machine, choices, trace }: DecisionDeps,
   faults: ProviderFaults,
   sendCallbacks: (operation: ProviderOperation) => Promise<void> | void,
 ): (operation: ProviderOperation) => void {

@@ -2,12 +2,9 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { claimedAccount, verifySignedRequest } from '#lib/base/crypto/signed-request.ts'
 import type { HttpNetwork } from '../../parts/http/http-network.ts'
 import type { WireRequest, WireResponse } from '../../parts/http/serve-in-memory.ts'
-import type { Choices } from '../../parts/random.ts'
-import type { Machine } from '../../parts/simulated-process.ts'
-import type { Trace } from '../../parts/trace.ts'
 import { createBooks, type ProviderOrder } from './books.ts'
 import { createCallbackSender } from './callbacks.ts'
-import { createDecision } from './decision.ts'
+import { createDecision, type DecisionDeps } from './decision.ts'
 import type { ProviderFaults } from './faults.ts'
 import { type ProviderOperation, reportOf } from './operation.ts'
 import { json, respond } from './respond.ts'
@@ -33,11 +30,8 @@ export function combineProviders(providers: readonly Provider[]): Provider {
 }
 
 /** What a provider runs on. All its accounts share the key. */
-export interface ProviderDeps {
-  readonly machine: Machine
+export interface ProviderDeps extends DecisionDeps {
   readonly network: HttpNetwork
-  readonly choices: Choices
-  readonly trace: Trace
   readonly key: Secret
 }
 
