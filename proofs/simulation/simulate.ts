@@ -4,11 +4,12 @@ import { endDay } from './end-day.ts'
 import { endSessions } from './end-sessions.ts'
 import { killUploads } from './end-uploads.ts'
 import { injectFaults } from './faults/inject.ts'
+import { removeOldKey } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
-import { callbacksAreSigned, deliveriesHaveEnded } from './invariants/callbacks.ts'
+import { callbacksAreSigned, deliveriesHaveEnded, type StoredDelivery } from './invariants/callbacks.ts'
 import { eventsAreDelivered } from './invariants/events.ts'
 import { filesAreUsedOnce, shownFilesExist } from './invariants/files.ts'
-import type { Invariant } from './invariants/judge.ts'
+import { documentsOf, type Invariant } from './invariants/judge.ts'
 import {
   checkpointsFollow,
   creditsMatchPayments,
@@ -22,6 +23,7 @@ import {
   storedPaymentsAreFound,
 } from './invariants/payments.ts'
 import { booksAgree } from './invariants/provider.ts'
+import { watchQuotas } from './invariants/quotas.ts'
 import {
   chargebacksAgree,
   entriesHaveOwners,
@@ -42,6 +44,7 @@ import { createMerchant, drawMerchant, type SimulatedMerchant } from './workload
 import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runRefundDesk } from './workload/refund-desk.ts'
+import { replayDead } from './workload/replays.ts'
 import { runSupportDesk } from './workload/support-desk.ts'
 import { runTreasurer } from './workload/treasurer.ts'
 import { runWithdrawals } from './workload/withdrawals.ts'
@@ -124,7 +127,11 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     onCleanScan,
     ...(onLine === undefined ? {} : { onLine }),
   })
-  const api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
+  const public_api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
+  // A gateway whose clock is wrong by minutes opens a window of its own.
+  const api = plan.faults.has('clock is wrong')
+    ? public_api
+    : watchQuotas(public_api, world.machine.now_ms, (problem) => void problems.push(problem))
   const onRejection = (error: unknown): void => {
     problems.push(`a promise was rejected without a handler: ${describe(error)}`)
   }
@@ -141,19 +148,9 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     const story = async (): Promise<void> => {
       merchants = await prepare(world, plan)
       await load(world, plan, { history, api, merchants })
-      await settle(world)
-      await killUploads(
-        world,
-        plan,
-        { api, history, isOpen: () => true, operator: world.operator },
-        merchants,
-      )
-      const is_faultless = plan.faults.size === 0
-      for await (const problem of endSessions(world, api, { merchants, is_faultless })) problems.push(problem)
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
-      if (is_day_over) for await (const problem of endDay(world)) problems.push(problem)
-      // The last of these replaces secrets.
-      for await (const problem of finalReads(world, api, history, merchants)) problems.push(problem)
+      for await (const problem of aftermath(world, plan, { history, api, merchants, is_day_over }))
+        problems.push(problem)
     }
     story()
       .catch((error: unknown) => problems.push(`the simulation failed: ${describe(error)}`))
@@ -210,6 +207,33 @@ async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerc
     merchants.push(merchant)
   }
   return merchants
+}
+
+/** What happens after the load, when nothing fails any more. Yields what is wrong. */
+async function* aftermath(
+  world: World,
+  plan: Plan,
+  { history, api, merchants, is_day_over }: Workload & { readonly is_day_over: boolean },
+): AsyncIterable<string> {
+  const { operator } = world
+  await settle(world)
+  await killUploads(world, plan, { api, history, isOpen: () => true, operator }, merchants)
+  yield* endSessions(world, api, { merchants, is_faultless: plan.faults.size === 0 })
+  yield* await removeOldKey(world)
+  await replayDead(
+    { history, choices: world.choicesOf('replays'), operator },
+    merchants,
+    deadDeliveries(world),
+  )
+  await settle(world)
+  if (is_day_over) yield* endDay(world)
+  // The last of these replaces secrets.
+  yield* finalReads(world, api, history, merchants)
+}
+
+function deadDeliveries({ databases }: World): readonly StoredDelivery[] {
+  const all = documentsOf<StoredDelivery>(databases, 'notifier', 'deliveries')
+  return all.filter(({ status }) => status === 'dead')
 }
 
 /** Gives a merchant funds for its first withdrawals. */

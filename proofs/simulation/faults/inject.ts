@@ -2,6 +2,8 @@ import { sleep, withTimeout } from '#lib/base/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
 import { PROVIDER_ORIGINS, type World } from '../world/world.ts'
+import { replaceMasterKey, restart, updateRelease } from './operator-work.ts'
+import { cutPlaceOff, cutRolesOff } from './partition.ts'
 import type { FaultKind, Plan } from './plan.ts'
 
 /** Switches the faults of a plan on until `isOver`, then repairs everything. Resolves when every process serves again. */
@@ -51,6 +53,7 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
   Object.assign(rpc.faults, {
     lost_request: rateOf('rpc loses requests'),
     lost_response: rateOf('rpc loses responses'),
+    repeated: rateOf('rpc repeats requests'),
     late: rateOf('rpc is late'),
     late_max_ms: 4_000,
   })
@@ -58,6 +61,7 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     refused: rateOf('http refuses'),
     lost_request: rateOf('http loses requests'),
     lost_response: rateOf('http loses responses'),
+    repeated: rateOf('http repeats requests'),
     late: rateOf('http is late'),
     late_max_ms: 12_000,
   })
@@ -75,6 +79,7 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     repeated_callback: rateOf('provider repeats callbacks'),
     contradiction: rateOf('provider contradicts itself'),
     late_success: rateOf('provider succeeds late'),
+    forgotten: rateOf('provider forgets'),
   })
   Object.assign(scanner.faults, {
     gone: rateOf('scanner is gone'),
@@ -91,8 +96,18 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
   })
 }
 
-/** Does something to the system once. Returns the restart of what it ended. */
+/** Does something to the system once. Returns the end of what it began. */
 type Disturb = (world: World, choices: Choices) => Promise<void> | undefined
+
+/** The same act, but not while it is under way, and only once if `is_final`. */
+function alone(act: Disturb, is_final = false): Disturb {
+  const busy = new WeakSet<World>()
+  return (world, choices) => {
+    if (busy.has(world)) return undefined
+    busy.add(world)
+    return act(world, choices)?.finally(() => is_final || busy.delete(world))
+  }
+}
 
 /** The faults that happen at a moment. */
 const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
@@ -170,6 +185,21 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
       setClock(world, place, choices.between(-500, 500))
     },
   ],
+  ['roles are partitioned', (world, choices) => cutRolesOff(world, choices, { is_one_way: false })],
+  ['partition is one-way', (world, choices) => cutRolesOff(world, choices, { is_one_way: true })],
+  ['partition lasts', alone(cutPlaceOff)],
+  [
+    'role is killed',
+    alone(async (world, choices) => {
+      const { roles } = choices.pick(world.cluster.places)
+      const copies = world.cluster.places.filter((place) => place.roles === roles && place.stop !== undefined)
+      for (const place of copies) world.cluster.kill(place)
+      const delay_ms = choices.pick([10, 500, 5_000])
+      await Promise.all(copies.map((place) => restart(world, place, delay_ms)))
+    }),
+  ],
+  ['release is updated', alone(updateRelease, true)],
+  ['master key is replaced', alone(replaceMasterKey, true)],
 ]
 
 /** A fault waits at most this time for a process that begins something. */
@@ -220,10 +250,4 @@ function setClock({ trace, scheduler }: World, { name, clock_error }: Place, off
   trace.add(`${name} has a clock that is wrong by ${Math.round(offset_ms)} ms`)
   clock_error.offset_ms = offset_ms
   clock_error.set_at_ms = scheduler.now_ms()
-}
-
-async function restart({ cluster }: World, place: Place, delay_ms: number): Promise<void> {
-  await sleep(delay_ms)
-  // Another fault may have ended the process while it started.
-  if (place.process === undefined) await cluster.start(place)
 }

@@ -44,8 +44,26 @@ export const SCANNER_FAULT_KINDS = [
   'scanner responds badly',
 ] as const
 
+/**
+ * The kinds that came later. They are drawn by choices of their own, so that a seed keeps all other faults that it had before
+ * there were these.
+ */
+export const LATER_FAULT_KINDS = [
+  'roles are partitioned',
+  'partition is one-way',
+  'partition lasts',
+  'rpc repeats requests',
+  'http repeats requests',
+  'role is killed',
+  'release is updated',
+  'master key is replaced',
+  'provider forgets',
+] as const
+
+const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const
+
 /** The name of a kind of faults. */
-export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof SCANNER_FAULT_KINDS)[number]
+export type FaultKind = (typeof ALL_KINDS)[number]
 
 /** How a seed is simulated. */
 export interface Plan {
@@ -70,15 +88,34 @@ const SMALL_LOAD_MS = 500
 
 /** The kind of faults with a name. Throws `TypeError` for an unknown one. */
 export function faultKind(name: string): FaultKind {
-  const kind = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS].find((each) => each === name)
+  const kind = ALL_KINDS.find((each) => each === name)
   if (kind === undefined) throw new TypeError(`there is no kind of faults "${name}"`)
   return kind
 }
 
 /** The plan of a seed. A small one has one merchant and a short load; the faults are the same. */
 export function planOf(seed: number, is_small: boolean): Plan {
-  const plan = withFiles(chooseWholePlan(createChoices(seed, 'plan')), createChoices(seed, FILES_NAME))
+  const whole = withLaterFaults(
+    chooseWholePlan(createChoices(seed, 'plan')),
+    createChoices(seed, 'later faults'),
+  )
+  const plan = withFiles(whole, createChoices(seed, FILES_NAME))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
+}
+
+/** From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones. */
+function drawRate(choices: Choices): number {
+  return 10 ** choices.between(-3, -0.6)
+}
+
+/** The share of the later kinds that are on in a seed with faults: about one of them, and none in every third seed. */
+const LATER = 0.12
+
+function withLaterFaults<P extends Pick<Plan, 'faults'>>(plan: P, choices: Choices): P {
+  const faults = new Map(plan.faults)
+  if (faults.size > 0)
+    for (const kind of LATER_FAULT_KINDS) if (choices.chance(LATER)) faults.set(kind, drawRate(choices))
+  return { ...plan, faults }
 }
 
 /** The share of seeds with files. The others have the history that they had before there were files. */
@@ -97,10 +134,7 @@ function withFiles({ faults, ...plan }: Omit<Plan, 'has_files'>, choices: Choice
 function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files'> {
   const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
   const faults = new Map<FaultKind, number>()
-  for (const kind of FAULT_KINDS) {
-    // From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones.
-    if (choices.chance(share)) faults.set(kind, 10 ** choices.between(-3, -0.6))
-  }
+  for (const kind of FAULT_KINDS) if (choices.chance(share)) faults.set(kind, drawRate(choices))
   return {
     faults,
     copies: choices.pick([1, 2, 2, 3]),

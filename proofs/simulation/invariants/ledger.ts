@@ -86,7 +86,7 @@ export const checkpointsFollow: Invariant = function* ({ databases, is_faultless
 export const outcomesAreRecorded: Invariant = function* (evidence) {
   const recorded = new Map(entriesOf(evidence).map((entry) => [entry.id, entry]))
   for (const [name, outcome] of evidence.history.outcomes) {
-    if (!name.startsWith('hold-')) continue
+    if (!name.startsWith('hold-') && !name.startsWith('fee-')) continue
     const entry = recorded.get(name)
     const stored = entry === undefined ? 'not recorded' : `recorded ${entry.refused_code ?? 0}`
     if (stored !== outcome) yield `${name} was answered with ${outcome}, and is ${stored}`
@@ -172,8 +172,9 @@ export const journalReplays: Invariant = function* ({ databases }) {
       balances.set(account, balance)
       if (entry.refused_code === undefined) move(balance, entry)
       if (balance.held < 0n) yield `held of ${account} is ${balance.held} after ${entry.id}`
-      if (entry.kind === 'hold' && entry.refused_code === undefined && balance.available < 0n) {
-        yield `available of ${account} is ${balance.available} after the hold ${entry.id}`
+      const needs_funds = entry.kind === 'hold' || entry.credit === 'fees'
+      if (needs_funds && entry.refused_code === undefined && balance.available < 0n) {
+        yield `available of ${account} is ${balance.available} after the ${entry.kind} ${entry.id}`
       }
       if (entry.currency !== '' && (entry.available !== balance.available || entry.held !== balance.held)) {
         yield `${describe(entry)} should leave ${balance.available} and ${balance.held}`

@@ -70,7 +70,7 @@ function* movedRefundProblems(key: string, old: StoredRefund, refund: StoredRefu
     yield `the refund ${refund_id} of ${key} went from ${old.state} to ${state} with the change ${change_number}`
 }
 
-/** A refusal that is new must follow from the payment before it. That of 11004 depends on the amount, which is not stored. */
+/** A refusal that is new must follow from the payment before it. */
 function* refusalProblems(
   key: string,
   before: StoredPayment | undefined,
@@ -81,6 +81,8 @@ function* refusalProblems(
   const is_refundable = status === 'success' || status === 'partially_refunded'
   const reasons: Readonly<Record<number, boolean>> = {
     11002: !is_refundable || leftOf(before) <= 0n || refunds.length >= REFUNDS_MAX,
+    // What depends on the amount or the currency of the request, which are not stored.
+    6002: true,
     11004: true,
     11005: refunds.some(isActive),
   }

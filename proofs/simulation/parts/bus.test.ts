@@ -1,5 +1,6 @@
 import { busSuite } from '../../../test/suites/bus.suite.ts'
 import { createSimulatedBus } from './bus.ts'
+import { createPartitions } from './partitions.ts'
 import { createChoices } from './random.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import { createMachine, createProcess } from './simulated-process.ts'
@@ -7,7 +8,12 @@ import { createTrace } from './trace.ts'
 
 /** The simulated bus without faults passes the suite of the real ones. */
 busSuite('simulated', async () => {
-  const bus = createSimulatedBus(createMachine(startedScheduler()), createChoices(1, 'bus'), createTrace())
+  const bus = createSimulatedBus(
+    createMachine(startedScheduler()),
+    createChoices(1, 'bus'),
+    createTrace(),
+    createPartitions(),
+  )
   const connect = (name: string) => bus.connect(createProcess(name, { offset_ms: 0, rate: 1 }))
   return { near: connect('near'), far: connect('far') }
 })

@@ -2,6 +2,7 @@ import { type Bus, SUBSCRIPTION_DEFAULTS } from '#lib/bus/bus.ts'
 import { assertMessage, assertPattern, createSubjectMatcher } from '#lib/bus/subject.ts'
 import { createSubscriptionQueue, type SubscriptionQueue } from '#lib/bus/subscription-queue.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { Partitions } from './partitions.ts'
 import type { Choices } from './random.ts'
 import type { Machine, SimulatedProcess } from './simulated-process.ts'
 import type { Trace } from './trace.ts'
@@ -43,6 +44,7 @@ export function createSimulatedBus(
   machine: Machine,
   choices: Choices,
   trace: Trace,
+  partitions: Pick<Partitions, 'isCut'>,
   onPublish: (subject: string, data: Uint8Array) => void = () => {},
 ): SimulatedBus {
   const subscribers = new Set<Subscriber>()
@@ -63,6 +65,7 @@ export function createSimulatedBus(
       if (copies !== 1) trace.add(`bus ${subject} to ${process.name}: ${copies} copies`)
       for (let copy = 0; copy < copies; copy += 1) {
         machine.schedule(process, arrivalMs(connection), () => {
+          if (partitions.isCut('bus', process)) return
           for (const messages of queues) messages.accept(message)
         })
       }
@@ -83,7 +86,7 @@ export function createSimulatedBus(
           assertMessage(subject, data, headers)
           trace.add(`bus ${process.name} publishes ${subject} ${data.length}`)
           onPublish(subject, data)
-          send(subject, data, headers)
+          if (!partitions.isCut(process, 'bus')) send(subject, data, headers)
         },
         async subscribe(pattern, handler, options = {}) {
           if (is_closed) throw new Unavailable('the bus is closed')

@@ -30,6 +30,8 @@ export interface SimulatedProcess {
   readonly clock_error: ClockError
   /** The states of modules that every process has once. */
   readonly states: Map<object, unknown>
+  /** Whether it runs the next release. */
+  readonly is_updated: boolean
   is_alive: boolean
   /** Until this time the process is stopped, as by SIGSTOP. */
   paused_until_ms: number
@@ -73,8 +75,9 @@ export const WALL_START_MS = Date.UTC(2026, 10, 30, 18, 29, 56)
 const processes = new AsyncLocalStorage<SimulatedProcess | undefined>()
 
 /** Makes a process that runs from now on. */
-export function createProcess(name: string, clock_error: ClockError): SimulatedProcess {
-  return { name, clock_error, states: new Map(), is_alive: true, paused_until_ms: 0, onEnd: () => {} }
+export function createProcess(name: string, clock_error: ClockError, is_updated = false): SimulatedProcess {
+  const life = { is_alive: true, paused_until_ms: 0, onEnd: () => {} }
+  return { name, clock_error, is_updated, states: new Map(), ...life }
 }
 
 /** Makes the machine of one simulation. */

@@ -35,12 +35,14 @@ export async function decideRefund(
 
 /** Demands a chargeback, or one that was demanded before again. */
 export async function openChargeback(
-  { history, choices, operator }: SupportDeps,
+  deps: SupportDeps,
   _merchant: SimulatedMerchant,
   payment: PaymentRecord,
 ): Promise<void> {
+  const { history, choices, operator } = deps
   const { merchant_id, c_id, h_id: paymentId, currency } = payment
   if (paymentId === undefined) return
+  if (choices.chance(OTHER_CURRENCY)) return demandOtherCurrency(deps, payment)
   const number = choices.integer(1, CHARGEBACKS_PER_PAYMENT)
   const operationId = `${paymentId}-${number}`
   payment.may_be_returned = true
@@ -50,6 +52,28 @@ export async function openChargeback(
     .then(
       ({ chargeback }) =>
         recordResource(history, chargebackName(merchant_id, c_id, number), chargeback?.chargebackId ?? ''),
+      () => {},
+    )
+}
+
+/** The share of demands for chargebacks in another currency than that of the payment. */
+const OTHER_CURRENCY = 0.1
+
+/** Demands a chargeback in another currency, which is refused whatever the payment has left (S10). */
+async function demandOtherCurrency(
+  { history, operator }: SupportDeps,
+  { c_id, currency, h_id: paymentId = '' }: PaymentRecord,
+): Promise<void> {
+  const amount = { minor: 1n, currency: currency === 'EUR' ? 'USD' : 'EUR' }
+  await operator(ChargebackService)
+    .openChargeback({
+      paymentId,
+      amount,
+      reasonCode: 'simulated',
+      operationId: `${paymentId}-${amount.currency}`,
+    })
+    .then(
+      () => history.problems.push(`${c_id}: a chargeback in ${amount.currency} was accepted`),
       () => {},
     )
 }

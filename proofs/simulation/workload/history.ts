@@ -91,6 +91,8 @@ export interface History {
   readonly missed: string[]
   /** The refusals of withdrawals by the ledger that merchants were answered with. */
   readonly refusals: ShownRefusal[]
+  /** The dead deliveries that the operator has queued again. */
+  readonly replayed: Set<string>
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The deposits whose success a callback has announced. */
@@ -120,6 +122,7 @@ export function createHistory(): History {
     stored: new Map(),
     missed: [],
     refusals: [],
+    replayed: new Set(),
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {

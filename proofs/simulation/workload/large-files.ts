@@ -4,7 +4,7 @@ import type { SimulatedMerchant } from './merchants.ts'
 import type { SupportDeps } from './mutations.ts'
 
 /** The most bytes that the unfinished files of one sender have together (F4). */
-export const UNFINISHED_BYTES_MAX = 100 * 1024 * 1024
+const UNFINISHED_BYTES_MAX = 100 * 1024 * 1024
 /** The size of the largest file (F1); ten of them use up a quota. */
 const LARGE_BYTES = 10 * 1024 * 1024
 /** How many are announced at once, and how many there are, so that announcements are repeated too. */

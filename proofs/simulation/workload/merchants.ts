@@ -110,6 +110,9 @@ export interface SimulatedMerchant {
   readonly access_codes: Set<number>
 }
 
+/** The method with a low quota, and its calls per minute. */
+export const LOW_QUOTA = { method: 'payment.notification', limit: 4 } as const
+
 const METHODS = [
   { method: 'upi', currency: 'INR' },
   { method: 'bank_transfer', currency: 'MXN' },
@@ -271,7 +274,11 @@ async function createCredential(
     scopes: [...SCOPES],
     supportResources: [...SUPPORT_RESOURCES],
     // The ordinary ones are for people, far below what a simulation sends.
-    rateLimits: { 'refund.request': 100_000, 'refund.comment.create': 100_000 },
+    rateLimits: {
+      'refund.request': 100_000,
+      'refund.comment.create': 100_000,
+      [LOW_QUOTA.method]: LOW_QUOTA.limit,
+    },
   })
   return { application_id: Number(credential?.applicationId), api_version, secret, secrets: [secret] }
 }

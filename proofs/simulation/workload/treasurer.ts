@@ -1,3 +1,4 @@
+import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { sleep } from '#lib/base/time.ts'
@@ -32,15 +33,20 @@ const SETTLEMENTS_MAX = 10
 /** The ids are few, so that commands are repeated and contradict each other. */
 const HOLDS_MAX = 30
 
+/** A fee is taken from what the merchant has, and refused when that is less. */
+const FEE = { debit: LedgerAccount.AVAILABLE, credit: LedgerAccount.FEES } as const
+/** Fees are higher than holds, so that some exceed the funds. */
+const FEE_SHARE = 3n
+
 /** What a command was answered with. */
 interface Answer {
   readonly entry?: { readonly refusedCode: number } | undefined
 }
 
 /**
- * Sends commands to the ledger for a merchant: adjustments, settlements, holds, and the captures and releases of
- * holds. A capture or release may come before its hold, twice, or after the other one. Each id must have one outcome
- * permanently.
+ * Sends commands to the ledger for a merchant: adjustments, settlements, fees, holds, and the captures and releases of
+ * holds. A capture or release may come before its hold, twice, or after the other one; a known id comes again with another
+ * amount, which must be refused. Each id must have one outcome permanently.
  */
 export async function runTreasurer(
   deps: TreasurerDeps,
@@ -76,11 +82,45 @@ export async function runTreasurer(
           )
         },
       ],
+      [
+        2,
+        () =>
+          send(deps, `fee-${merchantId}-${number}`, () =>
+            ledger.postTransfer({
+              ...common,
+              ...FEE,
+              transferId: `fee-${merchantId}-${number}`,
+              amount: { minor: amount.minor * FEE_SHARE, currency: CURRENCY },
+            }),
+          ),
+      ],
+      [
+        1,
+        () =>
+          contradict(deps, holdId, () => ledger.placeHold({ ...common, holdId, amount: moreThan(amount) })),
+      ],
       [2, () => resolve('CAPTURE')],
       [2, () => resolve('RELEASE')],
     ])()
     await sleep(choices.between(0, choices.pick([20, 100, 400])))
   }
+}
+
+/** Sends a command under an id whose outcome is known, with another amount. It must not be answered with an entry. */
+async function contradict(
+  { history }: SendDeps,
+  name: string,
+  command: () => Promise<Answer>,
+): Promise<void> {
+  if (!history.outcomes.has(name)) return
+  await command().then(
+    () => history.problems.push(`${name}: its id was accepted again with another amount`),
+    () => {},
+  )
+}
+
+function moreThan({ minor, currency }: { readonly minor: bigint; readonly currency: string }) {
+  return { minor: minor + 1n, currency }
 }
 
 /** Sends a command, sometimes again, and compares its outcome with the earlier ones of the same `name`. */

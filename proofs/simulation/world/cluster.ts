@@ -1,5 +1,4 @@
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { every, sleep, withTimeout } from '#lib/base/time.ts'
 import { createClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { Role, RoleContext, RoleName, RunningRole } from '#lib/role/role.ts'
@@ -27,6 +26,8 @@ export interface ClusterDeps {
   readonly carry: CarryCommand
   readonly databaseOf: (role: RoleName) => Database
   readonly variables: Readonly<Record<string, string>>
+  /** The master keys of a process that starts now. */
+  readonly keyring: () => Keyring
   readonly roles: ReadonlyMap<RoleName, Role>
   /** Carries the streams of a process to the role that takes them. */
   readonly streamsOf: NonNullable<RoleContext['streamsOf']>
@@ -39,6 +40,8 @@ export interface Place {
   readonly roles: readonly RoleName[]
   /** The error of the clock of the machine on which it runs. */
   readonly clock_error: ClockError
+  /** Whether its next process runs the next release. */
+  is_updated: boolean
   process: SimulatedProcess | undefined
   /** Stops it in order; set once it serves. */
   stop: (() => Promise<void>) | undefined
@@ -56,8 +59,9 @@ export interface Cluster {
   pause(place: Place, time_ms: number): void
 }
 
-const KEYRING = createKeyring(new Secret(`simulation:${'5a'.repeat(32)}`))
 const CHECK_INTERVAL_MS = 1_000
+
+const IDLE = { is_updated: false, process: undefined, stop: undefined } as const
 
 /** Makes a cluster without processes. */
 export function createCluster(deps: ClusterDeps): Cluster {
@@ -67,7 +71,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
 
   async function startOnce(place: Place): Promise<void> {
     generation += 1
-    const process = createProcess(`${place.name}#${generation}`, place.clock_error)
+    const process = createProcess(`${place.name}#${generation}`, place.clock_error, place.is_updated)
     place.process = process
     trace.add(`${process.name} starts`)
     const port = rpc.open(process, `${place.name}:9090`)
@@ -93,7 +97,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
   return {
     places,
     add(name, host, roles, clock_error) {
-      const place: Place = { name, host, roles, clock_error, process: undefined, stop: undefined }
+      const place: Place = { name, host, roles, clock_error, ...IDLE }
       places.push(place)
       return place
     },
@@ -177,7 +181,7 @@ async function startRoles(
       clientAt: (address, service) => port.clientsAt(name as Exclude<RoleName, 'sandbox'>, address)(service),
       bus,
       streamsOf: deps.streamsOf,
-      keyring: KEYRING,
+      keyring: deps.keyring(),
       clock_guard,
       draining: draining.signal,
       stopping: stopping.signal,

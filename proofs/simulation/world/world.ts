@@ -5,14 +5,19 @@ import { useProcessStates } from '#lib/base/process-state.ts'
 import { useCallingThread } from '#lib/base/thread.ts'
 import { useClock } from '#lib/base/time.ts'
 import { useNetwork } from '#lib/http/network.ts'
+import type { RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { loadRoles } from '../../../app/roles.ts'
+import { loadOperations } from '../../../operations/load-operations.ts'
+import { SEALING_ROLES } from '../../../operations/reseal.ts'
+import { BATCH_FORMATS } from '../../../services/balances/domain/batch-format.ts'
 import { type Activity, createActivity } from '../parts/activity.ts'
 import { createSimulatedBus, type SimulatedBus } from '../parts/bus.ts'
 import { createHttpNetwork, type HttpNetwork } from '../parts/http/http-network.ts'
 import type { WireRequest } from '../parts/http/serve-in-memory.ts'
 import { createLeaseMoments, type LeaseMoments } from '../parts/lease-moments.ts'
+import { createPartitions, type Partitions } from '../parts/partitions.ts'
 import { type Choices, createChoices } from '../parts/random.ts'
 import { createRpcNetwork, type RpcNetwork } from '../parts/rpc/rpc-network.ts'
 import { createScheduler, type Scheduler } from '../parts/scheduler.ts'
@@ -23,6 +28,7 @@ import type { Change } from '../parts/store/memory-collection.ts'
 import { isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
 import { type Cluster, createCluster } from './cluster.ts'
+import { createMasterKeys, type MasterKeys } from './master-keys.ts'
 import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
 import { createFormProvider } from './provider/form-provider.ts'
 import { combineProviders, createProvider, type Provider, type ProviderDeps } from './provider/provider.ts'
@@ -90,6 +96,7 @@ export interface World {
   readonly http: HttpNetwork
   readonly cluster: Cluster
   readonly activity: Activity
+  readonly partitions: Partitions
   readonly lease_moments: LeaseMoments
   readonly provider: Provider
   /** How the simulated providers misbehave. The sandbox does not. */
@@ -97,6 +104,9 @@ export interface World {
   readonly receivers: Receivers
   readonly scanner: SimulatedScanner
   readonly operator: ClientOf
+  readonly master_keys: MasterKeys
+  /** The roles that store secrets. */
+  readonly sealing_roles: readonly RoleOperations[]
   /** The choices of one part of the simulation. */
   choicesOf(name: string): Choices
   /** Puts the clock, the randomness and the network of the machine back. */
@@ -132,13 +142,8 @@ export async function createWorld(
   const trace: Trace = { ...lines, add: (line) => lines.add(`${scheduler.now_ms().toFixed(3)} ${line}`) }
   const activity = createActivity()
   const lease_moments = createLeaseMoments()
-  const scanner = createScanner(machine, choicesOf('scanner'), trace, observers.onCleanScan)
-  const http = createHttpNetwork(machine, choicesOf('http'), trace, {
-    connect: scanner.connect,
-    onRequest: noteRequest(machine, activity, observers),
-  })
-  const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace)
-  const bus = createSimulatedBus(machine, choicesOf('bus'), trace, observers.onMessage)
+  const networks = createNetworks({ machine, trace, choicesOf }, activity, observers)
+  const { http, rpc, bus, partitions } = networks
   const databases = createDatabases(has_files, (role, collection, change) => {
     const client = stores.client()
     observers.onChange(role, collection, change, machine.actorOf(client))
@@ -146,7 +151,7 @@ export async function createWorld(
   })
   const processes = (): readonly SimulatedProcess[] =>
     cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
-  const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes)
+  const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes, partitions)
   const restores = replaceSurroundings(machine, http, choicesOf('product'))
   const databaseOf = (role: RoleName): Database => requireDatabase(databases, role)
   const provider_faults = noProviderFaults()
@@ -162,6 +167,9 @@ export async function createWorld(
     RECEIVER_ORIGINS,
     observers.onCallback,
   )
+  const master_keys = createMasterKeys()
+  // No file may be read while the simulation runs.
+  const sealing_roles = await loadOperations(SEALING_ROLES)
   const roles = await loadRoles([...ALL_ROLES, FILES_ROLE])
   const cluster = createCluster({
     machine,
@@ -176,6 +184,7 @@ export async function createWorld(
     },
     databaseOf,
     variables: VARIABLES,
+    keyring: master_keys.keyring,
     roles: new Map(roles.map((role) => [role.name, role])),
     streamsOf: (role) => (role === FILES_ROLE ? http.streamTo(ATTACHMENTS_ORIGIN) : undefined),
   })
@@ -184,24 +193,41 @@ export async function createWorld(
     scheduler,
     machine,
     trace,
+    ...networks,
     databases,
     stores,
-    bus,
-    rpc,
-    http,
     cluster,
     activity,
     lease_moments,
     provider,
     provider_faults,
     receivers,
-    scanner,
+    master_keys,
+    sealing_roles,
     operator: rpc.outside('operator'),
     choicesOf,
     restore() {
       for (const restore of restores) restore()
     },
   }
+}
+
+/** What carries everything between processes, and between them and the outside. */
+function createNetworks(
+  { machine, trace, choicesOf }: Pick<World, 'machine' | 'trace' | 'choicesOf'>,
+  activity: Activity,
+  observers: WorldObservers,
+): Pick<World, 'http' | 'rpc' | 'bus' | 'partitions' | 'scanner'> {
+  const partitions = createPartitions()
+  const scanner = createScanner(machine, choicesOf('scanner'), trace, observers.onCleanScan)
+  const http = createHttpNetwork(machine, choicesOf('http'), trace, {
+    connect: scanner.connect,
+    onRequest: noteRequest(machine, activity, observers),
+    partitions,
+  })
+  const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace, partitions)
+  const bus = createSimulatedBus(machine, choicesOf('bus'), trace, partitions, observers.onMessage)
+  return { http, rpc, bus, partitions, scanner }
 }
 
 /** What the network does with each request of a process. */
@@ -257,7 +283,24 @@ function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choic
     useProcessStates(machine.states),
     useNetwork(http),
     useCallingThread(),
+    useReleases(machine),
   ]
+}
+
+/** Makes the updated processes processes of a later release, which writes the next format of the journal (R9). */
+function useReleases({ current }: Machine): () => void {
+  const { written, read_max } = BATCH_FORMATS
+  const define = (of: () => { readonly written: number; readonly read_max: number }): void => {
+    const options = { configurable: true, enumerable: true }
+    Object.defineProperties(BATCH_FORMATS, {
+      written: { ...options, get: () => of().written },
+      read_max: { ...options, get: () => of().read_max },
+    })
+  }
+  const present = { written, read_max }
+  const next = { written: read_max + 1, read_max: read_max + 1 }
+  define(() => (current()?.is_updated ? next : present))
+  return () => define(() => present)
 }
 
 /** How many processes a cluster has. */

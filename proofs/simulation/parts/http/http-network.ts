@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { formatHostAndPort, type Network } from '#lib/http/network.ts'
 import type { StreamHandler } from '#lib/http/stream-exchange.ts'
+import type { Partitions } from '../partitions.ts'
 import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'
 import type { Trace } from '../trace.ts'
@@ -15,6 +16,8 @@ interface HttpFaults {
   /** The request is lost after it was sent, or its response is. */
   lost_request: number
   lost_response: number
+  /** A request from one process to another one arrives again. The second response is lost. */
+  repeated: number
   late: number
   late_max_ms: number
 }
@@ -105,6 +108,16 @@ interface HttpSurroundings {
   readonly onRequest: (request: WireRequest) => void
   /** Opens the connections of bytes: those of processes to the virus scanner. */
   readonly connect: Network['connect']
+  readonly partitions: Pick<Partitions, 'isCut'>
+}
+
+const NO_FAULTS: HttpFaults = {
+  refused: 0,
+  lost_request: 0,
+  lost_response: 0,
+  repeated: 0,
+  late: 0,
+  late_max_ms: 0,
 }
 
 /** Makes a network without faults. */
@@ -112,10 +125,10 @@ export function createHttpNetwork(
   machine: Machine,
   choices: Choices,
   trace: Trace,
-  { onRequest, connect }: HttpSurroundings,
+  { onRequest, connect, partitions }: HttpSurroundings,
 ): HttpNetwork {
   const servers = createServerRegistry(choices)
-  const faults: HttpFaults = { refused: 0, lost_request: 0, lost_response: 0, late: 0, late_max_ms: 0 }
+  const faults: HttpFaults = { ...NO_FAULTS }
   const down = new Set<string>()
   const { scheduler } = machine
 
@@ -146,9 +159,12 @@ export function createHttpNetwork(
       events.onSent()
       trace.add(name)
       server.breaks.add(breakConnection)
+      if (partitions.isCut(client, server.process)) return
       if (choices.chance(faults.lost_request)) return breakConnection()
+      if (client && server.process && choices.chance(faults.repeated)) repeat(server, request)
       later(server.process, () => {
         void server.handler(request).then((response) => {
+          if (partitions.isCut(server.process, client)) return
           if (response === undefined || choices.chance(faults.lost_response)) return breakConnection()
           later(client, () => {
             server.breaks.delete(breakConnection)
@@ -158,6 +174,12 @@ export function createHttpNetwork(
         })
       })
     })
+  }
+
+  /** Hands a request to its server again, later than the first time. */
+  function repeat(server: WireServer, request: WireRequest): void {
+    const at_ms = scheduler.now_ms() + choices.between(2, choices.pick([10, 1_000]))
+    machine.schedule(server.process, at_ms, () => void server.handler(request))
   }
 
   return {
@@ -183,20 +205,26 @@ export function createHttpNetwork(
       const added = servers.add(origin, machine.current(), (request) => serveInMemory(server, request))
       return { port, host_and_port, close: async () => servers.remove(added) }
     },
-    createDispatcher: () => ({
-      dispatch({ origin, path, method, headers, body }, handler) {
-        const request = {
-          method,
-          path,
-          headers: { ...headers } as Record<string, string>,
-          body: bytesOf(body),
-        }
-        dispatch((events) => send(String(origin), request, events), handler)
-        return true
-      },
-      destroy: async () => {},
-    }),
+    createDispatcher: () => createDispatcher(send),
     lookup: async () => ['93.184.215.14'],
+  }
+}
+
+function createDispatcher(
+  send: (origin: string, request: WireRequest, events: RequestEvents) => void,
+): ReturnType<Network['createDispatcher']> {
+  return {
+    dispatch({ origin, path, method, headers, body }, handler) {
+      const request = {
+        method,
+        path,
+        headers: { ...headers } as Record<string, string>,
+        body: bytesOf(body),
+      }
+      dispatch((events) => send(String(origin), request, events), handler)
+      return true
+    },
+    destroy: async () => {},
   }
 }
 

@@ -1,6 +1,8 @@
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
 import type { ServiceError } from '@grpc/grpc-js'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { CreatePaymentRequestSchema, PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { createMemoryTransport } from '#lib/rpc/client/memory-transport.ts'
 import { createUnaryTransport, type OutgoingCall } from '#lib/rpc/client/unary-transport.ts'
 import { fromGrpcStatus, toGrpcStatus } from '#lib/rpc/errors/grpc-status.ts'
@@ -8,6 +10,7 @@ import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { createDispatcher, type RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
 import { type CallerName, type RpcService, roleOf } from '#lib/rpc/service.ts'
 import { log } from '#lib/telemetry/log.ts'
+import type { Partitions } from '../partitions.ts'
 import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'
 import type { Trace } from '../trace.ts'
@@ -16,6 +19,8 @@ import type { Trace } from '../trace.ts'
 export interface RpcFaults {
   lost_request: number
   lost_response: number
+  /** A request arrives again, at the same process or at another one. The second response is lost. */
+  repeated: number
   late: number
   late_max_ms: number
 }
@@ -55,6 +60,7 @@ interface CallNetwork {
   readonly choices: Choices
   readonly trace: Trace
   readonly faults: RpcFaults
+  readonly partitions: Pick<Partitions, 'isCut'>
   /** The ports that are open. */
   readonly ports: Set<ServingPort>
 }
@@ -63,9 +69,14 @@ interface CallNetwork {
 const NOTICED = 0.7
 
 /** Makes a network without faults. */
-export function createRpcNetwork(machine: Machine, choices: Choices, trace: Trace): RpcNetwork {
-  const faults: RpcFaults = { lost_request: 0, lost_response: 0, late: 0, late_max_ms: 0 }
-  const network: CallNetwork = { machine, choices, trace, faults, ports: new Set() }
+export function createRpcNetwork(
+  machine: Machine,
+  choices: Choices,
+  trace: Trace,
+  partitions: Pick<Partitions, 'isCut'>,
+): RpcNetwork {
+  const faults: RpcFaults = { lost_request: 0, lost_response: 0, repeated: 0, late: 0, late_max_ms: 0 }
+  const network: CallNetwork = { machine, choices, trace, faults, partitions, ports: new Set() }
   return {
     faults,
     outside: (caller) => clients(network, caller),
@@ -141,7 +152,7 @@ function send(
   address: string | undefined,
   call: OutgoingCall,
 ): Promise<Uint8Array> {
-  const { machine, choices, trace, faults } = network
+  const { machine, choices, trace, faults, partitions } = network
   const { method } = call
   const client = machine.current()
   const port = choosePort(network, method, address)
@@ -180,9 +191,13 @@ function send(
     call.signal?.addEventListener('abort', () => abandon(Code.Canceled, 'cancelled'), { once: true })
     if (port === undefined) return later(client, () => fail(Code.Unavailable, 'no connection'))
     port.breaks.add(breakConnection)
-    if (choices.chance(faults.lost_request)) return breakConnection()
+    // The client waits until its deadline.
+    if (partitions.isCut(client, port.process)) return
     const request = call.request.slice()
+    if (choices.chance(faults.repeated)) repeat(network, caller, address, { ...call, request })
+    if (choices.chance(faults.lost_request)) return breakConnection()
     const respond = (outcome: string, finish: () => void): void => {
+      if (partitions.isCut(port.process, client)) return
       if (choices.chance(faults.lost_response)) breakConnection()
       else later(client, () => settle(outcome, finish))
     }
@@ -193,6 +208,31 @@ function send(
         (error: ConnectError) => respond(Code[error.code], () => reject(overGrpc(error))),
       )
     })
+  })
+}
+
+/**
+ * Delivers a request again, later than the first time. Not that for a withdrawal: when the first one is refused, its `c_id` is
+ * free again, and nothing distinguishes a late copy from a merchant's next request (P14).
+ */
+function repeat(
+  network: CallNetwork,
+  caller: CallerName,
+  address: string | undefined,
+  call: OutgoingCall,
+): void {
+  const { machine, choices, trace } = network
+  const { method, request } = call
+  if (method === PaymentService.method.createPayment) {
+    const { direction } = fromBinary(CreatePaymentRequestSchema, request)
+    if (direction === Direction.OUT) return
+  }
+  const port = choosePort(network, method, address)
+  if (port === undefined) return
+  const at_ms = machine.scheduler.now_ms() + choices.between(1, choices.pick([5, 100, 2_000]))
+  machine.schedule(port.process, at_ms, () => {
+    trace.add(`rpc ${caller} to ${port.address} ${method.name}: again`)
+    serve(port, caller, call, () => {}).catch(() => {})
   })
 }
 

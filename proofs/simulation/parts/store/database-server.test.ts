@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Ambiguous } from '#lib/store/errors.ts'
+import { createPartitions } from '../partitions.ts'
 import { createChoices } from '../random.ts'
 import { createScheduler } from '../scheduler.ts'
 import { createMachine } from '../simulated-process.ts'
@@ -23,6 +24,7 @@ test('a client waits for a slow write until its time limit only, and some are ap
     createChoices(1, 'store'),
     createTrace(),
     () => [],
+    createPartitions(),
   )
   servers.faults.slow = 1
   servers.faults.slow_max_ms = 8_000

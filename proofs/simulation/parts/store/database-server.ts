@@ -1,5 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/store/errors.ts'
+import type { Partitions } from '../partitions.ts'
 import type { Choices } from '../random.ts'
 import type { Machine, SimulatedProcess } from '../simulated-process.ts'
 import type { Trace } from '../trace.ts'
@@ -50,6 +51,7 @@ export function createDatabaseServers(
   choices: Choices,
   trace: Trace,
   processes: () => readonly SimulatedProcess[],
+  partitions: Pick<Partitions, 'isCut'>,
 ): DatabaseServers {
   const { scheduler } = machine
   const faults: StoreFaults = { refused: 0, lost_command: 0, lost_result: 0, slow: 0, slow_max_ms: 0 }
@@ -93,12 +95,14 @@ export function createDatabaseServers(
       scheduler.at(
         arrival_ms,
         () => {
-          if (!isServed(command, client)) return is_given_up ? undefined : lose()
+          const is_cut = partitions.isCut(client, `store ${database}`)
+          if (is_cut || !isServed(command, client)) return is_given_up ? undefined : lose()
           served = client
           const outcome = outcomeOf(() => apply(former.sourceOf(command, client)))
           if (is_given_up) return trace.add(`${name}: arrives late`)
           const result_ms = scheduler.now_ms() + delayMs()
-          if (choices.chance(faults.lost_result) || result_ms > limit_ms) return lose()
+          const is_lost = choices.chance(faults.lost_result) || partitions.isCut(`store ${database}`, client)
+          if (is_lost || result_ms > limit_ms) return lose()
           machine.schedule(client, result_ms, () => {
             if ('error' in outcome) {
               trace.add(`${name}: ${outcome.error instanceof Error ? outcome.error.name : 'failed'}`)

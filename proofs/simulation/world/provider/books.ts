@@ -29,10 +29,11 @@ export interface Books {
 
 /**
  * Makes empty books. `has_keys` says whether a repeated key is the same operation; without, no create may be repeated.
+ * `isForgotten` decides whether a lookup does not find an operation that they have.
  * `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders.
  */
 export function createBooks(
-  { has_keys }: { readonly has_keys: boolean },
+  { has_keys, isForgotten }: { readonly has_keys: boolean; readonly isForgotten: () => boolean },
   onCreated: (operation: ProviderOperation) => void,
   onProblem: (problem: string) => void,
 ): Books {
@@ -85,7 +86,7 @@ export function createBooks(
     },
     lookUp(account_id, key) {
       const name = nameOf(account_id, key)
-      const operation = operations.get(name)
+      const operation = isForgotten() ? undefined : operations.get(name)
       if (operation === undefined) not_found.add(name)
       return operation
     },

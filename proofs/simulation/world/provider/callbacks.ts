@@ -42,6 +42,7 @@ export function createCallbackSender(
 
   return async (operation) => {
     if (choices.chance(FORGED)) await forge(deps, operation)
+    if (choices.chance(FOREIGN)) await reportByOtherAccount(deps, operation)
     if (choices.chance(faults.contradiction)) await send(deps, operation, contradictionOf(operation))
     if (!choices.chance(faults.lost_callback)) await send(deps, operation, reportOf(operation))
     if (choices.chance(faults.repeated_callback)) await send(deps, operation, reportOf(operation))
@@ -69,6 +70,40 @@ async function forge(
     () => 0,
   )
   if (status === 200) onProblem(`a forged callback of ${idempotency_key} was accepted`)
+}
+
+/** The share of operations about which another account sends a callback. */
+const FOREIGN = 0.1
+
+/** The accounts whose key an account shares, so that each can sign callbacks for the other one. */
+const SIBLINGS: Readonly<Record<string, string>> = {
+  acme: 'acme-backup',
+  'acme-backup': 'acme',
+  sandbox: 'sandbox-down',
+  'sandbox-down': 'sandbox',
+}
+
+/**
+ * Sends a report of success by an account that was never asked for the operation, to its own address for the payment. The
+ * signature is valid; the report must not be applied.
+ */
+async function reportByOtherAccount(
+  { machine, network, key, onProblem }: CallbackSenderDeps,
+  operation: ProviderOperation,
+): Promise<void> {
+  const { account_id, idempotency_key, callback_url } = operation
+  const other = SIBLINGS[account_id]
+  if (other === undefined) return
+  const { origin, pathname } = new URL(callback_url)
+  const path = pathname.replace(`/${account_id}/`, `/${other}/`)
+  const completed_at = new Date(machine.now_ms()).toISOString()
+  const body = Buffer.from(JSON.stringify({ ...reportOf(operation), status: 'success', completed_at }))
+  const headers = signRequest(key, { account_id: other, method: 'POST', path, body })
+  const status = await network.request(origin, { method: 'POST', path, headers, body }, TIMEOUT_MS).then(
+    (received) => received.status,
+    () => 0,
+  )
+  if (status === 200) onProblem(`a callback of ${idempotency_key} by the account ${other} was applied`)
 }
 
 /** Sends one report until it is acknowledged. */

@@ -11,6 +11,8 @@ export interface ProviderFaults {
   contradiction: number
   /** A success after the time at which the customer can no longer pay. */
   late_success: number
+  /** A lookup does not find an operation that the provider has. */
+  forgotten: number
 }
 
 /** No faults. */
@@ -23,5 +25,6 @@ export function noProviderFaults(): ProviderFaults {
     repeated_callback: 0,
     contradiction: 0,
     late_success: 0,
+    forgotten: 0,
   }
 }

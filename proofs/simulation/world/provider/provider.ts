@@ -51,7 +51,11 @@ export function createProvider(
     await sendCallbacks(operation)
     sending -= 1
   })
-  const books = createBooks({ has_keys: true }, decide, onProblem)
+  const books = createBooks(
+    { has_keys: true, isForgotten: () => choices.chance(faults.forgotten) },
+    decide,
+    onProblem,
+  )
 
   function create(account_id: string, { body }: WireRequest): WireResponse {
     const created = books.create(account_id, orderOf(body))

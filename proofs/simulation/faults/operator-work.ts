@@ -1,0 +1,108 @@
+import { sleep } from '#lib/base/time.ts'
+import type { ReadDocuments } from '#lib/role/operations.ts'
+import { openSimulatedStore } from '../parts/store/store.ts'
+import type { Place } from '../world/cluster.ts'
+import { MASTER_KEYS, type MasterKeys } from '../world/master-keys.ts'
+import type { World } from '../world/world.ts'
+
+/** How long a process may take to stop in order. */
+const STOP_MAX_MS = 20_000
+const PAUSE_MS = 500
+
+/** Starts a process at a place again, unless another fault has. */
+export async function restart({ cluster }: World, place: Place, delay_ms: number): Promise<void> {
+  await sleep(delay_ms)
+  if (place.process === undefined) await cluster.start(place)
+}
+
+/**
+ * Updates the processes one by one to the next release, which writes another format of the journal (R9). The others cannot
+ * read it, so they give the shards away.
+ */
+export function updateRelease(world: World): Promise<void> {
+  return rollOut(world, (place) => {
+    place.is_updated = true
+  })
+}
+
+/**
+ * Replaces the master key while the system works, as docs/operators/running.md says: all processes get the new key, then it
+ * is put in front, then the stored secrets are encrypted again. `removeOldKey` is the last step.
+ */
+export async function replaceMasterKey(world: World): Promise<void> {
+  await useKeys(world, 'old, new')
+  await useKeys(world, 'new, old')
+  while ((await reseal(world)) > 0) await sleep(PAUSE_MS)
+  world.master_keys.is_replaced = true
+}
+
+/** Removes the old key, if it was replaced. Returns what is still under it. Nothing fails any more. */
+export async function removeOldKey(world: World): Promise<readonly string[]> {
+  if (!world.master_keys.is_replaced) return []
+  const left = await reseal(world)
+  await useKeys(world, 'new')
+  return [...sealedUnderOldKey(world), ...(left > 0 ? [`${left} secrets were under the old master key`] : [])]
+}
+
+async function useKeys(world: World, keys: MasterKeys['present']): Promise<void> {
+  world.master_keys.present = keys
+  await rollOut(world, () => {})
+}
+
+/** Restarts all processes, first the first ones of all roles, then the second ones. */
+async function rollOut(world: World, change: (place: Place) => void): Promise<void> {
+  const waves = Map.groupBy(world.cluster.places, ({ name }) => name.split('-').at(-1))
+  for (const wave of waves.values()) {
+    await Promise.all(
+      wave.map(async (place) => {
+        change(place)
+        // Another fault may have ended its process, or is starting it.
+        await untilServing(place)
+        await world.cluster.stop(place, STOP_MAX_MS)
+        await restart(world, place, 10)
+        await untilServing(place)
+      }),
+    )
+  }
+}
+
+async function untilServing(place: Place): Promise<void> {
+  while (place.stop === undefined) await sleep(PAUSE_MS)
+}
+
+/** Encrypts the stored secrets again. Returns how many were under the old key, or may be because the command failed. */
+async function reseal(world: World): Promise<number> {
+  const { databases, stores, machine, master_keys, trace } = world
+  let count = 0
+  for (const { name, reseal: resealRole } of world.sealing_roles) {
+    const database = databases.get(name)
+    if (database === undefined || resealRole === undefined) continue
+    const store = openSimulatedStore(database, stores.carry, () => new Date(machine.now_ms()))
+    // The documents are what the role has stored under this declaration.
+    const readDocuments = async function* (spec: { readonly name: string }) {
+      yield* [...(database.named(spec.name)?.all() ?? [])]
+    } as ReadDocuments
+    try {
+      for await (const { changed, left } of resealRole(store, readDocuments, master_keys.keyring()))
+        count += changed + left
+    } catch {
+      count += 1
+    } finally {
+      await store.close()
+    }
+  }
+  trace.add(`reseal: ${count}`)
+  return count
+}
+
+/** The documents that still have a text under the old key. */
+function* sealedUnderOldKey({ databases }: World): Iterable<string> {
+  const isSealed = (value: unknown): boolean => {
+    if (typeof value === 'string') return value.startsWith(`${MASTER_KEYS.old.split(':')[0]}.`)
+    return typeof value === 'object' && value !== null && Object.values(value).some(isSealed)
+  }
+  for (const [role, database] of databases)
+    for (const collection of database.collections())
+      for (const document of collection.all())
+        if (isSealed(document)) yield `a document of ${role} has a secret under the old master key`
+}
