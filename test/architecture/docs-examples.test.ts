@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fromJson } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
+import { GetVerificationResponseSchema } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { checkBankAccount } from '#lib/contract/bank-account/bank-account.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { allowPublicAddresses } from '#lib/http/address-policy.ts'
@@ -25,6 +27,16 @@ const withError = (error: object): object => ({
   error: { message: 'a message', details: null, context: null, ...error },
   request_id: '0199c0de-0000-7000-8000-000000000001',
   processing_time: 0.125,
+})
+
+test('the responses in README.md are as the references describe them', async () => {
+  const text = await readFile(join(ROOT, 'README.md'), 'utf8')
+  const [created, balance, verified] = [...text.matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) =>
+    JSON.parse(json),
+  )
+  expect(violationsOf('PaymentInResponse', created)).toEqual([])
+  expect(violationsOf('BalanceGetResponse', balance)).toEqual([])
+  expect(fromJson(GetVerificationResponseSchema, verified).verification?.shardsDone).toBe(256)
 })
 
 // N9
