@@ -1,25 +1,37 @@
+import { testFiles } from './test/projects.ts'
+
 // The log of the process would drown the report. Child processes of tests set a level of their own.
 process.env.MULTIHUB_LOG_LEVEL ??= 'silent'
 
-export default {
+/** What the tests of every project share. */
+export const SHARED = {
+  rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  testMatch: ['**/*.test.ts'],
-  // The tests of proofs/updates have a configuration of their own, because they start dozens of processes.
-  testPathIgnorePatterns: ['/node_modules/', '/.local/', '/.servers/', '<rootDir>/proofs/updates/'],
+  testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
-  watchman: false,
+  transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.mjs' },
+}
+
+/** What all of Jest's projects share: a limit for a test that hangs, far above what a slow machine needs. */
+export const GLOBAL = { watchman: false, testTimeout: 120_000 }
+
+const files = [...testFiles()]
+
+/** The project with the test files that `test/projects.ts` assigns to it. */
+const projectOf = (name, more = {}) => ({
+  ...SHARED,
+  displayName: name,
+  testMatch: files.flatMap(([path, project]) => (project === name ? [`<rootDir>/${path}`] : [])),
+  ...more,
+})
+
+export default {
+  ...GLOBAL,
   testSequencer: './test/support/slow-tests-first.mjs',
-  // A limit for a test that hangs, far above what a slow machine needs.
-  testTimeout: 120_000,
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
-        module: { type: 'es6' },
-        sourceMaps: 'inline',
-      },
-    ],
-  },
+  projects: [
+    projectOf('unit', { setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'] }),
+    projectOf('system'),
+    projectOf('servers'),
+  ],
 }

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isUuid } from '#lib/base/ids.ts'
 import { createLog } from '#lib/telemetry/log.ts'
-import { freshPair } from '../test/support/public-client.ts'
+import { freshPair } from '../test/support/sign-request.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
   codeAndPath,

@@ -29,7 +29,7 @@ import type { RpcService } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import type { Store } from '#lib/store/store.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
-import type { DemoCredential } from '../test/support/merchant.ts'
+import type { DemoCredential } from '../test/support/sign-request.ts'
 import {
   freshPair,
   PATHS,
@@ -37,7 +37,7 @@ import {
   signResend,
   signV1,
   signV2,
-} from '../test/support/public-client.ts'
+} from '../test/support/sign-request.ts'
 import { createGateway } from './app.ts'
 import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore, type NonceStore } from './auth/nonce-store.ts'

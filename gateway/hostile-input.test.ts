@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import { freshPair } from '../test/support/public-client.ts'
+import { freshPair } from '../test/support/sign-request.ts'
 import {
   createTestGateway,
   resendRequest,

@@ -21,7 +21,7 @@ import type { RoleContext, RunningRole } from '#lib/role/role.ts'
 import { trustedClock } from '../test/support/clock-guard.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { answerEveryName } from '../test/support/name-server.ts'
-import { freshPair } from '../test/support/public-client.ts'
+import { freshPair } from '../test/support/sign-request.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
   APPLICATION_ID,

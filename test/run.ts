@@ -1,8 +1,15 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findServers, serversInContainers } from './support/servers.ts'
+import { testsOf } from './projects.ts'
+import {
+  dockerAnswers,
+  mongodbInContainer,
+  natsInContainer,
+  replicaSetInContainer,
+} from './support/containers.ts'
+import { findServers } from './support/servers.ts'
 
 /** A check other than a test: it passes when its command does. */
 interface Check {
@@ -128,26 +135,90 @@ async function tests(filter: readonly string[]): Promise<void> {
 }
 
 /** Finds or starts the real servers once for all test files, and stops the servers that it started. */
-async function testsWithServers(filter: readonly string[], in_containers: boolean): Promise<void> {
-  const { mongodb, nats } = await (in_containers ? serversInContainers() : findServers())
+async function testsWithServers(filter: readonly string[]): Promise<void> {
+  const { mongodb, nats } = await findServers()
   if ('uri' in mongodb) process.env['MONGODB_URI'] = mongodb.uri
   if ('url' in nats) process.env['NATS_URL'] = nats.url
-  for (const server of [mongodb, nats]) {
-    if (!('skip' in server)) continue
-    console.error(`${in_containers ? 'FAILED' : 'skipping suites'}: ${server.skip}`)
-    if (in_containers) counts.failed += 1
-  }
   try {
-    if (counts.failed === 0 || !in_containers) await tests(filter)
+    await tests(filter)
   } finally {
     if ('stop' in mongodb) await mongodb.stop()
     if ('stop' in nats) await nats.stop()
   }
 }
 
-const filter = process.argv.slice(2)
-const in_containers = filter[0] === '--containers'
-if (filter.length === 0) for (const each of CHECKS) await check(each)
-await testsWithServers(in_containers ? filter.slice(1) : filter, in_containers)
+/** The suites that must hold while MongoDB elects another primary again and again. */
+const STEP_DOWN_TESTS = [
+  'lib/store/mongodb.test.ts',
+  'services/balances/ledger-mongodb.test.ts',
+  'test/integration/claims.test.ts',
+  'test/integration/effects.test.ts',
+  'test/integration/idempotency.test.ts',
+]
+const STEP_DOWN_EVERY_MS = 5_000
+
+/** Runs the tests of real servers on containers, then the suites of the store on three members of MongoDB with step-downs. */
+async function testsInContainers(): Promise<void> {
+  if (!(await dockerAnswers())) {
+    console.error('FAILED: no Docker engine answers; npm run test:containers needs one')
+    counts.failed += 1
+    return
+  }
+  const nats = await natsInContainer()
+  process.env['NATS_URL'] = nats.url
+  try {
+    const mongodb = await mongodbInContainer()
+    process.env['MONGODB_URI'] = mongodb.uri
+    await tests(['--selectProjects', 'servers']).finally(mongodb.stop)
+    const members = await replicaSetInContainer()
+    process.env['MONGODB_URI'] = members.uri
+    let step_downs = 0
+    const stepDown = async (): Promise<void> => {
+      await members.stepDown()
+      step_downs += 1
+    }
+    const timer = setInterval(() => void stepDown().catch(console.error), STEP_DOWN_EVERY_MS)
+    await tests(STEP_DOWN_TESTS).finally(() => clearInterval(timer))
+    await members.stop()
+    console.error(`${step_downs} step-downs of the primary`)
+    if (step_downs === 0) counts.failed += 1
+  } finally {
+    await nats.stop()
+  }
+}
+
+/** The files that differ from the commit where this branch left main, or from `base`; new files too. */
+function changedFiles(base: string | undefined): readonly string[] {
+  const git = (...words: readonly string[]): readonly string[] =>
+    execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
+  const [start = 'HEAD'] = base === undefined ? git('merge-base', 'main', 'HEAD') : [base]
+  return [...git('diff', '--name-only', start), ...git('ls-files', '--others', '--exclude-standard')]
+}
+
+/** Jest's filter for the tests that these files can break. Pages, protos and manifests are read by tests of the same folder. */
+function testsThatCanBreak(changed: readonly string[]): readonly string[] {
+  const is_code = (path: string): boolean => /\.m?[tj]s$/.test(path)
+  const folders = changed
+    .filter((path) => !is_code(path))
+    .map((path) => path.slice(0, path.lastIndexOf('/') + 1))
+  const of_folders = [...new Set(folders)].filter((folder) =>
+    /^(deploy|scripts|proofs|services)\//.test(folder),
+  )
+  return ['test/architecture/', ...of_folders, ...testsOf(changed.filter(is_code))]
+}
+
+const [option = '', ...words] = process.argv.slice(2)
+if (option === '--containers') {
+  await testsInContainers()
+} else if (option === '--changed') {
+  const changed = changedFiles(words[0])
+  const chosen = testsThatCanBreak(changed)
+  console.error(`${changed.length} changed files; ${chosen.length} test files and folders can break`)
+  for (const each of CHECKS) await check(each)
+  await testsWithServers(chosen)
+} else {
+  if (option === '') for (const each of CHECKS) await check(each)
+  await testsWithServers(process.argv.slice(2))
+}
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
 process.exitCode = counts.failed === 0 ? 0 : 1

@@ -21,6 +21,7 @@ import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
 import { ANY_PORTS } from '../../test/support/free-port.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { testWith } from '../../test/support/needs.ts'
+import { skipWithout } from '../../test/support/skip.ts'
 
 /** What the base image adds: the C and C++ libraries and the certificates. */
 const BASE = { bytes: 25e6, packed_bytes: 11e6 }
@@ -131,7 +132,7 @@ test('the image has all that was assembled, where its settings and its command s
 })
 
 const is_root = process.getuid?.() === 0
-if (!is_root) process.stderr.write('skipped: the image in a root directory of its own needs root\n')
+if (!is_root) skipWithout('the image in a root directory of its own needs root')
 ;(is_root ? testWith('chroot', 'ldd') : test.skip)(
   'every role runs with the files of the image alone, as an unprivileged user, and stops on SIGTERM',
   async () => {

@@ -4,7 +4,7 @@ import { clock } from '#lib/base/time.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { installManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
-import { freshPair, type ReplayPair } from '../../test/support/public-client.ts'
+import { freshPair, type ReplayPair } from '../../test/support/sign-request.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
   createTestGateway,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { opensslSha512 } from '../../test/support/openssl.ts'
-import { freshPair } from '../../test/support/public-client.ts'
+import { freshPair } from '../../test/support/sign-request.ts'
 import {
   createTestGateway,
   type FixtureOptions,

@@ -7,7 +7,7 @@ import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { clock } from '#lib/base/time.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { opensslHmac } from '../../test/support/openssl.ts'
-import { freshPair } from '../../test/support/public-client.ts'
+import { freshPair } from '../../test/support/sign-request.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
   APPLICATION_ID,

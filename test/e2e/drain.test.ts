@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import { sleep } from '#lib/base/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
-import { PATHS, signV1 } from '../support/public-client.ts'
+import { PATHS, signV1 } from '../support/sign-request.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const CLIENTS = 20

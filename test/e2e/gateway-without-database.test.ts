@@ -8,9 +8,10 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { runToEnd, type SystemProcess, startProcess } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
-import type { DemoCredential } from '../support/merchant.ts'
-import { PATHS, type PublicResponse, send, signV1, signV2 } from '../support/public-client.ts'
+import { type PublicResponse, send } from '../support/public-client.ts'
 import { mongodbForTests, natsForTests, startPrivateMongoProxy } from '../support/servers.ts'
+import type { DemoCredential } from '../support/sign-request.ts'
+import { PATHS, signV1, signV2 } from '../support/sign-request.ts'
 import { createSystemSettings, type SystemSettings } from '../support/system-settings.ts'
 
 const nats = await natsForTests()

@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
-import { type DemoCredential, merchantClient } from '../support/merchant.ts'
+import { merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import {
-  freshPair,
-  PATHS,
-  type PublicResponse,
-  send,
-  signResend,
-  signV1,
-  signV2,
-} from '../support/public-client.ts'
+import { type PublicResponse, send } from '../support/public-client.ts'
+import { type DemoCredential, freshPair, PATHS, signResend, signV1, signV2 } from '../support/sign-request.ts'
 import type { TestSystem } from '../support/system.ts'
 import type { SystemSuite } from './system.suite.ts'
 

@@ -17,6 +17,8 @@ import { loadSync } from '@grpc/proto-loader'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
+import { SERVERS_FOLDER } from '../support/programs.ts'
+import { skipWithout } from '../support/skip.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 /** A team has the address, a token, `proto/` and the public packages of its language, but none of our code. */
@@ -185,12 +187,19 @@ testWith('bash', 'curl')('the commands of docs/internal-teams.md create a mercha
   ])
 })
 
-const python = await run('python3', ['-c', 'import grpc, grpc_tools, grpc_status']).then(
+/** The packages of Python that `scripts/servers/install` provides. */
+const PACKAGES = join(SERVERS_FOLDER, 'python')
+const python = (words: readonly string[], folder = PACKAGES) => {
+  const path = [folder, PACKAGES, process.env['PYTHONPATH']].filter(Boolean).join(delimiter)
+  return run('python3', words, { cwd: PROTOS, env: { ...process.env, PYTHONPATH: path } })
+}
+const has_python = await python(['-c', 'import grpc, grpc_tools, grpc_status']).then(
   () => true,
   () => false,
 )
-if (!python) {
-  test.skip('the Python client of docs/internal-teams.md: python3 has no grpcio, grpcio-tools and grpcio-status', () => {})
+if (!has_python) {
+  const { skip } = skipWithout('python3 has no grpcio, grpcio-tools and grpcio-status')
+  test.skip(`the Python client of docs/internal-teams.md: ${skip}`, () => {})
 } else {
   test('the Python client of docs/internal-teams.md works', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'multihub-python-'))
@@ -200,14 +209,9 @@ if (!python) {
       await writeFile(join(folder, 'team.py'), program)
       const files = (await readdir(PROTOS, { recursive: true })).filter((name) => name.endsWith('.proto'))
       const output = [`--python_out=${folder}`, `--grpc_python_out=${folder}`]
-      await run('python3', ['-m', 'grpc_tools.protoc', '-I', PROTOS, ...output, ...files], { cwd: PROTOS })
+      await python(['-m', 'grpc_tools.protoc', '-I', PROTOS, ...output, ...files])
       const token = system.demo().operator.token
-      const { stdout } = await run('python3', [join(folder, 'team.py'), address, token], {
-        env: {
-          ...process.env,
-          PYTHONPATH: [folder, process.env['PYTHONPATH']].filter(Boolean).join(delimiter),
-        },
-      })
+      const { stdout } = await python([join(folder, 'team.py'), address, token], folder)
       expect(stdout).toMatch(
         /^secret of 64 characters, routes: \['upi'\]\n[A-Z_]+ 9000 \{.*"currency".*\}\n$/,
       )

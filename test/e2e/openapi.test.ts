@@ -5,16 +5,9 @@ import { responseName } from '../../gateway/openapi/json-schema.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { OPENAPI_DOCUMENT, strictViolationsOf, violationsOf } from '../support/openapi.ts'
-import {
-  PATHS,
-  type PublicRequest,
-  type PublicResponse,
-  send,
-  signResend,
-  signV1,
-  signV2,
-} from '../support/public-client.ts'
+import { type PublicRequest, type PublicResponse, send } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { PATHS, signResend, signV1, signV2 } from '../support/sign-request.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { type RecordedExchange, type Recorder, startRecorder } from './openapi.recorder.ts'
 

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts'
-import { PATHS, type PublicResponse, send, signV1 } from '../support/public-client.ts'
+import { type PublicResponse, send } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { natsForTests } from '../support/servers.ts'
+import { PATHS, signV1 } from '../support/sign-request.ts'
 import { startProcessPerRole, type TestSystem } from '../support/system.ts'
 
 const nats = await natsForTests()

@@ -14,8 +14,9 @@ import { role as gateway } from '../../gateway/service.ts'
 import { role as attachments } from '../../services/attachments/service.ts'
 import { role as merchants } from '../../services/merchants/service.ts'
 import { eventually } from '../support/eventually.ts'
-import { PATHS, type PublicResponse, send, signV1 } from '../support/public-client.ts'
+import { type PublicResponse, send } from '../support/public-client.ts'
 import { type RolesPlace, startRoles, type TestRoles } from '../support/roles.ts'
+import { PATHS, signV1 } from '../support/sign-request.ts'
 
 type CredentialSettings = Omit<MessageInitShape<typeof CreateCredentialRequestSchema>, '$typeName'>
 

@@ -9,9 +9,10 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { listen } from '#lib/http/network.ts'
 import { eventually } from '../support/eventually.ts'
-import { type DemoCredential, type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
-import { freshPair, PATHS, type PublicResponse, send, signResend, signV1 } from '../support/public-client.ts'
+import { type PublicResponse, send } from '../support/public-client.ts'
+import { type DemoCredential, freshPair, PATHS, signResend, signV1 } from '../support/sign-request.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { testWith } from '../support/needs.ts'
+import { skipWithout } from '../support/skip.ts'
 
 const CHILD = join(import.meta.dirname, 'store-flush.child.ts')
 const SHIM = join(import.meta.dirname, 'store-flush.shim.c')
@@ -16,7 +17,7 @@ const traced = testOnLinux()
 
 function testOnLinux(): typeof test.skip {
   if (process.platform === 'linux') return testWith('cc')
-  process.stderr.write('skipped: tests of flushes preload a library, which is done on Linux only\n')
+  skipWithout('tests of flushes preload a library, which is done on Linux only')
   return test.skip
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from '@jest/globals'
+import { type Skip, skipWithout } from '../support/skip.ts'
 
 const DISK = 'size=8m'
 
@@ -23,13 +24,13 @@ describe('the embedded store on a full disk', () => {
   })
 })
 
-async function mountSmallDisk(): Promise<{ directory: string; unmount(): void } | { skip: string }> {
+async function mountSmallDisk(): Promise<{ directory: string; unmount(): void } | Skip> {
   const directory = await mkdtemp(join(tmpdir(), 'store-disk-'))
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', DISK, 'tmpfs', directory], { stdio: 'pipe' })
   } catch (error) {
     await rm(directory, { recursive: true })
-    return { skip: `a small disk cannot be mounted here (${String(error).split('\n')[0]})` }
+    return skipWithout(`a small disk cannot be mounted here (${String(error).split('\n')[0]})`)
   }
   return {
     directory,

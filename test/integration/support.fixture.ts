@@ -21,8 +21,9 @@ import { role as notifier } from '../../services/notifier/service.ts'
 import { role as payments } from '../../services/payments/service.ts'
 import { role as sandbox } from '../../services/sandbox/service.ts'
 import { role as support } from '../../services/support/service.ts'
-import { PATHS, type PublicResponse, send, signV1 } from '../support/public-client.ts'
+import { type PublicResponse, send } from '../support/public-client.ts'
 import { startRoles, type TestRoles } from '../support/roles.ts'
+import { PATHS, signV1 } from '../support/sign-request.ts'
 
 type CredentialSettings = Omit<MessageInitShape<typeof CreateCredentialRequestSchema>, '$typeName'>
 

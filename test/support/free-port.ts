@@ -32,25 +32,26 @@ export async function differentFreePorts(count: number): Promise<readonly number
 
 /**
  * The ports are below the range of outgoing connections, so that no client can take the port of a server that stops and
- * starts again. Each worker of the test runner has a range of its own: another one cannot take a port before it is opened.
+ * starts again. Each worker of the test runner has a range of its own, and so has the run of proofs/updates: another
+ * one cannot take a port before it is opened.
  */
 const FIRST_PORT = 10_000
-const WORKERS_MAX = 5
-const PORTS_PER_WORKER = 2_000
-const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS_MAX
+const RANGES = 10
+const PORTS_PER_RANGE = 1_000
+const range = Number(process.env['TEST_PORT_RANGE'] ?? process.env['JEST_WORKER_ID'] ?? 0) % RANGES
 
 const given = new Set<number>()
 
 /** Finds a free TCP port on 127.0.0.1 that it has not returned before. */
 export async function freePort(): Promise<number> {
-  const first = FIRST_PORT + worker * PORTS_PER_WORKER
+  const first = FIRST_PORT + range * PORTS_PER_RANGE
   for (let tries = 0; tries < 50; tries += 1) {
-    const port = first + Math.floor(Math.random() * PORTS_PER_WORKER)
+    const port = first + Math.floor(Math.random() * PORTS_PER_RANGE)
     if (given.has(port) || !(await isFree(port))) continue
     given.add(port)
     return port
   }
-  throw new Error(`no free port between ${first} and ${first + PORTS_PER_WORKER - 1} was found in 50 tries`)
+  throw new Error(`no free port between ${first} and ${first + PORTS_PER_RANGE - 1} was found in 50 tries`)
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent } from 'node:http'
 import { eventually } from './eventually.ts'
-import { PATHS, type PublicResponse, send, signResend, signV1 } from './public-client.ts'
-
-/** A credential in demo.json. */
-export interface DemoCredential {
-  readonly application_id: number
-  readonly api_version: 'v1' | 'v2'
-  readonly secret: string
-}
+import { type PublicResponse, send } from './public-client.ts'
+import { type DemoCredential, PATHS, signResend, signV1 } from './sign-request.ts'
 
 /** A route in demo.json. */
 export interface DemoRoute {

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { describe, test } from '@jest/globals'
 import { findProgram, SERVERS_FOLDER } from './programs.ts'
+import { skipWithout } from './skip.ts'
 
-/** Returns `test` if all of these programs are installed; otherwise prints what is missing and returns `test.skip`. */
+/** Returns `test` if all of these programs are installed, otherwise `test.skip`. */
 export function testWith(...programs: readonly string[]): typeof test.skip {
   return areInstalled(programs) ? test : test.skip
 }
@@ -12,22 +13,15 @@ export function describeWith(...programs: readonly string[]): typeof describe.sk
   return areInstalled(programs) ? describe : describe.skip
 }
 
-/**
- * The path of a program that `scripts/servers/install` provides. Without it prints that tests are skipped; with
- * MULTIHUB_REQUIRE_SERVERS=1 it throws instead: CI must not pass because it skipped.
- */
+/** The path of a program that `scripts/servers/install` provides; undefined if the tests that need it are skipped. */
 export function findInstalledProgram(name: string): string | undefined {
   const path = findProgram(name, [join(SERVERS_FOLDER, 'bin')])
-  if (path !== undefined) return path
-  if (process.env['MULTIHUB_REQUIRE_SERVERS'] === '1')
-    throw new Error(`${name} is missing: run scripts/servers/install`)
-  process.stderr.write(`skipped: tests that need ${name}, which scripts/servers/install provides\n`)
-  return undefined
+  if (path === undefined) skipWithout(`${name} is missing: run scripts/servers/install`)
+  return path
 }
 
 function areInstalled(programs: readonly string[]): boolean {
   const missing = programs.filter((program) => findProgram(program) === undefined)
-  if (missing.length === 0) return true
-  process.stderr.write(`skipped: tests that need ${missing.join(', ')}, which is not installed here\n`)
-  return false
+  if (missing.length > 0) skipWithout(`${missing.join(', ')} is not installed here`)
+  return missing.length === 0
 }

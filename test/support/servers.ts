@@ -4,12 +4,8 @@ import { dockerAnswers, mongodbInContainer, natsInContainer } from './containers
 import { type PrivateClamd, spawnClamd } from './private-clamd.ts'
 import { type PrivateNats, spawnNats } from './private-nats.ts'
 import { findProgram, SERVERS_FOLDER } from './programs.ts'
+import { type Skip, skipWithout } from './skip.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
-
-/** Why there is no server; printed in the test report. */
-export interface Skip {
-  readonly skip: string
-}
 
 /** A MongoDB that other tests use too. Use your own database name and drop it at the end. */
 export interface MongodbServer {
@@ -50,16 +46,6 @@ export async function findServers(): Promise<{ mongodb: MongodbServer | Skip; na
   return { mongodb, nats }
 }
 
-/** Starts both servers in containers, even if others are running. */
-export async function serversInContainers(): Promise<{
-  mongodb: MongodbServer | Skip
-  nats: NatsServer | Skip
-}> {
-  const mongodb = inContainer('MongoDB', 'containers were requested', mongodbInContainer)
-  const nats = inContainer('NATS', 'containers were requested', natsInContainer)
-  return { mongodb: await mongodb, nats: await nats }
-}
-
 /**
  * Returns the first of: MONGODB_URI, the server of `scripts/servers/start`, a container. Otherwise says why there is none.
  * With MULTIHUB_REQUIRE_SERVERS=1 it throws instead: CI must not pass because it skipped.
@@ -96,10 +82,7 @@ export async function startPrivateNats(
 ): Promise<PrivateNats | Skip> {
   const program = natsProgram()
   if (program) return spawnNats(program, server_config, parent_folder)
-  return missing(
-    'a NATS server of its own',
-    'nats-server is neither on PATH nor installed by scripts/servers/install',
-  )
+  return skipWithout('nats-server is neither on PATH nor installed by scripts/servers/install')
 }
 
 /**
@@ -109,7 +92,7 @@ export async function startPrivateNats(
 export async function startPrivateClamd(max_scan_ms?: number): Promise<PrivateClamd | Skip> {
   const program = findProgram('clamd', [join(SERVERS_FOLDER, 'bin')])
   if (program) return spawnClamd(program, max_scan_ms)
-  return missing('the virus scanner', 'clamd is neither on PATH nor installed by scripts/servers/install')
+  return skipWithout('clamd is neither on PATH nor installed by scripts/servers/install')
 }
 
 /**
@@ -146,19 +129,13 @@ async function inContainer<Server>(
   reason: string,
   start: () => Promise<Server>,
 ): Promise<Server | Skip> {
-  if (!(await dockerAnswers())) return missing(name, `${reason}, and no Docker engine answers`)
+  if (!(await dockerAnswers()))
+    return skipWithout(`${name} is not available: ${reason}, and no Docker engine answers`)
   try {
     return await start()
   } catch (cause) {
-    return missing(name, `${reason}, and Docker did not start it: ${cause}`)
+    return skipWithout(`${name} is not available: ${reason}, and Docker did not start it: ${cause}`)
   }
-}
-
-function missing(name: string, reason: string): Skip {
-  const skip = `${name} is not available: ${reason}`
-  if (process.env['MULTIHUB_REQUIRE_SERVERS'] === '1')
-    throw new Error(`${skip} (MULTIHUB_REQUIRE_SERVERS is set)`)
-  return { skip }
 }
 
 // Only the script can distinguish a running server from a stale record.

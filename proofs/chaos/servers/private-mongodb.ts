@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, mkdtemp, readdir, readFile, stat } from 'node:fs/p
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { SERVERS_FOLDER } from '../../../test/support/programs.ts'
-import type { Skip } from '../../../test/support/servers.ts'
+import type { Skip } from '../../../test/support/skip.ts'
 
 /** A MongoDB-compatible server that belongs to one run: FerretDB on a PostgreSQL, see scripts/servers/README.md. */
 export interface PrivateMongodb {

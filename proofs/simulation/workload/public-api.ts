@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { sleep } from '#lib/base/time.ts'
-import { PATHS, signResend, signV1, signV2 } from '../../../test/support/public-client.ts'
+import { PATHS, signResend, signV1, signV2 } from '../../../test/support/sign-request.ts'
 import type { HttpNetwork } from '../parts/http/http-network.ts'
 import type { WireRequest, WireResponse } from '../parts/http/serve-in-memory.ts'
 import type { Choices } from '../parts/random.ts'
