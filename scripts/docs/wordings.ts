@@ -1,8 +1,13 @@
+import { lineOf, proseOf, proseWithInlineCode } from '../../test/architecture/prose.ts'
+import type { SourceFile } from '../../test/architecture/sources.ts'
+
 /** Wording that a reader has to read twice, and what to write instead. */
-export interface UnclearWording {
+interface UnclearWording {
   readonly name: string
   readonly pattern: RegExp
   readonly advice: string
+  /** Whether the pattern also reads what is in backticks. */
+  readonly reads_code?: true
 }
 
 const PLURALS =
@@ -10,8 +15,8 @@ const PLURALS =
 const TIMES = 'day|hour|minute|month|second|year'
 const UNITS = `${TIMES}|account|credential|merchant|process|request|role|service|shard`
 
-/** The word list. A pattern belongs here when nearly all of its matches are unclear; the rest is for reviewers. */
-export const UNCLEAR: readonly UnclearWording[] = [
+/** The word list. A pattern belongs here when most of its matches are unclear. */
+const UNCLEAR: readonly UnclearWording[] = [
   { name: 'for ever', pattern: /\bfor ?ever\b/gi, advice: 'permanently' },
   { name: 'so many, so long', pattern: /\bso (many|long|much)\b/gi, advice: 'name the number or the time' },
   {
@@ -58,13 +63,24 @@ export const UNCLEAR: readonly UnclearWording[] = [
     advice: 'plain terms',
   },
   { name: 'let be', pattern: /\b(?:is|are) let be\b/gi, advice: 'is ignored' },
+  {
+    name: 'pronoun for a noun',
+    pattern: /\b(?:(?:that|those) of|ones? that|of which|of whom)\b/gi,
+    advice: 'the noun',
+  },
+  {
+    name: 'code as a predicate',
+    pattern: /\b(?:is|are|was|were) `?\d{4,5}\b(?! ?[%\w])/g,
+    advice: 'refused with `1005`, answered with `2002`',
+    reads_code: true,
+  },
   { name: 'what becomes of', pattern: /\b(?:becomes?|became) of\b/gi, advice: 'happens to' },
 ]
 
 /** Uses that are right. Each one has a reason. */
-export const ALLOWED: readonly { readonly path: RegExp; readonly text: RegExp; readonly reason: string }[] = [
+const ALLOWED: readonly { readonly path: RegExp; readonly text: RegExp; readonly reason: string }[] = [
   {
-    path: /^test\/architecture\/language/,
+    path: /^scripts\/docs\/wordings/,
     text: /./,
     reason: 'the word list has to contain the words',
   },
@@ -79,3 +95,33 @@ export const ALLOWED: readonly { readonly path: RegExp; readonly text: RegExp; r
     reason: 'the page shows what not to write',
   },
 ]
+
+/** Identifiers and short strings are not prose: a string counts from three words on. */
+const SENTENCE = /\S+\s+\S+\s+\S+/
+
+/** The unclear wordings of a file, as sentences that name the place and the advice. */
+export function unclearIn(file: SourceFile): readonly string[] {
+  const { path, text } = file
+  const readings = [proseOf(file), proseWithInlineCode(file)].map((prose) =>
+    prose.filter(({ kind, text }) => kind !== 'string' || SENTENCE.test(text)),
+  )
+  return UNCLEAR.flatMap(({ name, pattern, advice, reads_code = false }) =>
+    (readings[Number(reads_code)] ?? []).flatMap((prose) =>
+      [...prose.text.matchAll(pattern)].map(({ 0: words, index }) => ({
+        name,
+        advice,
+        words,
+        offset: prose.offset + index,
+      })),
+    ),
+  )
+    .filter(({ offset, words }) => !isAllowed(path, text.slice(offset - 40, offset + words.length + 40)))
+    .map(
+      ({ name, advice, words, offset }) =>
+        `${path}:${lineOf(file, offset)} "${words.trim()}" (${name}): write ${advice}`,
+    )
+}
+
+function isAllowed(path: string, around: string): boolean {
+  return ALLOWED.some((allowed) => allowed.path.test(path) && allowed.text.test(around))
+}
