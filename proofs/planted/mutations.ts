@@ -201,7 +201,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a loaded shard saves no checkpoints',
-    file: 'services/balances/checkpoints/checkpointer.ts',
+    file: 'services/balances/checkpoints/checkpoint.ts',
     search: 'return is_interval_over && isAffordable()',
     replace: 'return is_interval_over && is_stopped',
   },

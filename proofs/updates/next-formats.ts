@@ -1,4 +1,4 @@
-import { BATCH_FORMATS } from '../../services/balances/domain/batch-format.ts'
+import { BATCH_FORMATS } from '../../services/balances/domain/hash-chain.ts'
 
 /** A format of the journal that neither this release nor an earlier one reads. */
 const NEXT_FORMAT = BATCH_FORMATS.read_max + 1

@@ -8,20 +8,19 @@ import {
   type ForwardCommands,
   type ForwardedResult,
 } from './forwarding/command-forwarder.ts'
-import { createLedgerMembership, type LedgerMembership } from './forwarding/ledger-membership.ts'
-import { createShardPlacement } from './forwarding/shard-placement.ts'
+import {
+  createLedgerMembership,
+  createShardPlacement,
+  type LedgerMembership,
+} from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
-import { createLoadedShards } from './shards/loaded-shards.ts'
+import { createLoadedShards, watchRepairs } from './shards/loaded-shards.ts'
 import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
-import { watchRepairs } from './shards/watch-repairs.ts'
-import type { LedgerStore } from './store/ledger-store.ts'
-import type { LedgerMembers } from './store/members.ts'
+import type { LedgerMembers, LedgerStore } from './store/ledger-store.ts'
 import { checkHold, type HoldCheck } from './use-cases/check-hold.ts'
-import { decideForwarded } from './use-cases/decide-forwarded.ts'
-import { getAccounts } from './use-cases/get-accounts.ts'
-import { type Balance, getBalancesAt } from './use-cases/get-balances-at.ts'
+import { type Balance, getAccounts, getBalancesAt } from './use-cases/get-balances.ts'
 import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
-import { type CommandRouting, submitCommand } from './use-cases/submit-command.ts'
+import { type CommandRouting, decideForwarded, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
 export interface Ledger {

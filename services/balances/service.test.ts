@@ -10,7 +10,7 @@ import { trustedClock } from '../../test/support/clock-guard.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { role } from './service.ts'
-import { openMembers } from './store/members.ts'
+import { openMembers } from './store/ledger-store.ts'
 
 const ADDRESS = 'balances-0:9000'
 

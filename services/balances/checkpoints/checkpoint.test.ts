@@ -5,11 +5,10 @@ import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import { emptyWithdrawalTotals, type WithdrawalTotals } from '../domain/payout-limits.ts'
 import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
-import type { Checkpoints } from '../store/checkpoints.ts'
+import type { Checkpoints, SnapshotHead, SnapshotPart } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
+import { isSameSnapshot } from '../verification/checks.ts'
 import { readCheckpoint, saveChanges, saveCheckpoint } from './checkpoint.ts'
-import { isSameSnapshot } from './compare-snapshots.ts'
 
 const SHARD = 3
 const NO_ROWS = { accounts: [], holds: [], early_releases: [], withdrawal_totals: [] }

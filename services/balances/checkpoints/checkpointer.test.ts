@@ -5,8 +5,8 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import type { Command } from '../domain/command.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
-import type { RowPage } from '../domain/paged-rows.ts'
 import { shardOf } from '../domain/shard.ts'
+import type { RowPage } from '../domain/shard-rows.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import { credit, hold, openFixture, resolve } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
@@ -17,7 +17,7 @@ import {
 } from '../limits.ts'
 import type { Checkpoints } from '../store/checkpoints.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
-import { createCheckpointer } from './checkpointer.ts'
+import { createCheckpointer } from './checkpoint.ts'
 
 const SHARD = shardOf('1000', 'test')
 

@@ -3,8 +3,8 @@ import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, openFixture, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
+import type { SnapshotHead, SnapshotPart } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')

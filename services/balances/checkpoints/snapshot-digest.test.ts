@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { SnapshotHead, SnapshotPart } from '../store/snapshot-parts.ts'
-import { digestOfPart, digestOfSnapshot } from './snapshot-digest.ts'
+import type { SnapshotHead, SnapshotPart } from '../store/checkpoints.ts'
+import { digestOfPart, digestOfSnapshot } from './stored-snapshot.ts'
 
 const PART: SnapshotPart = {
   shard: 3,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { CHECKPOINT_PART_ROWS } from '../limits.ts'
-import { createPagedRows, type PagedRows, type RowPage } from './paged-rows.ts'
+import { createPagedRows, type PagedRows, type RowPage } from './shard-rows.ts'
 
 const createTexts = (): PagedRows<string> =>
   createPagedRows<string>({

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { credit } from '../ledger.fixture.ts'
 import type { Batch, Entry } from './entry.ts'
 import { EMPTY_JOURNAL, sealBatch } from './hash-chain.ts'
-import { createRecentEntries } from './recent-entries.ts'
+import { createRecentEntries } from './shard-state.ts'
 
 function batch(seq: bigint, ...ids: string[]): Batch {
   const entries = ids.map((id): Entry => ({ ...credit(id, 1n), kind: 'transfer', available: 1n, held: 0n }))

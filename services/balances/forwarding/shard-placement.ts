@@ -1,8 +1,10 @@
 import { clock } from '#lib/base/time.ts'
+import { createMembership, type Membership } from '#lib/patterns/membership/membership.ts'
 import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { gauge } from '#lib/telemetry/metrics.ts'
 import { SHARDS } from '../domain/shard.ts'
-import type { LedgerMembership } from './ledger-membership.ts'
+import type { LedgerMember, LedgerMembers } from '../store/ledger-store.ts'
 
 /** How long no command of a shard is sent to a process that failed to decide one. */
 const AVOIDED_MS = 5_000
@@ -71,4 +73,31 @@ export function createShardPlacement(
 /** The addresses in the order in which they should own the shard. */
 export function rankShardOwners(shard: number, addresses: readonly string[]): readonly string[] {
   return rankMembers(`${shard}`, addresses)
+}
+
+/** The live processes that share the shards, as this process sees them. */
+export type LedgerMembership = Membership<LedgerMember>
+
+const live_processes = gauge(
+  'multihub_ledger_live_processes',
+  'Live balances processes that share the ledger shards, as this process sees them.',
+)
+
+/** Creates the membership of a balances process. The heartbeats tell the others which shards are `givenAway`. */
+export function createLedgerMembership(
+  members: LedgerMembers,
+  self_address: string,
+  isFit: () => boolean,
+  givenAway: () => readonly number[],
+): LedgerMembership {
+  return createMembership({
+    members,
+    self_address,
+    isFit,
+    announce: () => ({ given_away: givenAway() }),
+    onChange(live_count) {
+      live_processes.set({}, live_count)
+      log.info({ count: live_count }, 'the live balances processes changed, and shards move between them')
+    },
+  })
 }

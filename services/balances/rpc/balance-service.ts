@@ -2,15 +2,15 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
-import { adjustmentFromProto, settlementFromProto } from './command-from-proto.ts'
-import { balanceToProto, entryToProto } from './entry-proto.ts'
+import { adjustmentFromProto, recordCommand, settlementFromProto } from './command-proto.ts'
 import {
+  balanceToProto,
   entryPageFromProto,
   entryPageToProto,
+  entryToProto,
   exportPartFromProto,
   exportPartToProto,
-} from './list-entries-proto.ts'
-import { recordCommand } from './record-command.ts'
+} from './entries-proto.ts'
 import { ownerOf, pastInstantOf } from './request-fields.ts'
 
 /** The callers that each RPC permits. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { CSV_HEADER, csvLine } from './entry-csv.ts'
+import { CSV_HEADER, csvLine } from './entries-proto.ts'
 import { type BalancesRpcs, openRpcs, transfer } from './rpcs.fixture.ts'
 
 /** The transfers that are in progress at once. Each call has a deadline, which many at once miss on a slow machine. */

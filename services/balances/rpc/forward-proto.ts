@@ -1,10 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import type { Client } from '@connectrpc/connect'
 import {
   type ForwardRequest,
   type LedgerCommand,
   type LedgerCommandResult,
   type LedgerCommandResultSchema,
   LedgerCommandSchema,
+  type LedgerService,
   NotRecordedReason as ProtoNotRecordedReason,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
@@ -13,18 +15,18 @@ import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Command } from '../domain/command.ts'
 import type { NotRecordedReason } from '../domain/decide-command.ts'
 import { environmentOfShard, isShard, shardOf } from '../domain/shard.ts'
-import type { ForwardedResult } from '../forwarding/command-forwarder.ts'
+import type { ForwardCommands, ForwardedResult } from '../forwarding/command-forwarder.ts'
 import { BATCH_ENTRIES_MAX } from '../limits.ts'
 import {
   adjustmentFromProto,
   holdFromProto,
+  limitsToProto,
   RESOLUTIONS,
   resolutionFromProto,
   settlementFromProto,
   transferFromProto,
-} from './command-from-proto.ts'
-import { ACCOUNTS, entryFromProto, entryToProto } from './entry-proto.ts'
-import { limitsToProto } from './hold-limits-proto.ts'
+} from './command-proto.ts'
+import { ACCOUNTS, entryFromProto, entryToProto } from './entries-proto.ts'
 import type { CommandInEnvironment } from './request-fields.ts'
 
 const NOT_RECORDED_REASONS = createEnumMap<NotRecordedReason | 'unavailable', ProtoNotRecordedReason>({
@@ -62,7 +64,7 @@ export function resultToProto(result: ForwardedResult): MessageInitShape<typeof 
  * Reads a result of a Forward response. A result that this release does not understand becomes `unavailable`, so that
  * the command is decided in this process.
  */
-export function resultFromProto({ result }: LedgerCommandResult): ForwardedResult {
+function resultFromProto({ result }: LedgerCommandResult): ForwardedResult {
   if (result.case === 'entry') {
     const recorded = entryFromProto(result.value)
     return recorded ? { recorded } : 'unavailable'
@@ -89,7 +91,7 @@ function commandFromProto({ command }: LedgerCommand, path: string): CommandInEn
 }
 
 /** Maps a command for the Forward request, in the form of its original request, such as `PostTransferRequest`. */
-export function commandToProto(shard: number, command: Command): LedgerCommand {
+function commandToProto(shard: number, command: Command): LedgerCommand {
   const environment = environmentToProto(environmentOfShard(shard))
   const common = { merchantId: command.merchant_id, environment, reason: command.reason }
   switch (command.kind) {
@@ -132,4 +134,19 @@ function amountAndPaymentToProto({ amount, currency, payment_id }: PaymentMoney)
   paymentId: string
 } {
   return { amount: { minor: amount, currency }, paymentId: payment_id ?? '' }
+}
+
+/** Time limit of a Forward call. After it the commands are decided in this process. */
+const FORWARD_TIMEOUT_MS = 5_000
+
+/** Forwards commands over the Forward RPC. `clientAt` creates a client of the process at an address. */
+export function createForwardClient(
+  clientAt: (address: string) => Client<typeof LedgerService>,
+): ForwardCommands {
+  return async (address, shard, commands) => {
+    const request = { shard, commands: commands.map((command) => commandToProto(shard, command)) }
+    // No client is kept: processes come and go, and each new one has another address.
+    const { results } = await clientAt(address).forward(request, { timeoutMs: FORWARD_TIMEOUT_MS })
+    return results.map(resultFromProto)
+  }
 }

@@ -1,11 +1,16 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
-import { holdFromProto, resolutionFromProto, transferFromProto } from './command-from-proto.ts'
-import { entryToProto } from './entry-proto.ts'
+import {
+  holdCheckFromProto,
+  holdCheckToProto,
+  holdFromProto,
+  recordCommand,
+  resolutionFromProto,
+  transferFromProto,
+} from './command-proto.ts'
+import { entryToProto } from './entries-proto.ts'
 import { forwardFromProto, resultToProto } from './forward-proto.ts'
-import { holdCheckFromProto, holdCheckToProto } from './hold-check-proto.ts'
-import { recordCommand } from './record-command.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

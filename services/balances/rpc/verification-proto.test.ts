@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { ShardVerificationStatus } from '#gen/multihub/balances/v1/verification_pb.ts'
 import { NOTHING_VERIFIED, type ShardVerification } from '../domain/verification.ts'
-import { verificationToProto } from './verification-proto.ts'
+import { verificationToProto } from './verification-service.ts'
 
 const verification = { verification_id: 'this', from_first_batch: false, started_at: new Date(1) }
 

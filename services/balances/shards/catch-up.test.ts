@@ -7,7 +7,7 @@ import { credit, openFixture } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import { openJournal } from '../store/journal.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
-import { catchUp } from './catch-up.ts'
+import { catchUp } from './shard-processor.ts'
 
 const SHARD = shardOf('1000', 'test')
 

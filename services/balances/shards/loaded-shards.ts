@@ -1,17 +1,22 @@
 import { withoutDeadline } from '#lib/base/context.ts'
+import { every, type Timer } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
-import { readCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
-import { type Checkpointer, createCheckpointer } from '../checkpoints/checkpointer.ts'
+import {
+  type Checkpointer,
+  createCheckpointer,
+  readCheckpoint,
+  sequenceOf,
+} from '../checkpoints/checkpoint.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
+import type { Checkpoints } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { catchUp } from './catch-up.ts'
-import { createShardProcessor, type ShardProcessor } from './shard-processor.ts'
+import { catchUp, createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 
 /** A shard in the memory of this process. */
-export interface LoadedShard {
+interface LoadedShard {
   readonly processor: ShardProcessor
   readonly checkpointer: Checkpointer
   /** The repair of the checkpoint that it was loaded from. */
@@ -186,4 +191,19 @@ async function loadShardState(
   await catchUp(state, store.journal, state.trimRecentEntries)
   const checkpointer = createCheckpointer(state, store.checkpoints, sound?.stored_head, damaged?.stored_head)
   return { state, checkpointer, repair_id: checkpoint?.stored_head.repair_id }
+}
+
+/** How long a process decides at most by the balances of a checkpoint that was repaired since. */
+const POLL_MS = 5_000
+
+/**
+ * Looks in the background for checkpoints that a verification has repaired, in any process, and unloads the shards that
+ * this process has loaded from a wrong one. It costs one read of an index that is empty without repairs.
+ */
+export function watchRepairs(checkpoints: Pick<Checkpoints, 'listRepairs'>, shards: LoadedShards): Timer {
+  return every(
+    POLL_MS,
+    async () => shards.unloadRepaired(await checkpoints.listRepairs()),
+    (error) => log.warn({ error }, 'the repairs of checkpoints could not be read'),
+  )
 }

@@ -6,12 +6,12 @@ import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
 import type { Batch, RecordedEntry } from '../domain/entry.ts'
-import { CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
+import { assertFollows, CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
 import type { RowChanges } from '../domain/shard-rows.ts'
 import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
+import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
-import { catchUp } from './catch-up.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
 import { commitBatch, unknownCommitError } from './commit-batch.ts'
 import { readEarlierEntries, readEntriesOfHolds, withEarlierEntries } from './earlier-entries.ts'
@@ -190,4 +190,26 @@ export function createShardProcessor(
 
 function commandOf({ command }: { readonly command: Command }): Command {
   return command
+}
+
+/**
+ * Reads the batches after the head of a state and applies them, after checking that each follows the one before it. Ends
+ * when a linearizable read finds no next batch: pages alone may come from a former primary during a fail-over. Calls
+ * `onPage` after each page. Throws `CorruptJournal` at a batch that does not follow.
+ */
+export async function catchUp(state: ShardState, journal: Journal, onPage: () => void): Promise<void> {
+  function append(batch: Batch): void {
+    assertFollows(state.head(), batch)
+    state.append(batch)
+  }
+
+  for (;;) {
+    const batches = await journal.listBatches(state.shard, state.head().seq + 1n, BATCHES_PER_READ)
+    for (const batch of batches) append(batch)
+    onPage()
+    if (batches.length === BATCHES_PER_READ) continue
+    const next = await journal.getBatch(state.shard, state.head().seq + 1n)
+    if (next === undefined) return
+    append(next)
+  }
 }

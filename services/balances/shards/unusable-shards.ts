@@ -1,8 +1,7 @@
 import { clock } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
-import { NewerBatchFormat } from '../domain/batch-format.ts'
-import { CorruptJournal } from '../domain/hash-chain.ts'
+import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
 import type { LoadedShards } from './loaded-shards.ts'
 

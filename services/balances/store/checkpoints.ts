@@ -2,12 +2,92 @@ import { deleteUnchanged } from '#lib/patterns/delete-unchanged.ts'
 import { upsert } from '#lib/patterns/update.ts'
 import type { Collection, Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
-import {
-  openSnapshotParts,
-  SNAPSHOT_FORMAT,
-  type SnapshotHead,
-  type SnapshotPartCollection,
-} from './snapshot-parts.ts'
+import type { StoredRows } from '../domain/shard-rows.ts'
+
+/**
+ * The format of stored snapshots and of their digest. It is part of their keys, so that two releases with different
+ * formats never read or replace each other's documents.
+ */
+export const SNAPSHOT_FORMAT = 1
+
+/** Names a part and the batch of the snapshot that it was written for. Later snapshots may contain it too. */
+interface PartKey {
+  readonly seq: bigint
+  readonly id: string
+}
+
+/** A part of a snapshot, as its head lists it. */
+export interface PartReference extends PartKey {
+  /** SHA-256 over the fields and the rows of the part. */
+  readonly digest: string
+}
+
+/** Describes a stored snapshot of a shard after one batch. Its rows are in the part documents. */
+export interface SnapshotHead {
+  readonly shard: number
+  readonly format: number
+  readonly seq: bigint
+  readonly time: Date
+  readonly hash: string
+  readonly parts: readonly PartReference[]
+  /** Of a checkpoint that a verification has put in the place of a wrong one, and of all that follow it. */
+  readonly repair_id?: string
+  /** SHA-256 over the fields before and, by their digests, all rows. A snapshot that does not match it is not used. */
+  readonly digest: string
+}
+
+/** One document with some rows of one kind. It never changes. */
+export interface SnapshotPart extends StoredRows {
+  readonly shard: number
+  readonly format: number
+  readonly seq: bigint
+}
+
+/** The stored parts of snapshots of `SNAPSHOT_FORMAT`. */
+export interface SnapshotPartCollection {
+  getPart(shard: number, key: PartKey): Promise<SnapshotPart | undefined>
+  /** Writes a part under its id, which no other part has. */
+  putPart(part: SnapshotPart): Promise<void>
+  deletePart(shard: number, key: PartKey): Promise<void>
+  /** Deletes the parts that were written for snapshots before `seq`, except those with the ids `kept`. */
+  deletePartsBefore(shard: number, seq: bigint, kept?: ReadonlySet<string>): Promise<void>
+}
+
+/** Parts read at a time in order to delete them. It bounds the memory. */
+const PARTS_PER_DELETE = 16
+
+/** Opens a collection of snapshot parts. */
+export async function openSnapshotParts(store: Store, name: string): Promise<SnapshotPartCollection> {
+  const format = SNAPSHOT_FORMAT
+  const parts = await store.collection<SnapshotPart>({
+    name,
+    partition: ['shard'],
+    key: ['shard', 'format', 'seq', 'id'],
+  })
+  return {
+    getPart: (shard, { seq, id }) => parts.get({ shard, format, seq, id }),
+    async putPart(part) {
+      const { shard, seq, id } = part
+      await upsert(parts, { shard, format, seq, id }, () => part)
+    },
+    async deletePart(shard, { seq, id }) {
+      const part = await parts.get({ shard, format, seq, id })
+      if (part) await deleteUnchanged(parts, { shard, format, seq, id }, part.version)
+    },
+    async deletePartsBefore(shard, seq, kept = new Set()) {
+      const range = { equals: [shard, format], to: seq }
+      let page = await parts.find('key', range, { limit: PARTS_PER_DELETE })
+      while (page.length > 0) {
+        const old = page.filter(({ id }) => !kept.has(id))
+        await Promise.all(
+          old.map(({ id, seq, version }) => deleteUnchanged(parts, { shard, format, seq, id }, version)),
+        )
+        const after = { ...page.at(-1) }
+        page = await parts.find('key', range, { limit: PARTS_PER_DELETE, after })
+      }
+    },
+  }
+}
 
 /** The stored checkpoints of `SNAPSHOT_FORMAT`: one per shard, and briefly two while a new one replaces it. */
 export interface Checkpoints extends SnapshotPartCollection {

@@ -1,8 +1,15 @@
+import { clock } from '#lib/base/time.ts'
 import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import { BATCH_FORMATS, type BatchFormats, NewerBatchFormat } from '../domain/batch-format.ts'
+import { counter, histogram } from '#lib/telemetry/metrics.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
-import { CorruptJournal, hasOtherFormat } from '../domain/hash-chain.ts'
+import {
+  BATCH_FORMATS,
+  type BatchFormats,
+  CorruptJournal,
+  hasOtherFormat,
+  NewerBatchFormat,
+} from '../domain/hash-chain.ts'
 import { hasBatchForm } from './document-form.ts'
 
 /**
@@ -10,7 +17,7 @@ import { hasBatchForm } from './document-form.ts'
  * `repeated_id`: a batch contains one of the ids already, perhaps this very one. `unknown`: the insert may or may not
  * have happened.
  */
-export type AppendResult = 'appended' | 'occupied' | 'repeated_id' | 'unknown'
+type AppendResult = 'appended' | 'occupied' | 'repeated_id' | 'unknown'
 
 /**
  * The journals of all shards: the only source of truth of the ledger. The key {shard, seq} is unique, so it is the
@@ -193,4 +200,36 @@ function checkedBatch(document: JournalDocument): Batch {
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((text, at) => text === other[at])
+}
+
+const commit_seconds = histogram(
+  'multihub_ledger_commit_seconds',
+  'Duration of inserts of batches into the ledger journal, by result.',
+  ['result'],
+)
+
+const entries_total = counter(
+  'multihub_ledger_entries_total',
+  'Ledger entries that this process committed, refusals included.',
+)
+
+/**
+ * Wraps a journal so that its inserts are measured. Many results `occupied` mean that several processes decide the
+ * same shards and contend for them.
+ */
+export function withJournalMetrics(journal: Journal): Journal {
+  return {
+    ...journal,
+    async append(batch) {
+      const began_ms = clock.monotonic_ms()
+      let result: AppendResult | 'failed' = 'failed'
+      try {
+        result = await journal.append(batch)
+        if (result === 'appended') entries_total.increment({}, batch.entries.length)
+        return result
+      } finally {
+        commit_seconds.observe({ result }, (clock.monotonic_ms() - began_ms) / 1000)
+      }
+    },
+  }
 }

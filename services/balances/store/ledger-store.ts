@@ -1,8 +1,8 @@
+import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
 import type { Store } from '#lib/store/store.ts'
-import { BATCH_FORMATS } from '../domain/batch-format.ts'
+import { BATCH_FORMATS } from '../domain/hash-chain.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
 import { type Journal, openJournal } from './journal.ts'
-import { type LedgerMembers, openMembers } from './members.ts'
 import { openVerifications, type Verifications } from './verifications.ts'
 
 /** Everything that the ledger stores. All but the journal can be rebuilt or lost without losing money. */
@@ -24,4 +24,18 @@ export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Pr
     verifications: await openVerifications(store),
     journal: await openJournal(store, formats),
   }
+}
+
+/** What a balances process tells the others with each heartbeat. */
+export interface LedgerMember {
+  /** The shards that it leaves to processes of a newer release. */
+  readonly given_away: readonly number[]
+}
+
+/** The stored list of the balances processes that share the shards, by the addresses of their gRPC ports. */
+export type LedgerMembers = Members<LedgerMember>
+
+/** Opens the collection `members`. */
+export async function openMembers(store: Store): Promise<LedgerMembers> {
+  return createMembers(await store.collection<Member<LedgerMember>>(MEMBERS_SPEC), 'balances')
 }

@@ -3,7 +3,7 @@ import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
 import type { LedgerVerification, ShardVerification } from '../domain/verification.ts'
-import { openSnapshotParts, type SnapshotHead, type SnapshotPartCollection } from './snapshot-parts.ts'
+import { openSnapshotParts, type SnapshotHead, type SnapshotPartCollection } from './checkpoints.ts'
 
 /** A snapshot of a shard at a verified batch, from which a verification continues. Its rows are in the parts. */
 export interface VerificationMark {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createBloomFilter } from './bloom-filter.ts'
+import { createBloomFilter } from './checks.ts'
 
 test('recognizes every added text, and seldom any other', () => {
   const filter = createBloomFilter()

@@ -5,11 +5,9 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { shardOf } from '../domain/shard.ts'
 import { openFixture } from '../ledger.fixture.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { getVerification } from '../use-cases/get-verification.ts'
-import { startVerification } from '../use-cases/start-verification.ts'
-import { measureProblems } from './measure-problems.ts'
+import { getVerification, startVerification } from '../use-cases/start-verification.ts'
 import { journalOf, verifyLedger, withBatches, withReads, writeJournal } from './verification.fixture.ts'
-import { createVerifier } from './verifier.ts'
+import { createVerifier, measureProblems } from './verifier.ts'
 
 const SHARD = shardOf('1000', 'test')
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { createPace, type Pace } from './pace.ts'
+import { createPace, type Pace } from './replay-journal.ts'
 
 let clock: InstalledClock
 beforeEach(() => {

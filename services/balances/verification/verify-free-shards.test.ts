@@ -5,9 +5,9 @@ import { isShardDone } from '../domain/verification.ts'
 import { openFixture } from '../ledger.fixture.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
 import { startVerification } from '../use-cases/start-verification.ts'
-import { createPace } from './pace.ts'
+import { createPace } from './replay-journal.ts'
 import { journalOf, withReads, writeJournal } from './verification.fixture.ts'
-import { type FreeShardsDeps, verifyFreeShards } from './verify-free-shards.ts'
+import { type FreeShardsDeps, verifyFreeShards } from './verifier.ts'
 
 const SHARD = shardOf('1000', 'test')
 

@@ -16,7 +16,7 @@ import {
 } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
-import { checkAccounts } from './check-batch.ts'
+import { checkAccounts } from './checks.ts'
 import { partOfAccounts, storeWrongCheckpoint, verifyLedger } from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')

@@ -1,17 +1,13 @@
 import { log } from '#lib/telemetry/log.ts'
 import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
-import { NewerBatchFormat } from '../domain/batch-format.ts'
-import { CorruptJournal } from '../domain/hash-chain.ts'
+import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import type { LedgerProblem, LedgerVerification } from '../domain/verification.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument } from '../store/verifications.ts'
-import { loadMark } from './begin-shard.ts'
-import { checkAccounts, createBatchCheck, type ReportProblem } from './check-batch.ts'
-import { problemOfCheckpoint } from './check-checkpoint.ts'
-import type { Pace } from './pace.ts'
-import { replayJournal } from './replay-journal.ts'
-import { createShardProgress, type ShardProgress } from './shard-progress.ts'
+import { checkAccounts, createBatchCheck, problemOfCheckpoint, type ReportProblem } from './checks.ts'
+import { type Pace, replayJournal } from './replay-journal.ts'
+import { createShardProgress, loadMark, type ShardProgress } from './shard-progress.ts'
 
 /** What the verification of a shard needs. `signal` ends it after the present batch. */
 export interface ShardVerificationDeps {

@@ -8,7 +8,8 @@ import { collectGarbage } from '../../../test/support/collect-garbage.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { pour } from '../../../test/support/hostile-server.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { createPostDelivery, type PostDelivery, type PostResult } from './post-delivery.ts'
+import type { AttemptResult } from '../domain/attempt.ts'
+import { createPostDelivery, type PostDelivery } from './post-delivery.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
@@ -25,7 +26,7 @@ function drip(socket: Socket, first: string, piece: string): void {
 
 interface Behaviour {
   readonly speak: (socket: Socket) => void
-  readonly result: Partial<PostResult>
+  readonly result: Partial<AttemptResult>
   /** It ends only with the time limit of the attempt, or with the second that the body of a response has. */
   readonly hangs?: true
 }
@@ -201,7 +202,7 @@ const deliver = (
   post: PostDelivery,
   path: string,
   base_url = `http://${listening.host_and_port}/`,
-): Promise<PostResult> =>
+): Promise<AttemptResult> =>
   post({
     url: `${base_url}${path}`,
     environment: 'test',
@@ -211,7 +212,7 @@ const deliver = (
   })
 
 /** Delivers to these paths at once. The clock moves when all requests have arrived, so that those that hang end. */
-async function deliverAll(post: PostDelivery, paths: readonly string[]): Promise<PostResult[]> {
+async function deliverAll(post: PostDelivery, paths: readonly string[]): Promise<AttemptResult[]> {
   const before = requests.length
   const results = paths.map((path) => deliver(post, path))
   let ended = 0
@@ -308,7 +309,7 @@ async function memoryInUse(): Promise<number> {
 test('many of them at once leave memory and connections as they were', async () => {
   const many = NAMES.flatMap((name) => Array.from({ length: COPIES }, () => name))
   const post = createSender(many.length)
-  const records: PostResult[] = []
+  const records: AttemptResult[] = []
   const round = async (): Promise<void> => {
     const results = await deliverAll(post, many)
     records.push(...results)

@@ -4,7 +4,8 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { HttpClient } from '#lib/http/client.ts'
 import { type FailureReason, HttpFailure } from '#lib/http/http-failure.ts'
 import { installManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import { createPostDelivery, type PostResult } from './post-delivery.ts'
+import type { AttemptResult } from '../domain/attempt.ts'
+import { createPostDelivery } from './post-delivery.ts'
 
 /** A receiver: answers 500 ms after its connection is available, which is 3 s after the call. */
 function slowClient(manual: ManualClock): Pick<HttpClient, 'request'> {
@@ -26,7 +27,7 @@ const failing = (kind: HttpFailure['kind'], reason: FailureReason): Pick<HttpCli
 async function post(
   client: Pick<HttpClient, 'request'>,
   url = 'https://shop.example.com/callbacks',
-): Promise<PostResult & { signed: Date[] }> {
+): Promise<AttemptResult & { signed: Date[] }> {
   const signed: Date[] = []
   const postDelivery = createPostDelivery({ test: client, production: client }, new AbortController().signal)
   const result = await postDelivery({

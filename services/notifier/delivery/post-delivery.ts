@@ -5,7 +5,7 @@ import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import type { HttpClient } from '#lib/http/client.ts'
 import { HttpFailure, OWN_FAILURES } from '#lib/http/http-failure.ts'
-import type { AttemptFailure } from '../domain/delivery.ts'
+import type { AttemptResult } from '../domain/attempt.ts'
 import type { SignedHeaders } from './sign-delivery.ts'
 
 /** One attempt to deliver a callback. */
@@ -19,21 +19,12 @@ export interface DeliveryRequest {
   readonly sign: (started_at: Date) => SignedHeaders
 }
 
-/** The result of one attempt: the HTTP status of the response, or why there is none. */
-export interface PostResult {
-  readonly started_at: Date
-  readonly duration_ms: number
-  readonly http_status?: number
-  /** The first 4 KiB of the response body, for the record. Any bytes: the receiver chose them. */
-  readonly response_start?: Uint8Array
-  readonly failure?: AttemptFailure
-}
-
 /**
- * Posts a callback once. Throws `Unavailable` when the attempt does not count, because it ended for a reason of this
- * system: it is stopping, or has no connection, socket or name server (N7).
+ * Posts a callback once. The result has the HTTP status of the response, or why there is none. Throws `Unavailable` when
+ * the attempt does not count, because it ended for a reason of this system: it is stopping, or has no connection, socket
+ * or name server (N7).
  */
-export type PostDelivery = (request: DeliveryRequest) => Promise<PostResult>
+export type PostDelivery = (request: DeliveryRequest) => Promise<AttemptResult>
 
 /** How much of the response body is read, and how long after its header. Only the status counts (N4). */
 const RESPONSE_MAX_BYTES = 64 * 1024

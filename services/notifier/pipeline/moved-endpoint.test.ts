@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { createMakeAttempt } from '../delivery/make-attempt.ts'
-import type { PostResult } from '../delivery/post-delivery.ts'
+import type { AttemptResult } from '../domain/attempt.ts'
 import { BODY, newDelivery, openPipelines, type PipelineFixture } from './pipeline.fixture.ts'
 import { SLOT_LIMITS } from './slots.ts'
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
     findBody: async () => BODY,
     findTarget: async () => ({ secret, address: { ...address, url: 'https://new.example.com/' } }),
     post() {
-      const { promise, resolve } = Promise.withResolvers<PostResult>()
+      const { promise, resolve } = Promise.withResolvers<AttemptResult>()
       answers.push(() => resolve({ started_at: new Date(0), duration_ms: 1, http_status: 200 }))
       most = Math.max(most, answers.length)
       return promise

@@ -4,13 +4,27 @@ import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
 import { shardOf } from '../domain/shard.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
 import type { Journal } from '../store/journal.ts'
-import { getAccounts } from './get-accounts.ts'
+
+/**
+ * Reads the accounts of a merchant, sorted by currency code. Every entry that was acknowledged before the call is
+ * included.
+ */
+export async function getAccounts(
+  shards: LoadedShards,
+  environment: Environment,
+  merchant_id: string,
+): Promise<MerchantAccounts[]> {
+  const accounts = await shards.use(shardOf(merchant_id, environment), ({ processor }) =>
+    processor.read((state) => state.accountsOf(merchant_id)),
+  )
+  return accounts.sort((left, right) => (left.currency < right.currency ? -1 : 1))
+}
 
 /** What a merchant could spend and what was held in one currency. */
 export type Balance = Pick<MerchantAccounts, 'currency' | 'available' | 'held'>
 
 /** What reads of balances need. */
-export interface BalanceDeps {
+interface BalanceDeps {
   readonly shards: LoadedShards
   readonly journal: Journal
 }

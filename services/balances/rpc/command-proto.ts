@@ -1,16 +1,26 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { AdjustRequest, SettleRequest } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import {
+  type CheckHoldRequest,
+  type CheckHoldResponseSchema,
+  type HoldLimits,
+  type HoldLimitsSchema,
   HoldResolution,
   type PlaceHoldRequest,
   type PostTransferRequest,
   type ResolveHoldRequest,
+  type WithdrawalTotalsSchema,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { fitsInt64 } from '#lib/contract/money.ts'
 import { createEnumMap, requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { isTimezone } from '#lib/contract/timezone.ts'
 import {
   type AdjustCommand,
   adjustmentId,
+  type Command,
   type HoldCommand,
   isAdjustmentAmount,
   isTransferable,
@@ -20,8 +30,12 @@ import {
   settlementId,
   type TransferCommand,
 } from '../domain/command.ts'
-import { ACCOUNTS } from './entry-proto.ts'
-import { limitsFromProto } from './hold-limits-proto.ts'
+import type { NotRecordedReason } from '../domain/decide-command.ts'
+import type { RecordedEntry } from '../domain/entry.ts'
+import type { PayoutLimits, WithdrawalTotals } from '../domain/payout-limits.ts'
+import type { Ledger } from '../ledger.ts'
+import type { HoldCheck } from '../use-cases/check-hold.ts'
+import { ACCOUNTS, withdrawalCountToProto } from './entries-proto.ts'
 import {
   amountOf,
   type CommandInEnvironment,
@@ -101,4 +115,76 @@ export function settlementFromProto(request: SettleRequest): CommandInEnvironmen
   const id = settlementId(merchant_id, operation_id)
   const reason = reasonOf(request)
   return { environment, command: { kind: 'settlement', id, merchant_id, operation_id, currency, reason } }
+}
+
+/** Reads the limits of a withdrawal. Throws `PublicError` with the path of a field: 1005 missing, 9000 not allowed. */
+function limitsFromProto(limits: HoldLimits): PayoutLimits {
+  const { serviceId, maximum, daily, monthly, sinceSettlement: since_settlement } = limits
+  const service_id = Number(requiredText(serviceId === '0' ? '' : serviceId, 'limits.service_id'))
+  if (!Number.isSafeInteger(service_id) || service_id < 0) throw fieldError(9000, 'limits.service_id')
+  const timezone = requiredText(limits.timezone, 'limits.timezone')
+  if (!isTimezone(timezone)) throw fieldError(9000, 'limits.timezone')
+  const amounts = { maximum, daily, monthly, since_settlement }
+  for (const [name, amount] of Object.entries(amounts))
+    if (amount < 0n || !fitsInt64(amount)) throw fieldError(9000, `limits.${name}`)
+  return { service_id, timezone, ...amounts }
+}
+
+/** Maps the limits of a withdrawal. */
+export function limitsToProto(limits: PayoutLimits): MessageInitShape<typeof HoldLimitsSchema> {
+  const { service_id, since_settlement: sinceSettlement, ...same } = limits
+  return { serviceId: String(service_id), sinceSettlement, ...same }
+}
+
+/** The hold of a CheckHold request. Throws `PublicError` with the path of a field: 1005 missing, 9000 not allowed. */
+export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironment<HoldCommand> {
+  const { environment, merchant_id } = ownerOf(request)
+  const money = amountOf(request)
+  const limits = request.limits && { limits: limitsFromProto(request.limits) }
+  // New, because a check must not find the decision of an earlier hold.
+  const id = `check:${uuidv7()}`
+  return { environment, command: { kind: 'hold', id, merchant_id, ...money, reason: '', ...limits } }
+}
+
+/** Maps the decision that a hold would get. */
+export function holdCheckToProto({
+  refused_codes,
+  available,
+  totals,
+}: HoldCheck): MessageInitShape<typeof CheckHoldResponseSchema> {
+  return {
+    refusedCodes: [...refused_codes],
+    available,
+    ...(totals && { totals: totalsToProto(totals) }),
+  }
+}
+
+function totalsToProto(totals: WithdrawalTotals): MessageInitShape<typeof WithdrawalTotalsSchema> {
+  return {
+    count: withdrawalCountToProto(totals),
+    dayTotal: totals.day_total,
+    monthTotal: totals.month_total,
+    periodTotal: totals.period_total,
+  }
+}
+
+/**
+ * The error code of each reason. An immediate repeat gets the same result; `hold_not_open` and `overflow` can change
+ * later.
+ */
+const ERROR_CODES: Readonly<Record<NotRecordedReason, ErrorCode>> = {
+  malformed: 9000,
+  id_conflict: 1013,
+  hold_not_open: 8801,
+  overflow: 6001,
+}
+
+/** Submits a command and returns its entry, which may record a refusal. Throws `PublicError` when no entry was recorded. */
+export async function recordCommand(
+  ledger: Ledger,
+  { environment, command }: CommandInEnvironment<Command>,
+): Promise<RecordedEntry> {
+  const result = await ledger.submit(environment, command)
+  if ('recorded' in result) return result.recorded
+  throw new PublicError(ERROR_CODES[result.not_recorded], { details: { reason: result.not_recorded } })
 }

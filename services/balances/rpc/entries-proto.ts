@@ -1,0 +1,237 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import {
+  type BalanceSchema,
+  LedgerAccount,
+  type LedgerEntry,
+  LedgerEntryKind,
+  type LedgerEntrySchema,
+  type WithdrawalCount as ProtoWithdrawalCount,
+  type WithdrawalCountSchema,
+} from '#gen/multihub/balances/v1/balance_pb.ts'
+import type {
+  ExportEntriesRequest,
+  ExportEntriesResponseSchema,
+  ListEntriesRequest,
+  ListEntriesResponseSchema,
+} from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { createdRange } from '#lib/contract/operator-fields.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
+import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
+import { decodePageToken, encodePageToken } from '#lib/patterns/paging/page-token.ts'
+import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
+import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
+import type { WithdrawalCount } from '../domain/payout-limits.ts'
+import { EXPORT_PART_CHARACTERS, EXPORT_PART_ENTRIES_MAX } from '../limits.ts'
+import type { EntryQuery, StatementEntry } from '../use-cases/list-entries.ts'
+import { currencyOf, idOf } from './request-fields.ts'
+
+/** Maps account names to their enum values and back. */
+export const ACCOUNTS = createEnumMap<AccountName, LedgerAccount>({
+  available: LedgerAccount.AVAILABLE,
+  held: LedgerAccount.HELD,
+  clearing: LedgerAccount.CLEARING,
+  fees: LedgerAccount.FEES,
+  chargebacks: LedgerAccount.CHARGEBACKS,
+  adjustments: LedgerAccount.ADJUSTMENTS,
+})
+
+const KINDS = createEnumMap<EntryKind, LedgerEntryKind>({
+  transfer: LedgerEntryKind.TRANSFER,
+  hold: LedgerEntryKind.HOLD,
+  capture: LedgerEntryKind.CAPTURE,
+  release: LedgerEntryKind.RELEASE,
+  adjustment: LedgerEntryKind.ADJUSTMENT,
+  settlement: LedgerEntryKind.SETTLEMENT,
+})
+
+/** Maps an entry for a response. */
+export function entryToProto({
+  shard,
+  seq,
+  time,
+  entry,
+}: RecordedEntry): MessageInitShape<typeof LedgerEntrySchema> {
+  return {
+    entryId: entry.id,
+    kind: KINDS.toProto(entry.kind),
+    merchantId: entry.merchant_id,
+    debit: ACCOUNTS.toProto(entry.debit),
+    credit: ACCOUNTS.toProto(entry.credit),
+    amount: { minor: entry.amount, currency: entry.currency },
+    paymentId: entry.payment_id ?? '',
+    reason: entry.reason,
+    refusedCode: entry.refused_code ?? 0,
+    createTime: timestampFromDate(time),
+    shard,
+    sequence: seq,
+    availableAfter: entry.available,
+    heldAfter: entry.held,
+    ...(entry.counted && { counted: withdrawalCountToProto(entry.counted) }),
+    settlementPeriod: BigInt(entry.period ?? 0),
+  }
+}
+
+/** Maps an entry that another balances process sent; `undefined` when it has values that this release does not know. */
+export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined {
+  const { amount, createTime, refusedCode, paymentId } = message
+  const kind = KINDS.fromProto(message.kind)
+  const debit = ACCOUNTS.fromProto(message.debit)
+  const credit = ACCOUNTS.fromProto(message.credit)
+  if (!kind || !debit || !credit || !amount || !createTime) return undefined
+  if (refusedCode !== 0 && !isErrorCode(refusedCode)) return undefined
+  const entry: Entry = {
+    id: message.entryId,
+    kind,
+    merchant_id: message.merchantId,
+    currency: amount.currency,
+    debit,
+    credit,
+    amount: amount.minor,
+    ...(paymentId === '' ? {} : { payment_id: paymentId }),
+    reason: message.reason,
+    ...(refusedCode === 0 ? {} : { refused_code: refusedCode }),
+    available: message.availableAfter,
+    held: message.heldAfter,
+    ...(message.counted && { counted: withdrawalCountFromProto(message.counted) }),
+    ...(kind === 'settlement' && { period: Number(message.settlementPeriod) }),
+  }
+  return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
+}
+
+/** Maps the place where a withdrawal is counted. */
+export function withdrawalCountToProto({
+  service_id,
+  day,
+  period,
+}: WithdrawalCount): MessageInitShape<typeof WithdrawalCountSchema> {
+  return { serviceId: String(service_id), day, period: BigInt(period) }
+}
+
+function withdrawalCountFromProto({ serviceId, day, period }: ProtoWithdrawalCount): WithdrawalCount {
+  return { service_id: Number(serviceId), day, period: Number(period) }
+}
+
+/** Maps the balance of one currency for a response. */
+export function balanceToProto(
+  accounts: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>,
+): MessageInitShape<typeof BalanceSchema> {
+  const { currency, available, held } = accounts
+  return { currency, available, held }
+}
+
+const POSITION = { seq: 'int64', position: 'integer' } as const
+
+/** A page to read: the query asks for one entry more than the page has, which tells whether it is the last one. */
+interface EntryPage {
+  readonly query: EntryQuery
+  readonly page_size: number
+}
+
+// Both readers throw `PublicError` 1005 for a missing field and 9000 for a wrong one.
+
+/** Reads a ListEntries request. */
+export function entryPageFromProto(request: ListEntriesRequest): EntryPage {
+  const page_size = checkPageSize(request.pageSize)
+  return { query: queryOf(request, request.newestFirst, page_size), page_size }
+}
+
+/** Reads an ExportEntries request. */
+export function exportPartFromProto(request: ExportEntriesRequest): EntryPage {
+  const page_size = EXPORT_PART_ENTRIES_MAX
+  return { query: queryOf(request, false, page_size), page_size }
+}
+
+type Filters = Omit<ExportEntriesRequest, '$typeName'>
+
+function queryOf(request: Filters, newest_first: boolean, page_size: number): EntryQuery {
+  const { paymentId } = request
+  const filters = {
+    environment: ENVIRONMENTS.optional(request.environment, 'environment') ?? 'test',
+    merchant_id: idOf(request.merchantId, 'merchant_id'),
+    payment_id: paymentId === '' ? undefined : idOf(paymentId, 'payment_id'),
+    currency: request.currency === '' ? undefined : currencyOf(request.currency, 'currency'),
+    ...createdRange(request),
+    newest_first,
+  }
+  const after = decodePageToken(request.pageToken, { list: listOf(filters) }, POSITION)
+  return { ...filters, after, limit: page_size + 1 }
+}
+
+/** Names the list that a token belongs to. Its filters themselves would make the token too long. */
+function listOf(filters: Omit<EntryQuery, 'after' | 'limit'>): string {
+  return sha256Hex(JSON.stringify(filters)).slice(0, 16)
+}
+
+/** Maps a page of entries. `entries` are those of its query. */
+export function entryPageToProto(
+  { query, page_size }: EntryPage,
+  entries: readonly StatementEntry[],
+): MessageInitShape<typeof ListEntriesResponseSchema> {
+  const page = entries.slice(0, page_size)
+  return { entries: page.map(entryToProto), nextPageToken: tokenAfter(query, page, entries) }
+}
+
+/** Maps a part of an export: as many of the entries as fit. `entries` are those of its query. */
+export function exportPartToProto(
+  { query, page_size }: EntryPage,
+  entries: readonly StatementEntry[],
+): MessageInitShape<typeof ExportEntriesResponseSchema> {
+  let csv = query.after === undefined ? CSV_HEADER : ''
+  const part: StatementEntry[] = []
+  for (const entry of entries.slice(0, page_size)) {
+    if (csv.length > EXPORT_PART_CHARACTERS) break
+    csv += csvLine(entry)
+    part.push(entry)
+  }
+  return { csv, nextPageToken: tokenAfter(query, part, entries) }
+}
+
+function tokenAfter(
+  { after: _, limit: __, ...filters }: EntryQuery,
+  page: readonly StatementEntry[],
+  entries: readonly StatementEntry[],
+): string {
+  const last = page.at(-1)
+  if (last === undefined || entries.length === page.length) return ''
+  return encodePageToken({ list: listOf(filters), seq: last.seq, position: last.position })
+}
+
+type Column = (entry: StatementEntry) => string
+
+/** The columns of an export. Amounts and balances are integers in minor units; text is quoted. */
+const COLUMNS: Readonly<Record<string, Column>> = {
+  create_time: ({ time }) => time.toISOString(),
+  entry_id: ({ entry }) => quote(entry.id),
+  kind: ({ entry }) => entry.kind,
+  payment_id: ({ entry }) => quote(entry.payment_id ?? ''),
+  currency: ({ entry }) => entry.currency,
+  debit: ({ entry }) => entry.debit,
+  credit: ({ entry }) => entry.credit,
+  amount: ({ entry }) => String(entry.amount),
+  refused_code: ({ entry }) => String(entry.refused_code ?? ''),
+  available_after: ({ entry }) => String(entry.available),
+  held_after: ({ entry }) => String(entry.held),
+  reason: ({ entry }) => quote(entry.reason),
+}
+
+/** The first line of an export: the names of the columns. */
+export const CSV_HEADER = `${Object.keys(COLUMNS).join(',')}\r\n`
+
+/** One entry as a line by RFC 4180. */
+export function csvLine(entry: StatementEntry): string {
+  const fields = Object.values(COLUMNS).map((column) => column(entry))
+  return `${fields.join(',')}\r\n`
+}
+
+/** The characters, also in full width, at which a spreadsheet takes a text for a formula. */
+const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
+
+/** Quotes a text. An apostrophe before a formula makes a spreadsheet show it instead of running it. */
+function quote(text: string): string {
+  const harmless = FORMULA.test(text) ? `'${text}` : text
+  return `"${harmless.replaceAll('"', '""')}"`
+}
