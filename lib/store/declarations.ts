@@ -15,7 +15,7 @@ export async function readDeclarations(
   await openCollections({
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
       collections.push(spec)
-      return { insert: refuse, get: refuse, find: refuse, replace: refuse, delete: refuse }
+      return { insert: refuse, get: refuse, find: refuse, count: refuse, replace: refuse, delete: refuse }
     },
     async blobs(name): Promise<Blobs> {
       blobs.push(name)

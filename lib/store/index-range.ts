@@ -4,8 +4,8 @@ import { type Index, keyText, type Layout, valueAt } from './layout.ts'
 import type { FindOptions, Range } from './store.ts'
 
 const LIMIT_MAX = 1_000
-// Sorts after every continuation of a key part, because characters up to this one are escaped inside a part.
-const PAST = '!'
+/** Sorts after every continuation of a key part, because characters up to this one are escaped inside a part. */
+export const PAST = '!'
 
 /** A checked `find`: the index, the part of it to read, and the position to start after. */
 export interface IndexRange {
@@ -52,8 +52,24 @@ export function parseIndexRange(
   return { index, equals, from, to, after: position(layout, index, equals, options.after), limit, reverse }
 }
 
+/** A checked `count`: the index, and the part of it to read. */
+export type CountRange = Pick<IndexRange, 'index' | 'equals' | 'from' | 'to'>
+
+/** Checks the arguments of `count`. Throws `TypeError` for an index or a range that cannot be counted. */
+export function parseCountRange(layout: Layout, name: string, range: Range): CountRange {
+  const parsed = parseIndexRange(layout, name, range, { limit: 1 })
+  const { index, equals, from, to } = parsed
+  const place = `${layout.name}: count ${name}`
+  if (index.unique || index.many || index.where !== undefined || layout.expires !== undefined) {
+    throw new TypeError(`${place}: only an index of all documents, none of which expires, can be counted`)
+  }
+  const fixed = equals.length + (from === undefined && to === undefined ? 0 : 1)
+  if (fixed === index.paths.length) throw new TypeError(`${place}: the range fixes the field that is counted`)
+  return { index, equals, from, to }
+}
+
 /** The first key text inside the range and the first one after it, both with `head` in front if given. */
-export function rangeBounds({ equals, from, to }: IndexRange, head?: string): [low: string, high: string] {
+export function rangeBounds({ equals, from, to }: CountRange, head?: string): [low: string, high: string] {
   const fixed = [...(head === undefined ? [] : [head]), ...equals.map(keyPartText)].join(' ')
   const bound = from ?? to
   if (bound === undefined) return [fixed, fixed + PAST]

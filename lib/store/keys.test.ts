@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { checkKeyLength, KEY_BYTES_MAX, type KeyPart, keyPartsText, keyPartText } from './keys.ts'
+import {
+  checkKeyLength,
+  KEY_BYTES_MAX,
+  type KeyPart,
+  keyPartsText,
+  keyPartText,
+  textOfKeyPart,
+} from './keys.ts'
 
 const text = fc.string({
   unit: fc.constantFrom('\u0000', '\u0001', ' ', '!', '"', '0', 'a', 'é', '\uffee', '𝄞'),
@@ -32,6 +39,12 @@ function compareText(left: string, right: string): number {
 }
 
 describe('the encoded key', () => {
+  test('gives its text back, and no text for other values', () => {
+    fc.assert(fc.property(text, (value) => expect(textOfKeyPart(keyPartText(value))).toBe(value)))
+    for (const other of [1, new Date(0), null])
+      expect(() => textOfKeyPart(keyPartText(other))).toThrow(TypeError)
+  })
+
   test('sorts single values like the values themselves', () => {
     fc.assert(
       fc.property(part, part, (left, right) => {

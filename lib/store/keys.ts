@@ -36,6 +36,14 @@ export function keyPartText(value: unknown): string {
   throw new TypeError(`a key or an index can hold strings, integers and dates, not ${typeof value}`)
 }
 
+/** Decodes a part that holds text. Throws `TypeError` for any other part. */
+export function textOfKeyPart(part: string): string {
+  if (!part.startsWith(TEXT.first)) throw new TypeError(`the key part ${part} is not text`)
+  return part
+    .slice(TEXT.first.length)
+    .replace(/!(.)/g, (_, low: string) => String.fromCharCode(low.charCodeAt(0) - ESCAPED_ZERO))
+}
+
 /** Encodes several parts as one key. */
 export function keyPartsText(values: readonly unknown[]): string {
   let text = ''

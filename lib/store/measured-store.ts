@@ -13,7 +13,7 @@ export function withStoreMetrics(store: Store, role: string): Store {
   return {
     ...store,
     async collection<D extends object>(spec: CollectionSpec) {
-      const { insert, get, find, replace, delete: remove } = await store.collection<D>(spec)
+      const { insert, get, find, count, replace, delete: remove } = await store.collection<D>(spec)
       const measured = <Parameters extends readonly unknown[], Result>(
         operation: string,
         call: (...parameters: Parameters) => Promise<Result>,
@@ -32,6 +32,7 @@ export function withStoreMetrics(store: Store, role: string): Store {
         insert: measured('insert', insert),
         get: measured('get', get),
         find: measured('find', find),
+        count: measured('count', count),
         replace: measured('replace', replace),
         delete: measured('delete', remove),
       }

@@ -78,6 +78,11 @@ export interface FindOptions extends GetOptions {
   readonly reverse?: boolean
 }
 
+/** How long a count may take. It ends with `Unavailable` at the limit, or at that of the store if it is shorter. */
+export interface CountOptions {
+  readonly limit_ms: number
+}
+
 /** How to insert. */
 export interface InsertOptions {
   /**
@@ -106,6 +111,13 @@ export interface Collection<D extends object> {
   get(key: Fields, options?: GetOptions): Promise<Stored<D> | undefined>
   /** Documents of a range in the order of the index, and equal ones in the order of the key. */
   find(index: string, range: Range, options: FindOptions): Promise<Stored<D>[]>
+  /**
+   * How many documents of a range there are by the value of the last field of the index, a string that each has. A document
+   * that changes meanwhile counts once if only that field changes, by a value that it has during the call. So the answer is
+   * exact where one page after another is not, and it comes from the index alone, on a server too. For that, the index must
+   * not be unique, of array elements or of `where`, and no document may expire. Throws `Unavailable` at the time limit.
+   */
+  count(index: string, range: Range, options: CountOptions): Promise<ReadonlyMap<string, number>>
   /**
    * Replaces the document with the same key if it is still at `expected_version`. Returns the document at its new
    * version. Throws `Conflict` when it was changed or deleted: load it and decide again.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { clock } from '#lib/base/time.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import { blobsSuite } from './store-blobs.suite.ts'
+import { countSuite } from './store-count.suite.ts'
 import { documentsSuite } from './store-documents.suite.ts'
 import { expirySuite } from './store-expiry.suite.ts'
 import { findSuite } from './store-find.suite.ts'
@@ -79,6 +80,7 @@ export function storeSuite(title: string, start: () => Promise<TestDatabase>): v
     }
     documentsSuite(subject)
     findSuite(subject)
+    countSuite(subject)
     expirySuite(subject)
     blobsSuite(subject)
     sharingSuite(subject)

@@ -1,9 +1,10 @@
 import { checkDocument, checkVersion, firstVersion } from '../check.ts'
 import { Conflict, Duplicate } from '../errors.ts'
-import { parseIndexRange } from '../index-range.ts'
+import { parseCountRange, parseIndexRange } from '../index-range.ts'
 import { keyFields, keyText, type Layout } from '../layout.ts'
 import type { Collection, Stored } from '../store.ts'
 import type { KeyPrefixes } from './catalog.ts'
+import { countDocuments } from './count.ts'
 import { type Documents, isExpired } from './documents.ts'
 import type { LmdbEnvironment } from './environment.ts'
 import { findDocuments } from './find.ts'
@@ -69,6 +70,8 @@ export function createCollection<D extends object>(
         findDocuments(environment.table, prefixes, documents, index_range).map(typed),
       )
     },
+    count: async (index, range, { limit_ms }) =>
+      countDocuments(environment, prefixes, layout, parseCountRange(layout, index, range), limit_ms),
     async delete(key, expected_version) {
       checkVersion(expected_version)
       const text = keyText(layout, keyFields(layout, key))

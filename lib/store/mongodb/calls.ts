@@ -25,8 +25,11 @@ export interface MongoCalls {
    * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
    */
   write<T>(call: (options: WriteOptions) => Promise<T>, deadline?: Deadline): Promise<T>
-  /** The deadline, counted from now, of an operation that consists of several calls. */
-  startDeadline(): Deadline
+  /**
+   * The deadline, counted from now, of an operation that consists of several calls, or of one that may take `limit_ms` at
+   * most.
+   */
+  startDeadline(limit_ms?: number): Deadline
 }
 
 /** The deadline of one call of the port. */
@@ -71,8 +74,8 @@ export function createMongoCalls(
     if (current !== undefined) current.commands += 1
   })
 
-  function startDeadline(): Deadline {
-    const end_ms = clock.monotonic_ms() + timeout_ms
+  function startDeadline(limit_ms = timeout_ms): Deadline {
+    const end_ms = clock.monotonic_ms() + Math.min(limit_ms, timeout_ms)
     let pauses = 0
     const remaining_ms = (): number => end_ms - clock.monotonic_ms()
     return {

@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb'
 import { type Body, checkDocument, checkDocumentSize, checkVersion, firstVersion } from '../check.ts'
 import { Conflict, PrecedingWriteFailed } from '../errors.ts'
-import { parseIndexRange } from '../index-range.ts'
+import { parseCountRange, parseIndexRange } from '../index-range.ts'
 import { checkKeyLength } from '../keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '../layout.ts'
 import type { Collection, Stored } from '../store.ts'
@@ -54,6 +54,17 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       const found = await calls.read((limits) => documents.find(filter, { ...limits, ...page }).toArray())
       return found.map(typed)
     },
+    async count(index, range, { limit_ms }) {
+      const { index: counted, ...bounds } = parseCountRange(layout, index, range)
+      const { filter, hint } = rangeQuery(target, { index: counted, ...bounds, ...WHOLE_RANGE })
+      const field = counted.paths.at(-1)?.join('.')
+      const stages = [{ $match: filter }, { $group: { _id: `$${field}`, count: { $sum: 1 } } }]
+      const groups = await calls.read(
+        (limits) => documents.aggregate(stages, { ...limits, hint, ...ONE_MOMENT }).toArray(),
+        calls.startDeadline(limit_ms),
+      )
+      return new Map(groups.map(({ _id, count }) => [checkCounted(_id), Number(count)]))
+    },
     async replace(document, expected_version) {
       checkVersion(expected_version)
       const { stored } = checkStored(layout, document, expected_version + 1)
@@ -76,6 +87,19 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },
   }
+}
+
+const WHOLE_RANGE = { after: undefined, limit: 1, reverse: false } as const
+
+/**
+ * The read concern of a count: all of it sees one moment, after every write that was acknowledged before. Without it, a
+ * server that yields between entries meets the same document before and after a change of its last field.
+ */
+const ONE_MOMENT = { readConcern: { level: 'snapshot' } } as const
+
+function checkCounted(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('a document has no text in the field that is counted')
+  return value
 }
 
 /** The read concern of a linearizable read. Every other read has the one of the client. */

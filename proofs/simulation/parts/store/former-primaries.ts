@@ -1,11 +1,8 @@
 import type { Choices } from '../random.ts'
 import type { SimulatedProcess } from '../simulated-process.ts'
 import type { Database } from './database.ts'
-import type { MemoryCollection } from './memory-collection.ts'
+import type { ReadSource } from './memory-collection.ts'
 import { isWrite, needsMajority, type StoreCommand } from './store.ts'
-
-/** What reads come from. */
-export type ReadSource = Pick<MemoryCollection, 'get' | 'find'>
 
 /** Servers that are no longer the primaries of their databases and do not know it yet. */
 export interface FormerPrimaries {

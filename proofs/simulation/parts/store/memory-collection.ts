@@ -1,7 +1,7 @@
 import type { Body } from '#lib/store/check.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
-import type { IndexRange } from '#lib/store/index-range.ts'
-import { expiryOf, keyText, type Layout } from '#lib/store/layout.ts'
+import type { CountRange, IndexRange } from '#lib/store/index-range.ts'
+import { expiryOf, keyText, type Layout, valueAt } from '#lib/store/layout.ts'
 import { copyDocument } from './copy-document.ts'
 import { createIndexes } from './memory-indexes.ts'
 
@@ -28,13 +28,17 @@ export interface MemoryCollection {
   delete(key: string, expected_version: number, now_ms: number): void
   get(key: string, now_ms: number): StoredBody | undefined
   find(range: IndexRange, now_ms: number): StoredBody[]
+  count(range: CountRange): ReadonlyMap<string, number>
   /** Deletes what expired before a time, as the server's own sweeper does. */
   deleteExpired(now_ms: number): void
   /** All documents, expired ones too. */
   all(): Iterable<StoredBody>
   /** A copy of the present state, for reads from a server that no longer gets the writes. */
-  snapshot(): Pick<MemoryCollection, 'get' | 'find'>
+  snapshot(): ReadSource
 }
+
+/** What reads come from: the collection, or an earlier state of it. */
+export type ReadSource = Pick<MemoryCollection, 'get' | 'find' | 'count'>
 
 /** Makes an empty collection. `onChange` is called within each change. */
 export function createMemoryCollection(
@@ -84,6 +88,16 @@ export function createMemoryCollection(
         if (found.length === range.limit) break
       }
       return found
+    },
+    count(range) {
+      const counts = new Map<string, number>()
+      const field = range.index.paths.at(-1) ?? []
+      for (const key of indexes.keysIn({ ...range, after: undefined, limit: 1, reverse: false })) {
+        const value = valueAt(documents.get(key) ?? {}, field)
+        if (typeof value !== 'string') throw new TypeError(`${layout.name}: ${key} has no text to count by`)
+        counts.set(value, (counts.get(value) ?? 0) + 1)
+      }
+      return counts
     },
     insert(document, now_ms) {
       const key = keyText(layout, document)

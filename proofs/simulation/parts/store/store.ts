@@ -2,18 +2,18 @@ import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { checkDocument, checkDocumentSize, checkVersion, firstVersion } from '#lib/store/check.ts'
 import { PrecedingWriteFailed } from '#lib/store/errors.ts'
-import { parseIndexRange } from '#lib/store/index-range.ts'
+import { parseCountRange, parseIndexRange } from '#lib/store/index-range.ts'
 import { checkKeyLength } from '#lib/store/keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout, parseLayout } from '#lib/store/layout.ts'
 import type { Collection, Store, Stored } from '#lib/store/store.ts'
 import { copyDocument } from './copy-document.ts'
 import type { Database } from './database.ts'
 import { openMemoryBlobs } from './memory-blobs.ts'
-import type { MemoryCollection, StoredBody } from './memory-collection.ts'
+import type { MemoryCollection, ReadSource, StoredBody } from './memory-collection.ts'
 
 /** One command on its way to the database. */
 export interface StoreCommand {
-  readonly kind: 'insert' | 'replace' | 'delete' | 'get' | 'find' | 'ping' | 'clock'
+  readonly kind: 'insert' | 'replace' | 'delete' | 'get' | 'find' | 'count' | 'ping' | 'clock'
   readonly database: string
   readonly collection: string
   /** What the trace shows of it. */
@@ -38,7 +38,7 @@ export function needsMajority(command: StoreCommand): boolean {
  */
 export type CarryCommand = <T>(
   command: StoreCommand,
-  apply: (source: Pick<MemoryCollection, 'get' | 'find'> | undefined) => T,
+  apply: (source: ReadSource | undefined) => T,
 ) => Promise<T>
 
 /** Opens a database for one process. `readServerClock` returns the time of the server. */
@@ -125,6 +125,13 @@ function openCollection<D extends object>(
       return await carry(commandOf('find', index, options.linearizable), (source = target) =>
         source.find(index_range, now_ms).map(typed),
       )
+    },
+    async count(index, range, { limit_ms }) {
+      const count_range = parseCountRange(layout, index, range)
+      const until_ms = clock.monotonic_ms() + limit_ms
+      const counts = await carry(commandOf('count', index), (source = target) => source.count(count_range))
+      if (clock.monotonic_ms() >= until_ms) throw new Unavailable('the count took too long')
+      return counts
     },
   }
 }
