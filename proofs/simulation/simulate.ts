@@ -30,7 +30,7 @@ import {
   refundHoldsFollowFunds,
   refundsAgree,
 } from './invariants/refunds.ts'
-import { countsMatch } from './invariants/summaries.ts'
+import { supportEffectsEnd } from './invariants/summaries.ts'
 import { mutationsHappenOnce } from './invariants/support-mutations.ts'
 import { createWatch } from './invariants/watch.ts'
 import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
@@ -83,7 +83,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   deliveriesHaveEnded,
   callbacksAreSigned,
   mutationsHappenOnce,
-  countsMatch,
+  supportEffectsEnd,
   refundsAgree,
   refundHoldsFollowFunds,
   chargebacksAgree,

@@ -3,21 +3,15 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/role/role.ts'
-import type { Collection } from '#lib/store/store.ts'
 import type { Chargeback } from './chargebacks/domain/chargeback.ts'
 import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
 import { createChargebackRpc } from './chargebacks/rpc/chargeback-service.ts'
 import { createMerchantChargebackRpc } from './chargebacks/rpc/merchant-chargeback-service.ts'
 import { CHARGEBACKS, findChargebackById, keyOfChargeback } from './chargebacks/store/chargebacks.ts'
-import type { PeriodCounts } from './domain/count-periods.ts'
-import type { CountedResource } from './domain/counted-resource.ts'
-import { bindCountStatus, type CountedResources } from './effects/count-status.ts'
-import { bindForgetCount } from './effects/forget-count.ts'
 import { bindPublishEvent } from './effects/publish-event.ts'
 import { bindStoreComment } from './effects/store-comment.ts'
 import type { Refund } from './refunds/domain/refund.ts'
@@ -43,7 +37,7 @@ export const role: Role = {
   settings: {},
   async start(context) {
     const store = await openSupportStore(await context.openStore())
-    const { tickets, comments, ticket_counts, refunds, refund_counts, chargebacks, chargeback_counts } = store
+    const { tickets, comments, refunds, chargebacks } = store
     const idempotency = createIdempotency(store.idempotency_records, context.clock_guard)
     const payment_refunds = context.clientOf(PaymentRefundService)
     const attachments = context.clientOf(AttachmentService)
@@ -52,7 +46,6 @@ export const role: Role = {
     const ticket_deps = {
       tickets,
       comments,
-      ticket_counts,
       runner: runners.tickets,
       idempotency,
       payments: context.clientOf(PaymentService),
@@ -61,7 +54,6 @@ export const role: Role = {
     }
     const refund_deps = {
       refunds,
-      refund_counts,
       runner: runners.refunds,
       idempotency,
       refund_comments: store.refund_comments,
@@ -70,7 +62,6 @@ export const role: Role = {
     }
     const chargeback_deps = {
       chargebacks,
-      chargeback_counts,
       runner: runners.chargebacks,
       idempotency,
       attachments,
@@ -121,8 +112,7 @@ interface Runners {
 }
 
 function createRunners(store: SupportStore, deps: EffectDeps): Runners {
-  const { tickets, comments, ticket_counts, refunds, refund_comments, refund_counts } = store
-  const { chargebacks, chargeback_counts } = store
+  const { tickets, comments, refunds, refund_comments, chargebacks } = store
   const { publisher, payment_refunds, clock_guard } = deps
   return {
     tickets: createEffectRunner<Ticket>({
@@ -132,7 +122,7 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       keyOf: keyOfTicket,
       effects: [
         bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
-        ...summarizedEffects(ticket_counts, { collection: tickets, keyOf: keyOfTicket }, publisher),
+        bindPublishEvent(publisher),
       ],
     }),
     refunds: createEffectRunner<Refund>({
@@ -142,7 +132,7 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       keyOf: keyOfRefund,
       effects: [
         bindStoreComment(storeRefundCommentEffect, (comment) => storeRefundComment(refund_comments, comment)),
-        ...summarizedEffects(refund_counts, { collection: refunds, keyOf: keyOfRefund }, publisher),
+        bindPublishEvent(publisher),
       ],
     }),
     chargebacks: createEffectRunner<Chargeback>({
@@ -150,25 +140,9 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       collection: chargebacks,
       clock_guard,
       keyOf: keyOfChargeback,
-      effects: [
-        bindReturnAmount(payment_refunds),
-        ...summarizedEffects(
-          chargeback_counts,
-          { collection: chargebacks, keyOf: keyOfChargeback },
-          publisher,
-        ),
-      ],
+      effects: [bindReturnAmount(payment_refunds), bindPublishEvent(publisher)],
     }),
   }
-}
-
-/** Binds the effects that every resource has: the counts of its summary, and its events. */
-function summarizedEffects<D extends CountedResource>(
-  counts: Collection<PeriodCounts>,
-  resources: CountedResources<D>,
-  publisher: Publisher,
-): readonly BoundEffect<D>[] {
-  return [bindCountStatus(counts, resources), bindForgetCount<D>(counts), bindPublishEvent<D>(publisher)]
 }
 
 function stuckTickets({ tickets }: SupportStore, runner: EffectRunner<Ticket>): StuckDocuments {

@@ -4,15 +4,9 @@ import { documentsOf, type Evidence, type Invariant } from './judge.ts'
 export interface SummarizedDocument {
   readonly merchant_id: string
   readonly status: string
+  readonly created_at: Date
+  readonly deleted_at?: Date
   readonly effects: readonly { readonly id: string }[]
-}
-
-/** The counts of a month or of a day. */
-interface StoredCounts {
-  readonly merchant_id: string
-  readonly period: string
-  readonly slots: Readonly<Record<string, Readonly<Record<string, number>>>>
-  readonly counted: readonly string[]
 }
 
 /** The kinds of resources with a summary. */
@@ -26,46 +20,56 @@ export function summarizedDocuments(
   return documentsOf<SummarizedDocument>(databases, 'support', `${kind}s`)
 }
 
-/**
- * The counts of days and of minutes are those of the tickets, refunds and chargebacks, and no change is still being counted
- * (S11).
- */
-export const countsMatch: Invariant = function* (evidence) {
-  for (const kind of SUMMARIZED) {
-    const documents = summarizedDocuments(evidence, kind)
-    const counts = documentsOf<StoredCounts>(evidence.databases, 'support', `${kind}_counts`)
-    for (const { effects } of documents)
+/** No ticket, refund or chargeback has an effect left (S11, S12). */
+export const supportEffectsEnd: Invariant = function* (evidence) {
+  for (const kind of SUMMARIZED)
+    for (const { effects } of summarizedDocuments(evidence, kind))
       if (effects.length > 0) yield `a ${kind} has effects left: ${effects.map(({ id }) => id)}`
-    for (const { period, counted } of counts)
-      if (counted.length > 0) yield `${period} of ${kind}s still has marks of counted changes`
-    for (const { merchant_id } of evidence.merchants) {
-      const expected = countsOf(documents, merchant_id)
-      for (const unit of ['month', 'day']) {
-        const periods = counts.filter(
-          (one) => one.merchant_id === merchant_id && one.period.startsWith(`${unit}:`),
-        )
-        const found = textOf(periods.flatMap(({ slots }) => Object.values(slots)))
-        if (found !== expected)
-          yield `${merchant_id} has ${kind}s ${expected}, and its counts by ${unit} are ${found}`
-      }
-    }
-  }
 }
 
-/** The number of a merchant's resources by status, as a text that can be compared. */
-export function countsOf(documents: readonly SummarizedDocument[], merchant_id: string): string {
-  return textOf(
-    documents
-      .filter((document) => document.merchant_id === merchant_id)
-      .map(({ status }) => ({ [status]: 1 })),
+/** A summary that a merchant requests: its parameters, and the counts of what is stored, as a text. */
+export interface ExpectedSummary {
+  readonly params: { readonly created_from?: string; readonly created_to?: string }
+  readonly counts: string
+}
+
+/**
+ * The summaries of one kind that a merchant requests at the same time (S11): twice of everything, and of the resources
+ * before and from the creation of the one in the middle.
+ */
+export function expectedSummaries(
+  evidence: Pick<Evidence, 'databases'>,
+  kind: (typeof SUMMARIZED)[number],
+  merchant_id: string,
+): readonly ExpectedSummary[] {
+  const documents = summarizedDocuments(evidence, kind).filter(
+    (document) => document.merchant_id === merchant_id && document.deleted_at === undefined,
   )
+  const times_ms = documents.map(({ created_at }) => created_at.getTime()).sort((a, b) => a - b)
+  const middle_ms = times_ms[Math.floor(times_ms.length / 2)] ?? 0
+  const middle = new Date(middle_ms).toISOString()
+  const all = { params: {}, counts: countsOf(documents) }
+  const before = documents.filter(({ created_at }) => created_at.getTime() < middle_ms)
+  const after = documents.filter(({ created_at }) => created_at.getTime() >= middle_ms)
+  return [
+    all,
+    { params: { created_to: middle }, counts: countsOf(before) },
+    { params: { created_from: middle }, counts: countsOf(after) },
+    all,
+  ]
 }
 
-/** The sums by status, as a text that can be compared. */
-export function textOf(counts: readonly Readonly<Record<string, number>>[]): string {
-  const sums = new Map<string, number>()
-  for (const one of counts)
-    for (const [status, count] of Object.entries(one)) sums.set(status, (sums.get(status) ?? 0) + count)
-  const rows = [...sums].filter(([, count]) => count !== 0).map(([status, count]) => `${status} ${count}`)
-  return rows.sort().join(', ')
+function countsOf(documents: readonly SummarizedDocument[]): string {
+  const counts: Record<string, number> = {}
+  for (const { status } of documents) counts[status] = (counts[status] ?? 0) + 1
+  return textOf(counts)
+}
+
+/** Counts by status, as a text that can be compared. */
+export function textOf(counts: Readonly<Record<string, number>>): string {
+  const rows = Object.entries(counts).filter(([, count]) => count !== 0)
+  return rows
+    .map(([status, count]) => `${status} ${count}`)
+    .sort()
+    .join(', ')
 }

@@ -3,13 +3,13 @@ import type { SimulatedMerchant } from '../workload/merchants.ts'
 import type { PublicApi } from '../workload/public-api.ts'
 import { refundRequest } from '../workload/refund-desk.ts'
 import type { Evidence } from './judge.ts'
-import { countsOf, SUMMARIZED, summarizedDocuments, textOf } from './summaries.ts'
+import { expectedSummaries, SUMMARIZED, textOf } from './summaries.ts'
 
 /** The most refunds that are requested again for one merchant. */
 const REPETITIONS_MAX = 5
 
 /**
- * The summaries show what is stored. The `c_id` of a refund still names that refund, long after it has ended, and no other
+ * The summaries show what is stored, also when several are requested at once. The `c_id` of a refund still names that refund, long after it has ended, and no other
  * request can use it (S3). Nothing fails any more.
  */
 export async function* supportReadsAgree(
@@ -20,11 +20,16 @@ export async function* supportReadsAgree(
 ): AsyncIterable<string> {
   if (credential === undefined) return
   for (const kind of SUMMARIZED) {
-    const outcome = await api.call(credential, { method: `${kind}.summary`, params: {} })
-    const counts = outcome.kind === 'success' ? (outcome.result['by_status'] as Record<string, number>) : {}
-    const expected = countsOf(summarizedDocuments(evidence, kind), merchant_id)
-    if (textOf([counts]) !== expected)
-      yield `${merchant_id} has ${kind}s ${expected}, and its summary shows ${JSON.stringify(outcome)}`
+    const expected = expectedSummaries(evidence, kind, merchant_id)
+    const outcomes = await Promise.all(
+      expected.map(({ params }) => api.call(credential, { method: `${kind}.summary`, params })),
+    )
+    for (const [index, outcome] of outcomes.entries()) {
+      const counts = outcome.kind === 'success' ? (outcome.result['by_status'] as Record<string, number>) : {}
+      const { params, counts: stored } = expected[index] ?? { params: {}, counts: '' }
+      if (outcome.kind !== 'success' || textOf(counts) !== stored)
+        yield `${merchant_id} has ${kind}s ${stored} within ${JSON.stringify(params)}, and its summary shows ${JSON.stringify(outcome)}`
+    }
   }
   const accepted = [...history.refunds.values()].filter(
     (refund) => refund.merchant_id === merchant_id && refund.h_id !== undefined,

@@ -34,9 +34,18 @@ export async function runSupportDesk(deps: SupportDeps, merchant: SimulatedMerch
       [1, () => send(deps, merchant, 'ticket.reopen', { identifiers: ticket }, operation)],
       [1, () => edit(deps, merchant, c_id, operation)],
       [2, () => operate(deps, merchant, c_id, operation)],
+      [1, () => summarize(deps, merchant)],
     ])()
     await sleep(choices.between(0, choices.pick([50, 500, 4_000])))
   }
+}
+
+/** Counts the tickets. What it shows while they change is not judged, but the counts of the end must not be of earlier ones. */
+async function summarize(
+  { api }: SupportDeps,
+  { credentials: [credential] }: SimulatedMerchant,
+): Promise<void> {
+  if (credential) await api.call(credential, { method: 'ticket.summary', params: {} })
 }
 
 function newTicket(c_id: string): object {

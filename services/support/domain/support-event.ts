@@ -5,11 +5,11 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import type { EventName } from '#lib/contract/events.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import type { Owner } from './support-resource.ts'
+import type { MerchantScope } from './support-resource.ts'
 
 /** An event of a resource of support. */
 export interface SupportEvent {
-  readonly owner: Owner
+  readonly owner: MerchantScope
   /** The public id of the resource. */
   readonly h_id: string
   readonly event: EventName

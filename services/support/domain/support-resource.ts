@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 
 /** A merchant in one environment: the owner of everything that support keeps. */
-export interface Owner {
+export interface MerchantScope {
   readonly merchant_id: string
   readonly environment: Environment
 }

@@ -3,7 +3,7 @@ import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type AttachmentUseDeps, isAttachmentUsed } from '../use-cases/attachment-use.ts'
-import { ownerFromProto } from './owner-from-proto.ts'
+import { scopeFromProto } from './owner-from-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
@@ -15,7 +15,7 @@ export function createAttachmentUseRpc(deps: AttachmentUseDeps): RpcService {
   return rpcService(AttachmentUseService, PERMISSIONS, {
     async getAttachmentUse(request) {
       const isUsed = await isAttachmentUsed(deps, {
-        ...ownerFromProto(request),
+        ...scopeFromProto(request),
         attachment_id: requiredId(request.attachmentId, 'attachment_id'),
         claim_owner: requiredText(request.owner, 'owner'),
         ticket_id: request.ticketId,

@@ -15,6 +15,6 @@ export function listIndexes(id_field: string): Readonly<Record<string, IndexSpec
     list_payment_c_id: { fields: [...OWNER, 'payment.c_id'] },
     list_payment_h_id: { fields: [...OWNER, 'payment.h_id'] },
     by_created: { fields: ['merchant_id', 'created_at'] },
-    by_uncounted: { fields: [...OWNER, 'uncounted_since'], where: 'uncounted_since' },
+    summary: { fields: [...OWNER, ...order, 'status'] },
   }
 }

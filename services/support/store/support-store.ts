@@ -2,7 +2,6 @@ import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/id
 import type { Collection, Store } from '#lib/store/store.ts'
 import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
-import type { PeriodCounts } from '../domain/count-periods.ts'
 import type { Refund } from '../refunds/domain/refund.ts'
 import type { RefundComment } from '../refunds/domain/refund-comment.ts'
 import { REFUND_COMMENTS } from '../refunds/store/refund-comments.ts'
@@ -11,37 +10,29 @@ import type { Comment } from '../tickets/domain/comment.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { COMMENTS } from '../tickets/store/comments.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
-import { periodCounts } from './period-counts.ts'
 
 /** The collections of the support service. */
 export interface SupportStore {
   readonly tickets: Collection<Ticket>
   readonly comments: Collection<Comment>
-  readonly ticket_counts: Collection<PeriodCounts>
   readonly refunds: Collection<Refund>
   readonly refund_comments: Collection<RefundComment>
-  readonly refund_counts: Collection<PeriodCounts>
   readonly chargebacks: Collection<Chargeback>
-  readonly chargeback_counts: Collection<PeriodCounts>
   /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
   readonly idempotency_records: Collection<IdempotencyRecord>
 }
 
 /**
- * Opens the collections. The order is that of a backup (docs/operators/backup.md): a ticket carries a comment or a change
- * that is counted until that is stored, so it is read first. A record is completed after its work, so records are read
- * last.
+ * Opens the collections. The order is that of a backup (docs/operators/backup.md): a ticket or refund carries a comment
+ * until that is stored, so it is read first. A record is completed after its work, so records are read last.
  */
 export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
     comments: await store.collection<Comment>(COMMENTS),
-    ticket_counts: await store.collection<PeriodCounts>(periodCounts('ticket_counts')),
     refunds: await store.collection<Refund>(REFUNDS),
     refund_comments: await store.collection<RefundComment>(REFUND_COMMENTS),
-    refund_counts: await store.collection<PeriodCounts>(periodCounts('refund_counts')),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
-    chargeback_counts: await store.collection<PeriodCounts>(periodCounts('chargeback_counts')),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

@@ -3,10 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { countStatusEffect, withoutCounted } from '../domain/counted-resource.ts'
 import { addComment } from './domain/add-comment.ts'
 import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
-import { newTicket, replaceDeleted } from './domain/new-ticket.ts'
+import { newTicket } from './domain/new-ticket.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { storeCommentEffect } from './domain/ticket-effects.ts'
 import { keyOfTicket } from './store/tickets.ts'
@@ -139,21 +138,6 @@ describe('a ticket', () => {
     at,
   )
 
-  // S2, S11: the effect of the deleted ticket still has to change the counts.
-  test('that replaces a deleted one is uncounted for as long as that one', () => {
-    const deleted = { ...opened, uncounted_since: new Date(at.getTime() - 60_000) }
-    expect(replaceDeleted(deleted, opened).uncounted_since).toEqual(deleted.uncounted_since)
-  })
-
-  // S11
-  test('is uncounted until the last of its changes of status is counted', () => {
-    const moved = moveTicket(opened, 'closed', at) ?? opened
-    const [, last] = moved.effects.filter(countStatusEffect.matches)
-    if (!last) throw new Error('the second change is not counted')
-    expect(withoutCounted({ ...moved, effects: [last] }).uncounted_since).toEqual(at)
-    expect(withoutCounted({ ...moved, effects: [] })).not.toHaveProperty('uncounted_since')
-  })
-
   // S4
   test('can be reopened 100 times', () => {
     let ticket: Ticket = opened
@@ -179,11 +163,11 @@ describe('a ticket', () => {
 
   // E13
   test('takes no comment while 500 of its effects wait, so that an outage of the bus does not make it grow', () => {
-    const [created, ...counted] = opened.effects
+    const [created] = opened.effects
     if (!created) throw new Error('the ticket has no effects')
     const waiting = (effects: number): Ticket => ({
       ...opened,
-      effects: [...counted, ...Array.from({ length: effects - counted.length }, () => created)],
+      effects: Array.from({ length: effects }, () => created),
     })
     expect(addComment(waiting(499), comment('c-1'), at).effects).toHaveLength(501)
     expect(() => addComment(waiting(500), comment('c-1'), at)).toThrow(Unavailable)

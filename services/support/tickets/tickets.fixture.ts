@@ -14,8 +14,6 @@ import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import { bindCountStatus } from '../effects/count-status.ts'
-import { bindForgetCount } from '../effects/forget-count.ts'
 import { bindPublishEvent } from '../effects/publish-event.ts'
 import { bindStoreComment } from '../effects/store-comment.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
@@ -81,7 +79,6 @@ export async function openTickets(): Promise<TicketsFixture> {
         })
       const tickets = mortal(store.tickets)
       const comments = mortal(store.comments)
-      const ticket_counts = mortal(store.ticket_counts)
       const runner = createEffectRunner<Ticket>({
         name: 'tickets',
         collection: tickets,
@@ -90,8 +87,6 @@ export async function openTickets(): Promise<TicketsFixture> {
         sweep_ms: 10,
         effects: [
           bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
-          bindCountStatus(ticket_counts, { collection: tickets, keyOf: keyOfTicket }),
-          bindForgetCount(ticket_counts),
           bindPublishEvent(publisher),
         ],
       })
@@ -99,7 +94,6 @@ export async function openTickets(): Promise<TicketsFixture> {
       const deps: TicketDeps = {
         tickets,
         comments,
-        ticket_counts,
         runner,
         idempotency: createIdempotency(mortal(store.idempotency_records), trustedClock),
         keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
@@ -137,6 +131,7 @@ function crashing<D extends object>(collection: Collection<D>, begin: () => () =
   return {
     get: (...call) => read(() => collection.get(...call)),
     find: (...call) => read(() => collection.find(...call)),
+    count: (...call) => read(() => collection.count(...call)),
     insert: (...call) => write(() => collection.insert(...call)),
     replace: (...call) => write(() => collection.replace(...call)),
     delete: (...call) => write(() => collection.delete(...call)),

@@ -11,6 +11,7 @@ import {
   type TicketStatus,
 } from '#lib/contract/ticket.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { createSummary } from '../use-cases/summarize.ts'
 import { createTicketModel, type TicketModel } from './ticket-model.fixture.ts'
 import { openTickets, type TicketProcess, type TicketsFixture } from './tickets.fixture.ts'
 import { createComment } from './use-cases/comment-ticket.ts'
@@ -19,7 +20,6 @@ import { reopen, updateDescription } from './use-cases/edit-ticket.ts'
 import { listAllComments, listComments } from './use-cases/list-comments.ts'
 import { listTickets } from './use-cases/list-tickets.ts'
 import { answer, move, prioritize, remove } from './use-cases/operate-ticket.ts'
-import { summarizeTickets } from './use-cases/summarize-tickets.ts'
 
 const clock = createAdjustableClock()
 let restoreClock: () => void
@@ -74,7 +74,7 @@ const action: fc.Arbitrary<Action> = fc.record({
   pause_ms: fc.constantFrom(0, 0, 0, 1, 40_000, 2_400_000),
 })
 
-interface Owner {
+interface MerchantScope {
   readonly merchant_id: string
   readonly environment: 'test'
 }
@@ -107,7 +107,7 @@ function actOnModel(model: TicketModel, one: Action): number {
 }
 
 /** Runs an action on the system; returns the code of the refusal, or 0. */
-async function actOnSystem(owner: Owner, one: Action, ticket_id: string): Promise<number> {
+async function actOnSystem(owner: MerchantScope, one: Action, ticket_id: string): Promise<number> {
   const { deps } = system
   const { kind, c_id, key, text, category, priority, status } = one
   const mutation = { ...owner, key, ticket: { ...owner, by: 'c_id' as const, id: c_id } }
@@ -146,7 +146,7 @@ function listed(model: TicketModel, isShown: (ticket: TicketModel['tickets'][num
 }
 
 /** Compares all that merchants and the operator see with the model. */
-async function compare(owner: Owner, model: TicketModel): Promise<void> {
+async function compare(owner: MerchantScope, model: TicketModel): Promise<void> {
   const { deps } = system
   const all = { ...owner, statuses: [], categories: [], priorities: [] }
   const read = async (filter: object, limit: number): Promise<string[]> => {
@@ -166,6 +166,7 @@ async function compare(owner: Owner, model: TicketModel): Promise<void> {
   expect(await read({ categories: ['dispute'] }, 100)).toEqual(
     listed(model, ({ category }) => category === 'dispute'),
   )
+  const summarize = createSummary(deps.tickets, TICKET_STATUSES.names)
   const times = model.tickets.map(({ created_ms }) => created_ms).sort((a, b) => a - b)
   const [from_ms = 0, to_ms = from_ms] = [times[1], times.at(-1)]
   for (const range of [{}, { created_from: new Date(from_ms), created_to: new Date(to_ms) }]) {
@@ -177,7 +178,7 @@ async function compare(owner: Owner, model: TicketModel): Promise<void> {
       const of_status = model.tickets.filter((ticket) => ticket.status === status)
       return [status, of_status.filter(({ h_id }) => within.includes(h_id)).length] as const
     })
-    expect(await summarizeTickets(deps, { ...owner, ...range })).toEqual(Object.fromEntries(counted))
+    expect(await summarize({ ...owner, ...range })).toEqual(Object.fromEntries(counted))
   }
   for (const { h_id, comments, description, is_deleted } of model.tickets) {
     if (is_deleted) continue
@@ -197,7 +198,7 @@ async function compare(owner: Owner, model: TicketModel): Promise<void> {
 test('tickets behave like a naive model of them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40, size: 'max' }), async (actions) => {
-      const owner: Owner = { merchant_id: randomUUID(), environment: 'test' }
+      const owner: MerchantScope = { merchant_id: randomUUID(), environment: 'test' }
       const model = createTicketModel()
       for (const one of actions) {
         clock.stepWall(one.pause_ms)

@@ -2,7 +2,7 @@ import type { Collection } from '#lib/store/store.ts'
 import { type Chargeback, hasEvidence } from '../chargebacks/domain/chargeback.ts'
 import { keyOfChargeback } from '../chargebacks/store/chargebacks.ts'
 import type { AttachedFile } from '../domain/attached-file.ts'
-import type { Owner } from '../domain/support-resource.ts'
+import type { MerchantScope } from '../domain/support-resource.ts'
 import type { Comment } from '../tickets/domain/comment.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { keyOfComment } from '../tickets/store/comments.ts'
@@ -10,7 +10,7 @@ import { findTicketOrSuccessor } from '../tickets/store/tickets.ts'
 import { storeAccepted } from '../tickets/use-cases/add-comment.ts'
 
 /** One claim of one file, with the values of the `FileClaim` that made it. */
-export interface AttachmentUse extends Owner {
+export interface AttachmentUse extends MerchantScope {
   readonly attachment_id: string
   /** `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
   readonly claim_owner: string

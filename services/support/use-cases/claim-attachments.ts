@@ -10,7 +10,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
 import type { AttachedFile } from '../domain/attached-file.ts'
-import type { Owner } from '../domain/support-resource.ts'
+import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** What claims need of the service that keeps files. */
 export type AttachmentClaims = Pick<
@@ -19,7 +19,7 @@ export type AttachmentClaims = Pick<
 >
 
 /** The files that a merchant's ticket, comment or chargeback is to use. */
-export interface FileClaim extends Owner {
+export interface FileClaim extends MerchantScope {
   readonly purpose: AttachmentPurpose
   readonly attachment_ids: readonly string[]
   /** What will use the files: `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */

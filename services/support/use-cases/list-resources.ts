@@ -7,18 +7,18 @@ import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import type { Owner, PaymentReference } from '../domain/support-resource.ts'
+import type { MerchantScope, PaymentReference } from '../domain/support-resource.ts'
 import type { CursorPage, CursorRequest } from './cursor-page.ts'
 
 /** A refund or a chargeback, as their lists know it. */
-export interface ListedResource extends Owner {
+export interface ListedResource extends MerchantScope {
   readonly status: string
   readonly payment: PaymentReference
   readonly created_at: Date
 }
 
 /** Which of a merchant's resources a list shows. No statuses restrict nothing. */
-export interface ResourceFilter<Status extends string> extends Owner {
+export interface ResourceFilter<Status extends string> extends MerchantScope {
   readonly statuses: readonly Status[]
   /** One identifier of the payment that the resources are about. */
   readonly payment?: { readonly by: 'c_id' | 'h_id'; readonly id: string }

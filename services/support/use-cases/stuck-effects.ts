@@ -5,10 +5,10 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
-import type { Owner } from '../domain/support-resource.ts'
+import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** Documents of one kind, as the operator's retry of stuck effects reaches them. */
-export interface StuckDocumentsDeps<D extends EffectDocument & Owner> {
+export interface StuckDocumentsDeps<D extends EffectDocument & MerchantScope> {
   readonly collection: Collection<D>
   readonly runner: Pick<EffectRunner<D>, 'retry'>
   /** The fields of the key of the collection. */
@@ -22,7 +22,7 @@ export interface StuckDocumentsDeps<D extends EffectDocument & Owner> {
 }
 
 /** A stuck effect with what identifies its document. */
-export interface StuckResourceEffect extends StuckEffect<EffectDocument & Owner> {
+export interface StuckResourceEffect extends StuckEffect<EffectDocument & MerchantScope> {
   readonly document_id: string
 }
 
@@ -41,7 +41,7 @@ export interface StuckDocuments {
 }
 
 /** Makes the list and the retry of one kind of documents. */
-export function stuckDocuments<D extends EffectDocument & Owner>({
+export function stuckDocuments<D extends EffectDocument & MerchantScope>({
   collection,
   runner,
   key_fields,

@@ -1,10 +1,9 @@
 import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { AttachedFile } from '../../domain/attached-file.ts'
-import type { CountedResource } from '../../domain/counted-resource.ts'
-import { countStatusEffect } from '../../domain/counted-resource.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
-import type { PaymentReference } from '../../domain/support-resource.ts'
+import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
 import { chargebackToProto } from './chargeback-to-proto.ts'
 
 /** One status that a chargeback has had. */
@@ -16,7 +15,7 @@ export interface ChargebackHistoryEntry {
 }
 
 /** A chargeback as merchants and the operator see it (S10). Its payment has debited its amount before it is stored. */
-export interface Chargeback extends CountedResource {
+export interface Chargeback extends EffectDocument, MerchantScope {
   /** Its public `h_id`. */
   readonly chargeback_id: string
   readonly payment: PaymentReference
@@ -35,7 +34,7 @@ export interface Chargeback extends CountedResource {
 /** The fields of a new chargeback. */
 export type NewChargebackFields = Omit<
   Chargeback,
-  'status' | 'history' | 'evidence' | 'updated_at' | 'effects' | 'uncounted_since'
+  'status' | 'history' | 'evidence' | 'updated_at' | keyof EffectDocument
 >
 
 /** The statuses that each status can lead to; a chargeback ends in those that are not in it. */
@@ -60,19 +59,16 @@ export const returnAmountEffect = defineEffect({
 /** A new chargeback, which is open and is announced. Pure. */
 export function newChargeback(fields: NewChargebackFields): Chargeback {
   const { chargeback_id: h_id, created_at: at } = fields
-  const opened = withCount(
-    {
-      ...fields,
-      status: 'open',
-      history: [{ status: 'open', at }],
-      updated_at: at,
-      effects: [],
-    },
-    '',
-  )
+  const opened: Chargeback = {
+    ...fields,
+    status: 'open',
+    history: [{ status: 'open', at }],
+    updated_at: at,
+    effects: [],
+  }
   const resource = { case: 'chargeback', value: chargebackToProto(opened) } as const
   const event = newSupportEvent({ owner: opened, h_id, event: 'chargeback.created', resource, at })
-  return { ...opened, effects: [...opened.effects, event] }
+  return { ...opened, effects: [event] }
 }
 
 /** The chargeback in its next status. One that the merchant has won is credited back. Pure. Throws for a forbidden change. */
@@ -81,18 +77,9 @@ export function withStatus(chargeback: Chargeback, { status, at, note }: Chargeb
     throw new TypeError(`forbidden chargeback transition from ${chargeback.status} to ${status}`)
   const entry = note === undefined ? { status, at } : { status, at, note }
   const history = [...chargeback.history, entry]
-  const moved = withCount({ ...chargeback, status, history, updated_at: at }, chargeback.status)
+  const moved: Chargeback = { ...chargeback, status, history, updated_at: at }
   if (status !== 'won') return moved
   return { ...moved, effects: [...moved.effects, returnAmountEffect.newEffect(moved, {}, { at })] }
-}
-
-/** The chargeback with the effect that counts its change of status; `from` is empty for a new one (S11). */
-function withCount(chargeback: Chargeback, from: ChargebackStatus | ''): Chargeback {
-  const { chargeback_id, history, status: to, created_at, updated_at: at } = chargeback
-  const change = { resource_id: chargeback_id, transition_number: history.length }
-  const count = countStatusEffect.newEffect(change, { from, to, created_at }, { at })
-  const { uncounted_since = at, effects } = chargeback
-  return { ...chargeback, uncounted_since, effects: [...effects, count] }
 }
 
 /** The most files of one chargeback: a page of its list holds them all. */

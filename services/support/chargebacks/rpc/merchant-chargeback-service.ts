@@ -6,15 +6,13 @@ import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/charge
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
-import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { scopeFromProto } from '../../rpc/owner-from-proto.ts'
+import { summaryToProto } from '../../rpc/summary-to-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
+import { createSummary } from '../../use-cases/summarize.ts'
 import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
 import { findChargeback } from '../use-cases/find-chargeback.ts'
-import {
-  type ListChargebacksDeps,
-  listChargebacks,
-  summarizeChargebacks,
-} from '../use-cases/list-chargebacks.ts'
+import { type ListChargebacksDeps, listChargebacks } from '../use-cases/list-chargebacks.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
@@ -25,23 +23,18 @@ const PERMISSIONS = {
 
 /** Serves the chargeback methods of the gateway. */
 export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcService {
+  const summarize = createSummary(deps.chargebacks, CHARGEBACK_STATUSES.names)
   return rpcService(MerchantChargebackService, PERMISSIONS, {
     async findChargeback(request) {
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
-      const found = await findChargeback(deps.chargebacks, { ...ownerFromProto(request), chargeback_id })
+      const found = await findChargeback(deps.chargebacks, { ...scopeFromProto(request), chargeback_id })
       return { chargeback: chargebackToProto(found) }
     },
     async summarizeChargebacks(request) {
-      const counts = await summarizeChargebacks(deps, {
-        ...ownerFromProto(request),
-        ...createdRange(request),
-      })
-      return {
-        counts: CHARGEBACK_STATUSES.names.map((status) => ({
-          status: CHARGEBACK_STATUSES.toProto(status),
-          count: BigInt(counts[status]),
-        })),
-      }
+      return summaryToProto(
+        await summarize({ ...scopeFromProto(request), ...createdRange(request) }),
+        CHARGEBACK_STATUSES,
+      )
     },
     async listMerchantChargebacks(request) {
       const { items, next_cursor } = await listChargebacks(deps, filterFromProto(request), request)
@@ -52,7 +45,7 @@ export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcServi
 
 function filterFromProto(request: ListMerchantChargebacksRequest): ResourceFilter<ChargebackStatus> {
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     statuses: CHARGEBACK_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...paymentFilter(request.payment),
     ...createdRange(request),

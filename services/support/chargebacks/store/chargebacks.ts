@@ -1,6 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
-import type { Owner } from '../../domain/support-resource.ts'
+import type { MerchantScope } from '../../domain/support-resource.ts'
 import { listIndexes } from '../../store/list-indexes.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 
@@ -17,7 +17,7 @@ export const CHARGEBACKS: CollectionSpec = {
 }
 
 /** The key of a chargeback in the store. */
-type ChargebackKey = Owner & Pick<Chargeback, 'chargeback_id'>
+type ChargebackKey = MerchantScope & Pick<Chargeback, 'chargeback_id'>
 
 /** Takes the key from a chargeback or from a request that names one. */
 export function keyOfChargeback({ merchant_id, environment, chargeback_id }: ChargebackKey): {

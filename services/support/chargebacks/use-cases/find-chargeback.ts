@@ -1,13 +1,13 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import type { Owner } from '../../domain/support-resource.ts'
+import type { MerchantScope } from '../../domain/support-resource.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 import { keyOfChargeback } from '../store/chargebacks.ts'
 
 /** Finds a merchant's chargeback. Throws 12001, also for a chargeback of another merchant or environment. */
 export async function findChargeback(
   chargebacks: Collection<Chargeback>,
-  query: Owner & Pick<Chargeback, 'chargeback_id'>,
+  query: MerchantScope & Pick<Chargeback, 'chargeback_id'>,
 ): Promise<Stored<Chargeback>> {
   const chargeback = await chargebacks.get(keyOfChargeback(query))
   if (!chargeback) throw new PublicError(12001)

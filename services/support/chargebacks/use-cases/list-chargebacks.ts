@@ -1,8 +1,7 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
-import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
+import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
-import type { Collection, Stored } from '#lib/store/store.ts'
-import type { PeriodCounts } from '../../domain/count-periods.ts'
+import type { Stored } from '#lib/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {
   listForOperator,
@@ -10,9 +9,7 @@ import {
   type OperatorFilter,
   type ResourceFilter,
 } from '../../use-cases/list-resources.ts'
-import { type SummaryRequest, summarize } from '../../use-cases/summarize.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
-import { keyOfChargeback } from '../store/chargebacks.ts'
 import type { ChargebacksDeps } from './record-chargeback.ts'
 
 const KEY = {
@@ -21,9 +18,8 @@ const KEY = {
   idOf: ({ chargeback_id }: Chargeback) => chargeback_id,
 }
 
-/** What the merchant's list and summary of chargebacks need. */
+/** What the merchant's list of chargebacks need. */
 export interface ListChargebacksDeps extends ChargebacksDeps {
-  readonly chargeback_counts: Collection<PeriodCounts>
   readonly keyring: Keyring
 }
 
@@ -37,17 +33,6 @@ export function listChargebacks(
   page: CursorRequest,
 ): Promise<CursorPage<Stored<Chargeback>>> {
   return listResources({ name: 'chargeback.list', collection, keyring, ...KEY }, filter, page)
-}
-
-/** The merchant's `chargeback.summary`: the number of chargebacks per status (S11). */
-export function summarizeChargebacks(
-  { chargebacks: collection, chargeback_counts: counts }: ListChargebacksDeps,
-  request: SummaryRequest,
-): Promise<Readonly<Record<ChargebackStatus, number>>> {
-  return summarize(
-    { collection, counts, keyOf: keyOfChargeback, statuses: CHARGEBACK_STATUSES.names },
-    request,
-  )
 }
 
 /** The operator's list of a merchant's chargebacks, newest first. */

@@ -1,9 +1,9 @@
 import { defineStoreComment, newCommentTime } from '../../domain/comment-thread.ts'
-import type { Owner } from '../../domain/support-resource.ts'
+import type { MerchantScope } from '../../domain/support-resource.ts'
 import type { Refund } from './refund.ts'
 
 /** A comment on a refund, as it is stored. It never changes. */
-export interface RefundComment extends Owner {
+export interface RefundComment extends MerchantScope {
   readonly refund_id: string
   /** Its public `h_id`. */
   readonly comment_id: string

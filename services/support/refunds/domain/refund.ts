@@ -1,16 +1,14 @@
 import type { RefundStatus } from '#lib/contract/refund-status.ts'
 import type { CommentThread } from '../../domain/comment-thread.ts'
-import type { CountedResource } from '../../domain/counted-resource.ts'
-import { countStatusEffect } from '../../domain/counted-resource.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
-import type { PaymentReference } from '../../domain/support-resource.ts'
+import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
 import { refundToProto } from './refund-to-proto.ts'
 
 /**
  * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
  * document follows the changes that the payment reports.
  */
-export interface Refund extends CountedResource, CommentThread {
+export interface Refund extends CommentThread, MerchantScope {
   /** Its public `h_id`. */
   readonly refund_id: string
   readonly c_id: string
@@ -40,7 +38,6 @@ export interface RefundChange {
     | 'updated_at'
     | 'effects'
     | 'last_comment_at'
-    | 'uncounted_since'
   >
   /** 1 is the request. */
   readonly number: number
@@ -72,7 +69,7 @@ export function newRefund({ refund, number, status, reason, at }: RefundChange):
     updated_at: at,
     effects: [],
   }
-  return withEvent(withCount(requested, ''), 'refund.requested')
+  return withEvent(requested, 'refund.requested')
 }
 
 /**
@@ -92,15 +89,7 @@ export function applyRefundChange(refund: Refund, { number, status, reason, at }
     ...(reason === '' ? {} : { operator_reason: reason }),
     updated_at: at,
   }
-  return withEvent(withCount(changed, refund.status), 'refund.status_changed', number - 1)
-}
-
-/** The refund with the effect that counts its change of status; `from` is empty for a new one (S11). */
-function withCount(refund: Refund, from: RefundStatus | ''): Refund {
-  const { refund_id, change_number, status: to, created_at, updated_at: at } = refund
-  const change = { resource_id: refund_id, transition_number: change_number }
-  const count = countStatusEffect.newEffect(change, { from, to, created_at }, { at })
-  return { ...refund, uncounted_since: refund.uncounted_since ?? at, effects: [...refund.effects, count] }
+  return withEvent(changed, 'refund.status_changed', number - 1)
 }
 
 function withEvent(

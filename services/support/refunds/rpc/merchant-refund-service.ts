@@ -2,11 +2,13 @@ import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { scopeFromProto } from '../../rpc/owner-from-proto.ts'
+import { summaryToProto } from '../../rpc/summary-to-proto.ts'
+import { createSummary } from '../../use-cases/summarize.ts'
 import { refundToProto } from '../domain/refund-to-proto.ts'
 import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
 import { findRefund } from '../use-cases/find-refund.ts'
-import { listRefunds, summarizeRefunds } from '../use-cases/list-refunds.ts'
+import { listRefunds } from '../use-cases/list-refunds.ts'
 import { type RequestRefundDeps, requestRefund } from '../use-cases/request-refund.ts'
 import { refundCommentToProto } from './refund-comment-to-proto.ts'
 import {
@@ -28,6 +30,7 @@ const PERMISSIONS = {
 
 /** Serves the refund methods of the gateway. */
 export function createMerchantRefundRpc(deps: RequestRefundDeps & RefundCommentDeps): RpcService {
+  const summarize = createSummary(deps.refunds, REFUND_STATUSES.names)
   return rpcService(MerchantRefundService, PERMISSIONS, {
     async requestRefund(request) {
       return { refund: refundToProto(await requestRefund(deps, requestRefundRequestFromProto(request))) }
@@ -36,13 +39,10 @@ export function createMerchantRefundRpc(deps: RequestRefundDeps & RefundCommentD
       return { refund: refundToProto(await findRefund(deps.refunds, refundQueryFromProto(request))) }
     },
     async summarizeRefunds(request) {
-      const counts = await summarizeRefunds(deps, { ...ownerFromProto(request), ...createdRange(request) })
-      return {
-        counts: REFUND_STATUSES.names.map((status) => ({
-          status: REFUND_STATUSES.toProto(status),
-          count: BigInt(counts[status]),
-        })),
-      }
+      return summaryToProto(
+        await summarize({ ...scopeFromProto(request), ...createdRange(request) }),
+        REFUND_STATUSES,
+      )
     },
     async listMerchantRefunds(request) {
       const { items, next_cursor } = await listRefunds(deps, refundFilterFromProto(request), request)

@@ -11,7 +11,7 @@ import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
-import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { type ScopeFields, scopeFromProto } from '../../rpc/owner-from-proto.ts'
 import type { OperatorFilter, ResourceFilter } from '../../use-cases/list-resources.ts'
 import type { RefundQuery } from '../store/refunds.ts'
 import type { RefundCommentRequest } from '../use-cases/comment-refund.ts'
@@ -19,11 +19,11 @@ import type { RequestRefundRequest } from '../use-cases/request-refund.ts'
 
 /** Maps a question for a merchant's refund. Throws 1005 without an identifier. */
 export function refundQueryFromProto(
-  request: OwnerFields & { readonly refund?: RefundReference | undefined },
+  request: ScopeFields & { readonly refund?: RefundReference | undefined },
 ): RefundQuery {
   const { id } = request.refund ?? {}
   if (id?.case === undefined) throw fieldError(1005, 'refund')
-  return { ...ownerFromProto(request), by: id.case === 'cId' ? 'c_id' : 'h_id', id: id.value }
+  return { ...scopeFromProto(request), by: id.case === 'cId' ? 'c_id' : 'h_id', id: id.value }
 }
 
 /** Maps the request for a refund. Throws 1005 for a required field without a value. */
@@ -31,7 +31,7 @@ export function requestRefundRequestFromProto(request: RequestRefundRequestProto
   const { policy, payment, amount, reason } = request
   if (payment.case === undefined) throw fieldError(1005, 'payment')
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     policy: { service_ids: policy?.serviceIds ?? [], currencies: policy?.currencies ?? [] },
     c_id: requiredText(request.cId, 'c_id'),
     payload_hash: requiredText(request.payloadHash, 'payload_hash'),
@@ -45,7 +45,7 @@ export function requestRefundRequestFromProto(request: RequestRefundRequestProto
 /** Maps the filters of a merchant's list. Throws 9000 for an unknown status. */
 export function refundFilterFromProto(request: ListMerchantRefundsRequest): ResourceFilter<RefundStatus> {
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     statuses: REFUND_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...paymentFilter(request.payment),
     ...createdRange(request),
@@ -65,7 +65,7 @@ export function operatorFilterFromProto(request: ListRefundsRequest): OperatorFi
 /** Maps a merchant's comment. Throws 1005 for a required field without a value. */
 export function refundCommentFromProto(request: CreateRefundCommentRequest): RefundCommentRequest {
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     key: requiredText(request.operationId, 'operation_id'),
     payload_hash: requiredText(request.payloadHash, 'payload_hash'),
     refund: refundQueryFromProto(request),

@@ -6,7 +6,6 @@ import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
 import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Range, Stored } from '#lib/store/store.ts'
-import type { PeriodCounts } from '../../domain/count-periods.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import type { Refund } from '../domain/refund.ts'
@@ -19,7 +18,6 @@ import { findRefund, getRefund } from './find-refund.ts'
 /** What the lists, summaries and comments of refunds need. */
 export interface RefundCommentDeps extends AddRefundCommentDeps {
   readonly refunds: Collection<Refund>
-  readonly refund_counts: Collection<PeriodCounts>
   readonly idempotency: Idempotency
   readonly keyring: Keyring
 }

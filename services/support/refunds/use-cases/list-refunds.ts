@@ -1,4 +1,4 @@
-import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
+import type { RefundStatus } from '#lib/contract/refund-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
@@ -8,9 +8,7 @@ import {
   type OperatorFilter,
   type ResourceFilter,
 } from '../../use-cases/list-resources.ts'
-import { type SummaryRequest, summarize } from '../../use-cases/summarize.ts'
 import type { Refund } from '../domain/refund.ts'
-import { keyOfRefund } from '../store/refunds.ts'
 import type { RefundCommentDeps } from './comment-refund.ts'
 
 const KEY = { key_field: 'c_id', id_field: 'refund_id', idOf: ({ refund_id }: Refund) => refund_id }
@@ -25,14 +23,6 @@ export function listRefunds(
   page: CursorRequest,
 ): Promise<CursorPage<Stored<Refund>>> {
   return listResources({ name: 'refund.list', collection, keyring, ...KEY }, filter, page)
-}
-
-/** The merchant's `refund.summary`: the number of refunds per status (S11). */
-export function summarizeRefunds(
-  { refunds: collection, refund_counts: counts }: Pick<RefundCommentDeps, 'refunds' | 'refund_counts'>,
-  request: SummaryRequest,
-): Promise<Readonly<Record<RefundStatus, number>>> {
-  return summarize({ collection, counts, keyOf: keyOfRefund, statuses: REFUND_STATUSES.names }, request)
 }
 
 /** The operator's list of a merchant's refunds, newest first. */

@@ -4,7 +4,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Stored } from '#lib/store/store.ts'
-import type { Owner } from '../../domain/support-resource.ts'
+import type { MerchantScope } from '../../domain/support-resource.ts'
 import type { Refund } from '../domain/refund.ts'
 import { refundChangeFromProto } from '../domain/refund-change-from-proto.ts'
 import { findRefund } from './find-refund.ts'
@@ -17,7 +17,7 @@ export interface RequestRefundDeps extends RefundsDeps {
 }
 
 /** A merchant's request for a refund. The gateway has validated its form. */
-export interface RequestRefundRequest extends Owner {
+export interface RequestRefundRequest extends MerchantScope {
   readonly c_id: string
   /** The hash of the request without its `c_id`. */
   readonly payload_hash: string

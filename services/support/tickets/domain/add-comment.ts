@@ -6,7 +6,6 @@ import { isEditable } from './edit-window.ts'
 import type { Ticket } from './ticket.ts'
 import { storeCommentEffect } from './ticket-effects.ts'
 import { announce } from './ticket-event.ts'
-import { transition } from './transition.ts'
 import { takesComments } from './transition-table.ts'
 
 /** What a side decides about a new comment. */
@@ -39,9 +38,7 @@ export function addComment(ticket: Ticket, fields: NewCommentFields, at: Date): 
   }
   if (is_internal) return accepted
   const answers = author === 'merchant' && ticket.status === 'waiting_customer'
-  const moved = answers
-    ? { ...transition(accepted, ticket.status, 'in_progress', at), updated_at: at }
-    : accepted
+  const moved: Ticket = answers ? { ...accepted, status: 'in_progress', updated_at: at } : accepted
   const announced = announce(moved, { event: 'ticket.comment.created', at, comment, after: store.id })
   return answers ? announce(announced, { event: 'ticket.status_changed', at }) : announced
 }

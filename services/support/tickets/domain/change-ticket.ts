@@ -4,7 +4,6 @@ import { isEditable } from './edit-window.ts'
 import { slaDeadline } from './sla-deadline.ts'
 import { OPERATIONS_MAX, type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
-import { transition } from './transition.ts'
 import { canMove, canReopen } from './transition-table.ts'
 
 /*
@@ -16,17 +15,15 @@ import { canMove, canReopen } from './transition-table.ts'
 export function moveTicket(ticket: Ticket, to: TicketStatus, at: Date): Ticket | undefined {
   if (ticket.status === to) return undefined
   if (!canMove(ticket.status, to)) throw new PublicError(10003)
-  const moved = transition(ticket, ticket.status, to, at)
-  return announce(changed(moved, at), { event: 'ticket.status_changed', at })
+  return announce(changed({ ...ticket, status: to }, at), { event: 'ticket.status_changed', at })
 }
 
 /** The merchant's reopening (S4). Throws 10003 for a ticket that is neither resolved nor closed. */
 export function reopenTicket(ticket: Ticket, operation_id: string, at: Date): Ticket | undefined {
   if (ticket.reopens.includes(operation_id)) return undefined
   if (!canReopen(ticket.status) || ticket.reopens.length >= OPERATIONS_MAX) throw new PublicError(10003)
-  const reopened = transition(ticket, ticket.status, 'open', at)
-  const recorded = { ...reopened, reopens: [...ticket.reopens, operation_id] }
-  return announce(changed(recorded, at), { event: 'ticket.reopened', at })
+  const reopened: Ticket = { ...ticket, status: 'open', reopens: [...ticket.reopens, operation_id] }
+  return announce(changed(reopened, at), { event: 'ticket.reopened', at })
 }
 
 /** The merchant's new description. Throws 10004 when the hour for it is over, or after 100 edits. */
@@ -51,7 +48,7 @@ export function setPriority(ticket: Ticket, priority: TicketPriority, at: Date):
 
 /** The operator's deletion, which no event tells. */
 export function deleteTicket(ticket: Ticket, at: Date): Ticket {
-  return withListing({ ...transition(ticket, ticket.status, '', at), deleted_at: at, updated_at: at })
+  return withListing({ ...ticket, deleted_at: at, updated_at: at })
 }
 
 function changed(ticket: Ticket, at: Date): Ticket {

@@ -1,11 +1,11 @@
 import type { AttachedFile } from '../../domain/attached-file.ts'
-import type { Owner } from '../../domain/support-resource.ts'
+import type { MerchantScope } from '../../domain/support-resource.ts'
 
 /** The side that wrote a comment. Nothing stored says which person it was. */
 export type CommentAuthor = 'merchant' | 'support'
 
 /** A comment of a ticket, as it is stored. */
-export interface Comment extends Owner {
+export interface Comment extends MerchantScope {
   readonly ticket_id: string
   /** Its public `h_id`. */
   readonly comment_id: string

@@ -1,13 +1,12 @@
 import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
 import type { AttachedFile } from '../../domain/attached-file.ts'
-import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
+import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline } from './sla-deadline.ts'
 import { type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
-import { transition } from './transition.ts'
 
 /** What a merchant decides about a new ticket. */
-export interface NewTicketFields extends Owner {
+export interface NewTicketFields extends MerchantScope {
   readonly c_id: string
   readonly title: string
   readonly description: string
@@ -47,12 +46,11 @@ export function newTicket(
     updated_at: at,
     last_activity_at: at,
     event_counts: {},
-    transition_number: 0,
     edits: [],
     reopens: [],
     effects: [],
   }
-  return announce(withListing(transition(ticket, '', 'open', at)), { event: 'ticket.created', at })
+  return announce(withListing(ticket), { event: 'ticket.created', at })
 }
 
 /** Far more deleted tickets than one payment has within the minutes until the claims of their files are checked (F7). */
@@ -63,11 +61,10 @@ const REPLACED_MAX = 100
  * of the earlier ticket that have not run yet. It names the earlier ticket, which is found nowhere else.
  */
 export function replaceDeleted(deleted: Ticket, ticket: Ticket): Ticket {
-  const { uncounted_since, replaced_ticket_ids = [], ticket_id } = deleted
+  const { replaced_ticket_ids = [], ticket_id } = deleted
   return {
     ...ticket,
     replaced_ticket_ids: [...replaced_ticket_ids, ticket_id].slice(-REPLACED_MAX),
     effects: [...deleted.effects, ...ticket.effects],
-    ...(uncounted_since ? { uncounted_since } : {}),
   }
 }

@@ -1,10 +1,10 @@
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
 import type { AttachedFile } from '../../domain/attached-file.ts'
 import type { CommentThread } from '../../domain/comment-thread.ts'
-import type { Owner, PaymentReference } from '../../domain/support-resource.ts'
+import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
-export interface Ticket extends CommentThread, Owner {
+export interface Ticket extends CommentThread, MerchantScope {
   /**
    * The payment that the ticket is about, or the ticket itself without one. It is part of the key, so a payment has one
    * ticket at most, by one write (S2).
@@ -28,8 +28,6 @@ export interface Ticket extends CommentThread, Owner {
   readonly last_activity_at: Date
   /** The number of its events so far, by their names (S12). */
   readonly event_counts: { readonly [event: string]: number }
-  /** The number of its changes of status so far, the creation and the deletion included. */
-  readonly transition_number: number
   /** The ids of the operations that edited the description or reopened the ticket, so that none of them acts twice. */
   readonly edits: readonly string[]
   readonly reopens: readonly string[]
@@ -46,8 +44,6 @@ export interface Ticket extends CommentThread, Owner {
   readonly payment_references?: readonly string[]
   /** The deadline, while the ticket is unresolved. */
   readonly open_deadline?: Date
-  /** Since when a change of status waits to be counted (S11). */
-  readonly uncounted_since?: Date
 }
 
 /** How often a merchant can edit or reopen one ticket, or edit one comment: their operations are stored with it. */

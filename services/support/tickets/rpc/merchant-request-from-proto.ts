@@ -7,13 +7,13 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
-import { type OwnerFields, ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { type ScopeFields, scopeFromProto } from '../../rpc/owner-from-proto.ts'
 import type { TicketFilter } from '../domain/ticket-filter.ts'
 import type { TicketQuery } from '../store/tickets.ts'
 import type { CreateTicketRequest } from '../use-cases/create-ticket.ts'
 import type { TicketMutation } from '../use-cases/edit-ticket.ts'
 
-interface TicketFields extends OwnerFields {
+interface TicketFields extends ScopeFields {
   readonly ticket?: TicketReference | undefined
 }
 
@@ -21,7 +21,7 @@ interface TicketFields extends OwnerFields {
 export function ticketQueryFromProto(request: TicketFields): TicketQuery {
   const { id } = request.ticket ?? {}
   if (id?.case === undefined) throw fieldError(1005, 'ticket')
-  return { ...ownerFromProto(request), by: id.case === 'cId' ? 'c_id' : 'h_id', id: id.value }
+  return { ...scopeFromProto(request), by: id.case === 'cId' ? 'c_id' : 'h_id', id: id.value }
 }
 
 /** Maps the fields that all mutations of a ticket share. Throws 1005 without one of them. */
@@ -29,7 +29,7 @@ export function mutationFromProto(
   request: TicketFields & { readonly operationId: string; readonly payloadHash: string },
 ): TicketMutation {
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     key: requiredText(request.operationId, 'operation_id'),
     payload_hash: requiredText(request.payloadHash, 'payload_hash'),
     ticket: ticketQueryFromProto(request),
@@ -39,7 +39,7 @@ export function mutationFromProto(
 /** Maps the request for a new ticket. Throws 1005 for a missing field and 9000 for an unknown enum value. */
 export function createTicketRequestFromProto(request: CreateTicketRequestProto): CreateTicketRequest {
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     policy: {
       service_ids: request.policy?.serviceIds ?? [],
       currencies: request.policy?.currencies ?? [],
@@ -59,7 +59,7 @@ export function createTicketRequestFromProto(request: CreateTicketRequestProto):
 export function ticketFilterFromProto(request: ListMerchantTicketsRequest): TicketFilter {
   const { id } = request.payment ?? {}
   return {
-    ...ownerFromProto(request),
+    ...scopeFromProto(request),
     statuses: TICKET_STATUSES.requiredEach(request.statuses, 'statuses'),
     categories: TICKET_CATEGORIES.requiredEach(request.categories, 'categories'),
     priorities: TICKET_PRIORITIES.requiredEach(request.priorities, 'priorities'),

@@ -3,7 +3,9 @@ import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { ownerFromProto } from '../../rpc/owner-from-proto.ts'
+import { scopeFromProto } from '../../rpc/owner-from-proto.ts'
+import { summaryToProto } from '../../rpc/summary-to-proto.ts'
+import { createSummary } from '../../use-cases/summarize.ts'
 import { createComment, updateComment } from '../use-cases/comment-ticket.ts'
 import { createTicket } from '../use-cases/create-ticket.ts'
 import type { TicketDeps } from '../use-cases/deps.ts'
@@ -11,7 +13,6 @@ import { reopen, updateDescription } from '../use-cases/edit-ticket.ts'
 import { findTicket } from '../use-cases/find-ticket.ts'
 import { listComments } from '../use-cases/list-comments.ts'
 import { listTickets } from '../use-cases/list-tickets.ts'
-import { summarizeTickets } from '../use-cases/summarize-tickets.ts'
 import { commentToProto } from './comment-to-proto.ts'
 import {
   createTicketRequestFromProto,
@@ -36,6 +37,7 @@ const PERMISSIONS = {
 
 /** Serves the ticket methods of the gateway. */
 export function createMerchantTicketRpc(deps: TicketDeps): RpcService {
+  const summarize = createSummary(deps.tickets, TICKET_STATUSES.names)
   return rpcService(MerchantTicketService, PERMISSIONS, {
     async createTicket(request) {
       return { ticket: ticketToProto(await createTicket(deps, createTicketRequestFromProto(request))) }
@@ -48,13 +50,10 @@ export function createMerchantTicketRpc(deps: TicketDeps): RpcService {
       return { tickets: items.map(ticketToProto), nextCursor: next_cursor }
     },
     async summarizeTickets(request) {
-      const counts = await summarizeTickets(deps, { ...ownerFromProto(request), ...createdRange(request) })
-      return {
-        counts: TICKET_STATUSES.names.map((status) => ({
-          status: TICKET_STATUSES.toProto(status),
-          count: BigInt(counts[status]),
-        })),
-      }
+      return summaryToProto(
+        await summarize({ ...scopeFromProto(request), ...createdRange(request) }),
+        TICKET_STATUSES,
+      )
     },
     async updateTicketDescription(request) {
       const description = requiredText(request.description, 'description')

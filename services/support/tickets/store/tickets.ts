@@ -34,7 +34,7 @@ export const TICKETS: CollectionSpec = {
     by_created: { fields: ['merchant_id', 'listed_at'], where: 'listed_at' },
     by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
     by_replaced: { fields: [...OWNER, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
-    by_uncounted: { fields: [...OWNER, 'uncounted_since'], where: 'uncounted_since' },
+    summary: { fields: [...OWNER, ...ORDER, 'status'] },
     ...EFFECT_INDEXES,
   },
 }

@@ -4,7 +4,6 @@ import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection } from '#lib/store/store.ts'
-import type { PeriodCounts } from '../../domain/count-periods.ts'
 import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
 import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
@@ -13,7 +12,6 @@ import type { Ticket } from '../domain/ticket.ts'
 export interface TicketDeps {
   readonly tickets: Collection<Ticket>
   readonly comments: Collection<Comment>
-  readonly ticket_counts: Collection<PeriodCounts>
   /** Writes tickets and runs their effects. */
   readonly runner: EffectRunner<Ticket>
   readonly idempotency: Idempotency
