@@ -184,7 +184,7 @@ const noClients: ClientOf = () => {
   throw new TypeError('the sandbox calls no other role')
 }
 
-/** Opens the bus that the settings of a process choose. `name` is that of its connection in the monitoring of NATS. */
+/** Opens the bus that the settings of a process choose. `name` is the name of its connection in the monitoring of NATS. */
 export function openProcessBus(config: ProcessConfig, name: string, start_wait: StartWait): Promise<Bus> {
   return openBus({
     nats_url: config.nats_url,

@@ -24,7 +24,7 @@ const CLIENTS = { hot: 4, spread: 16 } as const
 /**
  * Durable transfers through the interface of the ledger, 512 at a time: `hot` on one account, `spread` over 10,000. The
  * baselines make a durable write per transfer: two guarded writes of our store, one function call of PostgreSQL, and
- * one `$inc` of MongoDB. Those of servers that are not there are left out.
+ * one `$inc` of MongoDB. Baselines without their server are left out.
  */
 export async function run(): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))

@@ -16,7 +16,7 @@ const CONCURRENCY = 32
 const MINUTE_MS = 60_000
 
 const PROCESSOR_GOAL = { at_most: 1.2 }
-/** Memory is flat when it ends no more than a tenth above that of the first minute. */
+/** Memory is flat when it ends no more than a tenth above the memory after the first minute. */
 const MEMORY_GOAL = { ratio: 0.9 }
 
 interface Minute {

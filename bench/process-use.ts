@@ -16,7 +16,7 @@ export function residentMemory(pid: number): Promise<number> {
   return memoryOf(pid, 'VmRSS')
 }
 
-/** The resident memory of a process without mapped files, such as those of the embedded store, in megabytes. */
+/** The resident memory of a process without mapped files such as the embedded store, in megabytes. */
 export function ownMemory(pid: number): Promise<number> {
   return memoryOf(pid, 'RssAnon')
 }

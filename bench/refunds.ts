@@ -14,7 +14,7 @@ interface Times {
 }
 
 /**
- * `refunds`: 64 calls of `refund.request` at once for one payment, of which one is accepted, on the whole system in one
+ * `refunds`: 64 calls of `refund.request` at once for one payment (one is accepted), on the whole system in one
  * process. The baseline is as many calls at once, each for a payment of its own.
  */
 export async function run(): Promise<BenchResult[]> {

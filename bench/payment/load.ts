@@ -12,7 +12,7 @@ export interface Side {
   readonly direction: Direction
 }
 
-/** What a load of payments has of its own. The defaults of the rest are those of the server. */
+/** What a load of payments has of its own. The rest has the defaults of the server. */
 export interface PaymentLoadOptions
   extends Partial<Pick<Load, 'concurrency' | 'duration_ms' | 'requests_per_second'>> {
   /** Where callbacks about each payment go. */

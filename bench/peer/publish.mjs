@@ -31,7 +31,7 @@ const [events, in_flight, endpoint_count, rate, rounds] = [
   values.rate,
   values.rounds,
 ].map(Number)
-/** The body of an event: about as large as that of a payment. `{reference}` becomes the time of publication. */
+/** The body of an event: about as large as a payment's event. `{reference}` becomes the time of publication. */
 const SAMPLE = JSON.stringify({ c_id: '{reference}', text: 'x'.repeat(1_500) })
 const template = values.body === undefined ? SAMPLE : await readFile(values.body, 'utf8')
 

@@ -13,7 +13,7 @@ export interface LoadResult {
   readonly p99_ms: number
 }
 
-/** A load of deposits and withdrawals, each of which is completed, booked and called back. */
+/** A load of deposits and withdrawals; each is completed, booked and called back. */
 export interface PaymentLoad {
   /** Resolves when all payments are in the ledger. */
   send(payments_per_second: number, duration_ms: number): Promise<LoadResult>

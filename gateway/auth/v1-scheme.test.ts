@@ -96,7 +96,7 @@ test.each<[string, Record<string, string | undefined>, number]>([
 })
 
 // A6
-test('accepts both secrets of a rotation, and signs the response with the one that signed the request', async () => {
+test('accepts both secrets of a rotation, and signs the response with the secret of the request', async () => {
   const app = await createTestGateway()
   for (const secret of [SECRET, OLD_SECRET]) {
     const { body, text, headers } = await send(app, { raw: PING, secret })

@@ -91,7 +91,7 @@ test('accepts the envelope of v1', async () => {
   expect(body.result).toMatchObject({ balance: { id: 7001 } })
 })
 
-test('accepts both secrets of a rotation, and signs the response with the one that signed the request', async () => {
+test('accepts both secrets of a rotation, and signs the response with the secret of the request', async () => {
   const app = await createTestGateway(V2)
   for (const secret of [SECRET, OLD_SECRET]) {
     const pair = freshPair()

@@ -6,7 +6,7 @@ import { report } from './validation.ts'
 
 const DIGITS = INT64_MAX.toString()
 
-/** All shorter numbers, those of the same length that are smaller from some digit on, and the largest number itself. */
+/** All shorter numbers, numbers of the same length that are smaller from some digit on, and the largest number itself. */
 const PATTERN = `^(?:[1-9][0-9]{0,${DIGITS.length - 2}}|${smallerNumbers().join('|')}|${DIGITS})$`
 const POSITIVE_INT64 = new RegExp(PATTERN)
 
@@ -19,8 +19,8 @@ function smallerNumbers(): string[] {
 }
 
 /**
- * An amount as a text of digits, from 1 to 2^63 - 1 and without leading zeros (spec: Limits). Another type is 1005; any other
- * text is `code`, the code of the resource for a wrong amount (E6).
+ * An amount as a text of digits, from 1 to 2^63 - 1 and without leading zeros (spec: Limits). Another type is refused with 1005; any other
+ * text with `code`, the code of the resource for a wrong amount (E6).
  */
 export function digitAmount(code: ErrorCode): Schema<bigint, 'required'> {
   return {

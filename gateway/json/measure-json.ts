@@ -2,7 +2,7 @@
 export interface JsonMeasures {
   /** The deepest nesting of arrays and objects. */
   readonly depth: number
-  /** The number of values: texts, numbers, literals, arrays and objects, that of the whole text included. */
+  /** The number of values: texts, numbers, literals, arrays and objects, the whole text included. */
   readonly values: number
   /** The number of keys in all objects together; a repeated key counts each time. */
   readonly keys: number

@@ -96,7 +96,7 @@ export interface TextRule {
   readonly format?: TextFormat
 }
 
-/** A text. Another type is 1005; a wrong length or format, a lone surrogate or U+0000 is 9000 (E5). */
+/** A text. Refuses another type with 1005, and a wrong length or format, a lone surrogate or U+0000 with 9000 (E5). */
 export function text({ min = 0, max, format }: TextRule): Schema<string, 'required'> {
   return {
     shape: { type: 'text', min, max, ...patternOf(format) },
@@ -146,7 +146,7 @@ function isLengthWithin(value: string, min: number, max: number): boolean {
   return count >= min && count <= max
 }
 
-/** One of these words. Another type is 1005, another word 9000. */
+/** One of these words. Another type is refused with 1005, another word with 9000. */
 export function word<const Word extends string>(words: readonly Word[]): Schema<Word, 'required'> {
   return {
     shape: { type: 'word', words },
@@ -163,7 +163,7 @@ const UUID: TextFormat = {
 }
 const UUID_LENGTH = 36
 
-/** A UUID in either case, returned in lower case, as ids are stored. Another form is 9000. */
+/** A UUID in either case, returned in lower case, as ids are stored. Another form is refused with 9000. */
 export function uuid(): Schema<string, 'required'> {
   const { shape, presence, check } = text({ min: UUID_LENGTH, max: UUID_LENGTH, format: UUID })
   return { shape, presence, check: (value, validation) => check(value, validation)?.toLowerCase() }
@@ -184,7 +184,7 @@ function isInstant(text: string): boolean {
   return is_day && !Number.isNaN(Date.parse(text))
 }
 
-/** An instant in ISO 8601, such as 2026-11-22T10:00:00Z. Another form is 9000. */
+/** An instant in ISO 8601, such as 2026-11-22T10:00:00Z. Another form is refused with 9000. */
 export function instant(): Schema<Date, 'required'> {
   const { shape, presence, check } = text({ max: INSTANT_MAX, format: INSTANT })
   return {
@@ -197,7 +197,7 @@ export function instant(): Schema<Date, 'required'> {
   }
 }
 
-/** An amount in minor units (E6). Anything but an integer literal is 1005; an integer outside 1 to 2^53 - 1 is 6001. */
+/** An amount in minor units (E6). Refuses anything but an integer literal with 1005, and an integer outside 1 to 2^53 - 1 with 6001. */
 export function amount(): Schema<bigint, 'required'> {
   return {
     shape: { type: 'integer', min: 1n, max: AMOUNT_MAX },
@@ -211,7 +211,7 @@ export function amount(): Schema<bigint, 'required'> {
   }
 }
 
-/** An integer within bounds. Anything but an integer literal is 1005; one outside the bounds is 9000 (E4, E5). */
+/** An integer within bounds. Refuses anything but an integer literal with 1005, and an integer outside the bounds with 9000 (E4, E5). */
 export function integer({
   min,
   max,
@@ -230,7 +230,7 @@ export function integer({
   }
 }
 
-/** An ISO 4217 code; any other text is 1010 (E6). Payments checks that it is the currency of the route. */
+/** An ISO 4217 code; any other text is refused with 1010 (E6). Payments checks that it is the currency of the route. */
 export function currency(): Schema<string, 'required'> {
   return {
     shape: { type: 'text', min: 3, max: 3, pattern: '^[A-Z]{3}$' },
@@ -249,7 +249,7 @@ const INTEGER_TEXT = /^-?(0|[1-9][0-9]{0,39})$/
 
 /**
  * The number of a route, as digits. Callers may send an integer or its text (spec: Request envelope). A number beyond 64
- * bits is valid and names no route. A text with a lone surrogate or U+0000 is 9000, as in every text (E5).
+ * bits is valid and names no route. A text with a lone surrogate or U+0000 is refused with 9000, as every text (E5).
  */
 export function serviceId(): Schema<string, 'required'> {
   return {

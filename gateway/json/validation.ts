@@ -52,7 +52,7 @@ export function defer(validation: Validation, accepts: () => Promise<boolean>): 
   validation.deferred.push({ path: validation.path.join('.'), accepts })
 }
 
-/** Runs the deferred checks together. Resolves with the 9000 of the first one that fails, if any does. */
+/** Runs the deferred checks together. Resolves with the 9000 of the first check that fails, if any does. */
 export async function runDeferred(deferred: readonly DeferredCheck[]): Promise<PublicError | undefined> {
   const results = await Promise.all(deferred.map(({ accepts }) => accepts()))
   const failed = deferred[results.indexOf(false)]

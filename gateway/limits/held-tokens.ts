@@ -16,7 +16,7 @@ export interface HeldTokens {
   use(): boolean
   /** Adds a grant and uses its tokens for waiting callers. Returns how many of them are admitted. */
   add(grant: TokenGrant, callers: number): number
-  /** The tokens that are held. Those of an ended window admit no call. */
+  /** The tokens that are held. Tokens of an ended window admit no call. */
   remaining(): number
   isWindowCurrent(): boolean
   /** When the window of the tokens ends, in Unix milliseconds. */

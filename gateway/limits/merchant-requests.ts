@@ -5,7 +5,7 @@ import { createKeyedCount } from './keyed-count.ts'
 
 /**
  * Limits the requests in progress of each merchant and environment in this process (E10). So a slow provider of one
- * merchant does not delay other merchants, and requests of the test environment do not delay those of production.
+ * merchant does not delay other merchants, and requests of the test environment do not delay requests of production.
  */
 export interface MerchantRequests {
   /**

@@ -19,7 +19,7 @@ const UPDATE_PAUSE_MAX_MS = 100
 /** The outcome of a write: it succeeds, it does not arrive, or its response is lost. */
 export type WriteFault = 'ok' | 'unavailable' | 'ambiguous'
 
-/** Gateways on one store, addressed by their index from 0. A new gateway takes the index of one that ended. */
+/** Gateways on one store, addressed by their index from 0. A new gateway takes the index of an ended gateway. */
 export interface SimulatedGateways {
   setLimit(limit: number): void
   /** From now on the clock of a gateway is wrong by `offset_ms`. */

@@ -18,7 +18,7 @@ export interface TokenLease {
   acquire(): Promise<void>
   /** When a token was last requested, on the monotonic clock. */
   lastUsedMs(): number
-  /** The tokens that are held. Those of an ended window admit no call. */
+  /** The tokens that are held. Tokens of an ended window admit no call. */
   remaining(): number
   /**
    * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress

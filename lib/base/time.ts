@@ -14,7 +14,7 @@ export interface Clock {
   monotonic_ms(): number
   /** Runs `action` once after `delay_ms`; does not keep the process alive. */
   after(delay_ms: number, action: () => void): Timer
-  /** Runs `action` in the next turn of the event loop. A clock without it uses that of the machine. */
+  /** Runs `action` in the next turn of the event loop. A clock without it uses the machine's. */
   nextTurn?(action: () => void): void
 }
 

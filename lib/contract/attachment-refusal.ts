@@ -3,7 +3,7 @@ import { type ErrorInfo, PublicError } from './errors/public-error.ts'
 
 /**
  * The refusal of an act that needs a ready attachment: 13002 for an expired one, 13004 for a rejected one with
- * its reason, and 13003 for one that is not there yet (F3). Returns `undefined` for a ready one.
+ * its reason, and 13003 for an attachment without its bytes yet (F3). Returns `undefined` for a ready one.
  */
 export function refusalUnlessReady(
   status: AttachmentStatus,

@@ -68,7 +68,7 @@ describe('an amount', () => {
   })
 })
 
-test('exponents are those of ISO 4217', () => {
+test('exponents follow ISO 4217', () => {
   expect(['JPY', 'INR', 'KWD', 'CLF', 'XAU', 'ZWL'].map(exponentOf)).toEqual([
     0,
     2,

@@ -18,8 +18,8 @@ const ACTIVE_CODES = `
 const ISO_4217: ReadonlySet<string> = new Set(ACTIVE_CODES.trim().split(/\s+/))
 
 /**
- * Whether a code is an active ISO 4217 currency. Another code is refused with 1010; a currency other than that of the
- * route with 6002 (E6).
+ * Whether a code is an active ISO 4217 currency. Another code is refused with 1010; a currency other than the route's
+ * with 6002 (E6).
  */
 export function isCurrencyCode(code: string): boolean {
   return ISO_4217.has(code)

@@ -42,7 +42,7 @@ export function checkInstant(timestamp: Timestamp, path: string): Date {
   return instant
 }
 
-/** The bounds of a list by the time of creation, each of which may be absent. `path` is that of the message, or empty. */
+/** The bounds of a list by the time of creation; each may be absent. `path` is the path of the message, or empty. */
 export function createdRange(
   message: { readonly createdFrom?: Timestamp | undefined; readonly createdTo?: Timestamp | undefined },
   path: '' | 'filter.' = '',

@@ -16,7 +16,7 @@ export interface ConnectionPoolOptions {
 export interface AcquiredConnection extends Pick<Connection, 'dispatch'> {
   /** Whether it has carried an earlier request. Its receiver can have closed it since, or close it at this moment. */
   readonly was_kept: boolean
-  /** Gives the connection back. One that is not `reusable` is closed at once, also while it is still connecting. */
+  /** Gives the connection back. A connection that is not `reusable` is closed at once, also while it is still connecting. */
   release(reusable: boolean): void
 }
 

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-test('finds the names that the operating system finds, such as that of this machine', async () => {
+test('finds the names that the operating system finds, such as the name of this machine', async () => {
   const server = createServer((_request, response) => response.end('found'))
   const listening = await listen(server, { host: '0.0.0.0', port: 0, variable: 'T_PORT' })
   const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })

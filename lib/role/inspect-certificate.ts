@@ -7,7 +7,7 @@ import { type ServerAddress, unreachable } from './reach.ts'
 
 /** How a certificate is looked at. */
 export interface InspectionOptions {
-  /** The certificate that the client presents and the authority that it trusts; without that those of Node.js. */
+  /** The certificate that the client presents and the authority that it trusts; without it, the authorities of Node.js. */
   readonly material?: ClientMaterial | undefined
   readonly limit_ms: number
   /** What to do when nothing answers, such as `correct MULTIHUB_PAYMENTS_ADDRESS`. */
@@ -25,7 +25,7 @@ interface ClientMaterial {
   readonly ca?: Buffer | undefined
 }
 
-/** The longest greeting: that of NATS names all servers of its cluster. */
+/** The longest greeting: NATS names all servers of its cluster. */
 const GREETING_MAX_BYTES = 64 * 1_024
 
 /** The codes of a handshake with a server that does not speak TLS: it answers in another protocol, or closes. */

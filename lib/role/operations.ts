@@ -58,7 +58,7 @@ export interface RoleOperations {
    * of the other roles may not be restored yet.
    */
   afterRestore?(store: Store): Promise<void>
-  /** Opens the check of what the role has stored. `variables` are those of the process. */
+  /** Opens the check of what the role has stored. `variables` are the environment of the process. */
   checkData?(
     store: Store,
     readDocuments: ReadDocuments,

@@ -80,7 +80,7 @@ export interface RunningRole {
 /** One role. `start` builds everything that it needs, once, from top to bottom. */
 export interface Role {
   readonly name: RoleName
-  /** The settings that it reads. The process checks those of all its roles before it starts any of them. */
+  /** The settings that it reads. The process checks the settings of all its roles before it starts any of them. */
   readonly settings: ConfigSchema
   start(context: RoleContext): Promise<RunningRole>
 }

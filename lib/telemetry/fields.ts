@@ -25,7 +25,7 @@ export type LogField = (typeof LOG_FIELDS)[number]
 
 type Scalar = string | number | bigint | boolean | Date | null | undefined
 
-/** The fields of one line: those of `LOG_FIELDS`, with plain values, and `error` for anything that was thrown. */
+/** The fields of one line: `LOG_FIELDS`, with plain values, and `error` for anything that was thrown. */
 export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar[] } & {
   readonly error?: unknown
 }

@@ -83,7 +83,7 @@ export function gauge<const Name extends string = never>(
 }
 
 /**
- * Reads and sets gauges, such as those of the whole store. When it fails, `forget` removes their values: an old one would pass
+ * Reads and sets gauges, such as gauges of the whole store. When it fails, `forget` removes their values: an old one would pass
  * for a present one, and keep an alert that the other processes no longer have.
  */
 export async function measureOrForget(measure: () => Promise<void>, forget: () => void): Promise<void> {
@@ -180,7 +180,7 @@ function keyOfLabels<Name extends string>(names: readonly Name[], labels: Labels
   return key
 }
 
-/** Every metric of the loaded code, by name, without those of Node.js. */
+/** Every metric of the loaded code, by name, without the metrics of Node.js. */
 export function describeMetrics(): readonly MetricDescription[] {
   return registry
     .getMetricsAsArray()

@@ -2,7 +2,7 @@ import { currentRequest, withTrace } from '#lib/base/context.ts'
 import { formatTrace, parseTrace, type Trace } from '#lib/base/trace.ts'
 import type { LogField } from './fields.ts'
 
-/** What a span records besides its times. Its fields are those of log lines: never a body, a secret or bank data. */
+/** What a span records besides its times. Its fields are the fields of log lines: never a body, a secret or bank data. */
 export type SpanFields = { readonly [Name in LogField]?: string | number | undefined }
 
 /** The part of a span in its exchange, as OpenTelemetry names it. */

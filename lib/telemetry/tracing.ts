@@ -3,7 +3,7 @@ import { type Config, describedSetting, optionalSetting, setting } from '#lib/ba
 import { secretSetting, urlSetting } from '#lib/base/config/settings.ts'
 import { useTracer } from './span.ts'
 
-/** The settings of traces. The variables of the endpoint are those of OpenTelemetry, so that its tools can set them. */
+/** The settings of traces. The variables of the endpoint have OpenTelemetry's names, so that its tools can set them. */
 export const TRACING_SETTINGS = {
   otlp_endpoint: describedSetting(
     'The URL of an OpenTelemetry collector (OTLP over HTTP). Traces go to `/v1/traces` below it. Without it there are none.',

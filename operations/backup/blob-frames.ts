@@ -4,7 +4,7 @@ import type { SnapshotBlob } from '#lib/store/maintenance.ts'
 /** What a frame of a file of blobs holds, by its first byte. A blob is its id, its pieces, and one of the ends. */
 const KIND = { id: 1, piece: 2, complete: 3, gone: 4 } as const
 
-/** The frames of blobs. One that is deleted while it is read gets the end `gone`. */
+/** The frames of blobs. A blob that is deleted while it is read gets the end `gone`. */
 export async function* framesOfBlobs(blobs: AsyncIterable<SnapshotBlob>): AsyncGenerator<Uint8Array> {
   for await (const { id, bytes } of blobs) {
     yield frame(KIND.id, Buffer.from(id))

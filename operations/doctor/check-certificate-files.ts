@@ -8,7 +8,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
  * The checks of the certificates that this process shows, and of the authorities that it trusts, by the variable that names
- * the file. A file may have several: the first is the one shown, and of authorities one that is valid is enough.
+ * the file. A file may have several: the first is the one shown, and one valid authority is enough.
  */
 export function certificateFileChecks(
   files: Readonly<Record<string, string | undefined>>,

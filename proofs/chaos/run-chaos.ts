@@ -182,7 +182,7 @@ async function createMerchants(
   for (let number = 0; number < MERCHANTS; number += 1) {
     const first = number * ORIGINS_PER_MERCHANT
     const spec = { routes: drawRoutes(choices), origins: origins.slice(first, first + ORIGINS_PER_MERCHANT) }
-    // One that was created in part makes no requests.
+    // A merchant that was created in part makes no requests.
     merchants.push(
       await retry(() => createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec)),
     )

@@ -15,7 +15,7 @@ export const STORES = ['embedded', 'mongodb'] as const
 /** The name of a store. */
 export type StoreName = (typeof STORES)[number]
 
-/** The sandbox is the provider, of which there is one. */
+/** The sandbox is the only provider. */
 const copies = (role: RoleName): number => (role === 'sandbox' ? 1 : 2)
 
 /** Short limits, so that a run of a minute reaches them: P5, and how long amounts that end in 903 get no response. */

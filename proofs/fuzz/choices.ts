@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The choices of one run. fast-check draws them, so that it can replay a run and shrink one that fails. */
+/** The choices of one run. fast-check draws them, so that it can replay a run and shrink a failing run. */
 export interface Choices {
   /** A number from 0 up to, not including, `below`. Shrinks to 0. */
   integer(below: number): number
@@ -24,7 +24,7 @@ const JSON_TEXT = fc.oneof(
 )
 const BYTES = fc.uint8Array({ minLength: 1, maxLength: 64 })
 
-/** Functions without arguments: fast-check compares the arguments of a draw with those of all earlier draws. */
+/** Functions without arguments: fast-check compares the arguments of a draw with all earlier draws. */
 const drawBytes = (): fc.Arbitrary<Uint8Array> => BYTES
 const drawJson = (): fc.Arbitrary<string> => JSON_TEXT
 const drawBelow = new Map<number, () => fc.Arbitrary<number>>()

@@ -44,7 +44,7 @@ function resultOf({ body }: RawResponse): unknown {
 }
 
 /**
- * Prepares the system: two final deposits, of which one was called back again. They also prove that the requests are
+ * Prepares the system: two final deposits; one was called back again. They also prove that the requests are
  * accepted as long as the fuzzer does not change them.
  */
 export async function prepare(

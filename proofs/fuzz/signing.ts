@@ -95,7 +95,7 @@ export function responseSignatureCheck(
   const credential = credentials.find((one) => one.application_id === application_id)
   const pair = pairOf(request, is_v2 ? 16 : 1)
   const claims_pair = has(request, 'x-data-timestamp') || has(request, 'x-data-nonce')
-  // Where the pair is signed, nothing can be verified with one that is incomplete or malformed.
+  // Where the pair is signed, nothing can be verified with an incomplete or malformed pair.
   if (!is_v1 && pair === undefined && (claims_pair || is_v2)) return undefined
   const secret = credential?.secrets.find((one) => {
     const [name, value] = signature(target, application_id, one, body, pair)

@@ -7,7 +7,7 @@ import type { World } from './world/world.ts'
 /** Longer than a file may stay unused (F2), and than the last of the late lookups waits (P7). */
 const DAY_OVER_MS = 25 * 3_600_000
 
-/** Within this time every process has compared its clock with that of its store again, and acts. */
+/** Within this time every process has compared its clock with its store's again, and acts. */
 const CLOCKS_MEASURED_MS = 5_000
 
 /** Longer than all that is due then takes. */

@@ -12,7 +12,7 @@ import type { World } from './world/world.ts'
  */
 const SESSION_OVER_MS = 20 * 60_000
 
-/** Within this time every process has compared its clock with that of its store again, and acts. */
+/** Within this time every process has compared its clock with its store's again, and acts. */
 const CLOCKS_MEASURED_MS = 5_000
 
 /**

@@ -10,7 +10,7 @@ import type { World } from './world/world.ts'
 /** Longer than the lease of an upload (F2). */
 const LEASE_OVER_MS = 16_000
 
-/** Within this time every process has compared its clock with that of its store again, and acts. */
+/** Within this time every process has compared its clock with its store's again, and acts. */
 const CLOCKS_MEASURED_MS = 5_000
 
 /** How often it is done: some uploads break off, and some processes are killed too late. */

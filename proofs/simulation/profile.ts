@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Whose code uses the processor: that of the product, that of the simulation, or Node.js by itself, such as its garbage
+ * Whose code uses the processor: the product's, the simulation's, or Node.js by itself, such as its garbage
  * collection.
  */
 type CodeOwner = 'product' | 'simulation' | 'node'

@@ -20,7 +20,7 @@ export interface FleetSystem {
   readonly directory: string
   /** Its processes, without the sandbox: the provider is not updated. */
   readonly places: readonly Place[]
-  /** The `base_url` is that of a load balancer in front of all gateways. */
+  /** The `base_url` is a load balancer in front of all gateways. */
   demo(): Demo
   /** What processes reported that ended by themselves. */
   readonly unexpected_ends: readonly string[]
@@ -165,7 +165,7 @@ function connectUrls(places: readonly Place[]): Readonly<Record<string, string>>
   )
 }
 
-/** The number of a process among those of its role, counted from 0. */
+/** The number of a process within its role, counted from 0. */
 export function copyOf({ name }: Place): number {
   return Number(name.split('-').at(-1)) - 1
 }

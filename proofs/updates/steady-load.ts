@@ -12,7 +12,7 @@ export interface SteadyLoad {
   readonly payments: ReadonlyMap<string, StormPayment>
   /** The `c_id` of each refund that was accepted. */
   readonly refunds: readonly string[]
-  /** A sentence for each request that failed: no response, or one that is not a success. */
+  /** A sentence for each request that failed: no response, or a response that is not a success. */
   readonly failures: readonly string[]
   /** The number of successful requests, by what was done. */
   counts(): Readonly<Record<ActName, number>>

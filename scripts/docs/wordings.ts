@@ -65,12 +65,12 @@ const UNCLEAR: readonly UnclearWording[] = [
   { name: 'let be', pattern: /\b(?:is|are) let be\b/gi, advice: 'is ignored' },
   {
     name: 'pronoun for a noun',
-    pattern: /\b(?:(?:that|those) of|ones? that|of which|of whom)\b/gi,
+    pattern: /\b(?:(?:that|those) of|one that|of which|of whom)\b/gi,
     advice: 'the noun',
   },
   {
     name: 'code as a predicate',
-    pattern: /\b(?:is|are|was|were) `?\d{4,5}\b(?! ?[%\w])/g,
+    pattern: /(?<!\b(?:code|codes|secret) )\b(?:is|are|was|were) `?\d{4,5}\b(?! ?[%\w])/g,
     advice: 'refused with `1005`, answered with `2002`',
     reads_code: true,
   },

@@ -229,7 +229,7 @@ describe('variables that Kubernetes injects for a service', () => {
     expect(readConfig(own, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }).kubernetes).toBe('10.0.0.1')
   })
 
-  test('are not unknown, while misspelt settings and those of no role are', () => {
+  test('are not unknown, while misspelt settings and settings of no role are', () => {
     const variables = {
       ...required_variables,
       ...links,

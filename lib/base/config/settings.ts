@@ -120,7 +120,7 @@ function sizeText(size_bytes: number): string {
   return textWithUnit(size_bytes, UNIT_BYTES, 'B')
 }
 
-/** Writes a value in the largest unit of which it is a whole multiple. `units` are in ascending order. */
+/** Writes a value in the largest unit that divides it. `units` are in ascending order. */
 function textWithUnit(value: number, units: Readonly<Record<string, number>>, smallest: string): string {
   const descending = Object.entries(units).reverse()
   const [unit, size] = descending.find(([, size]) => value > 0 && value % size === 0) ?? [smallest, 1]

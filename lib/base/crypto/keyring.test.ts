@@ -43,7 +43,7 @@ describe('a sealed secret', () => {
     }
   })
 
-  test('is decrypted by a new keyring that holds its key, and not by one that lacks it', () => {
+  test('is decrypted by a new keyring that holds its key, and not by a keyring that lacks it', () => {
     const fresh = master('2026')
     const secret = newSecret()
     const sealed = ring.seal(secret, OWNER)

@@ -85,7 +85,7 @@ test.each([
 })
 
 // E6
-test('reports a missing field first, then one that does not apply, then the fields in their order', () => {
+test('reports a missing field first, then a field that does not apply, then the fields in their order', () => {
   expect(check('AUD', { account_id: 'x', ifsc: 'x' })).toThrow(refusal(1005, CODE))
   expect(check('AUD', { account_id: 'x', ifsc: 'x', bank_code: 'x' })).toThrow(refusal(9000, IFSC))
   expect(check('AUD', { account_id: 'x', bank_code: 'x' })).toThrow(refusal(8600, ACCOUNT))

@@ -16,7 +16,7 @@ const NUMBERS: readonly (readonly [string, (text: string) => boolean, string[], 
     'CBU or CVU',
     isCbu,
     ['2850590940090418135201', '0170099220000067797370', '0000003100012345678907'],
-    // The check digit of the bank, that of the account, and the form.
+    // The check digits of the bank and of the account, and the form.
     [
       '2850590840090418135201',
       '2850590940090418135202',

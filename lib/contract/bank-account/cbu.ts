@@ -6,7 +6,7 @@ const ACCOUNT_WEIGHTS = [3, 9, 7, 1]
 
 /**
  * Whether a text is a CBU or a CVU, the numbers of Argentine accounts at banks and at payment providers (P12). Both are
- * 22 digits in two parts, bank and branch (8) and account (14), each of which ends with its check digit.
+ * 22 digits in two parts, bank and branch (8) and account (14); each ends with its check digit.
  */
 export function isCbu(text: string): boolean {
   if (!CBU.test(text)) return false

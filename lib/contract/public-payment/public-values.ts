@@ -48,5 +48,5 @@ export function definedFields<T extends Readonly<Record<string, unknown>>>(
   return defined as DefinedFields<T> | undefined
 }
 
-/** The same fields, each of which may be absent but not undefined. */
+/** The same fields; each may be absent but not undefined. */
 export type DefinedFields<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }

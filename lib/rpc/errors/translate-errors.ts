@@ -11,7 +11,7 @@ const INFO_MAX_LENGTH = 8192
 const UNAVAILABLE_CODES: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]
 
 /**
- * Converts any error to the one that a caller may see. An unavailable dependency becomes 2002. Every other error that is
+ * Converts any error to an error that a caller may see. An unavailable dependency becomes 2002. Every other error that is
  * not a `PublicError` is a fault and becomes 2001 (E7), also a `ConnectError`: it is the response to a call of ours, and
  * not meant for our caller.
  */

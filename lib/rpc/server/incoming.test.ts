@@ -12,7 +12,7 @@ const head: CallHead = {
   onCancelled: () => {},
 }
 
-test('the trace of a known caller goes on, that of an unknown one is dropped', () => {
+test('the trace of a known caller goes on, the trace of an unknown caller is dropped', () => {
   expect(requestContextOf(head, 'internal', 0).trace).toMatchObject({ trace_id: TRACE_ID, sampled: true })
   expect(requestContextOf(head, undefined, 0).trace).toBeUndefined()
 })

@@ -39,7 +39,7 @@ const RECORDED_BY_OTHERS = ['breaker_open', 'interrupted']
 export function createDeliveryWatch(): DeliveryWatch {
   /** The process that has begun the attempt in progress, by delivery. */
   const begun_by = new Map<string, string>()
-  /** Each process with each delivery of which it has stored an attempt. */
+  /** Each process with each delivery whose attempt it has stored. */
   const begun = new Set<string>()
   const wakes = createWakeWatch()
   return {

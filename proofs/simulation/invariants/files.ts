@@ -95,7 +95,7 @@ export const shownFilesExist: Invariant = function* (evidence) {
   }
 }
 
-/** Whether a file may have its status after one that was shown as final. */
+/** Whether a file may have its status after a status that was shown as final. */
 function mayFollow({ status, claim }: StoredFile, shown: string | undefined, is_day_over = false): boolean {
   const is_unused = shown === 'ready' && claim === undefined && is_day_over
   return shown === undefined || status === shown || (status === 'expired' && is_unused)

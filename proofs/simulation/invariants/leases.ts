@@ -79,7 +79,7 @@ export function createLeaseWatch(): LeaseWatch {
       if (sent.has(idempotency_key) && !looked_up.has(idempotency_key))
         yield `${process.name} sent the create ${idempotency_key} again without a lookup`
       sent.add(idempotency_key)
-      // The key of an attempt is its payment and its number, that of a refund its payment and the id of the refund.
+      // The key of an attempt is its payment and its number; the key of a refund is its payment and the id of the refund.
       const [payment_id, ...name] = idempotency_key.split(':')
       const effectOf = (kind: string): string =>
         name.length === 1 ? `${payment_id}:${kind}:${name[0]}` : `${name[1]}:${kind}`

@@ -110,7 +110,7 @@ const ENTRY_OF: Readonly<Record<'in' | 'out', Readonly<Record<string, string>>>>
   },
 }
 
-/** Whether the entries of a payment include the one that its status demands. */
+/** Whether the entries of a payment include the entry that its status demands. */
 export function hasEntryOf(
   entries: readonly JournalEntry[],
   { direction, status }: Pick<StoredPayment, 'direction' | 'status'>,
@@ -152,7 +152,7 @@ export const creditsMatchPayments: Invariant = function* (evidence) {
 }
 
 /**
- * The journal replays: batches follow one another, each id occurs once, the balances in the entries are those of the
+ * The journal replays: batches follow one another, each id occurs once, the balances in the entries follow from the
  * entries before, nothing is negative that may not be, a hold ends once, and debits equal credits.
  */
 export const journalReplays: Invariant = function* ({ databases }) {

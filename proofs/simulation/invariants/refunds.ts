@@ -171,7 +171,7 @@ const ENDS: Readonly<Record<string, string>> = {
   failed: 'release held to available',
 }
 
-/** The entries of a refund: a hold for each approval, of which only the last one can be accepted, and how that one ended. */
+/** The entries of a refund: a hold for each approval; only the last hold can be accepted, and how it ended. */
 function entriesOfRefund({ state, holds, approved_at }: StoredRefund): readonly string[] {
   const refusals = holds - (approved_at === undefined ? 0 : 1)
   const refused = Array.from({ length: refusals }, () => `${HOLD} 6004`)

@@ -8,7 +8,7 @@ export interface WakeWatch {
   onDelivery(change: Change): void
   /** Judges one change of a destination. */
   onDestination(change: Change): Iterable<string>
-  /** Judges a message of a process on the bus, of which only receipts count. */
+  /** Judges a message of a process on the bus. Only receipts count. */
   onMessage(subject: string, data: Uint8Array): Iterable<string>
 }
 

@@ -15,7 +15,7 @@ interface StoredRefusal {
 
 type Withdrawal = Pick<StoredPayment, 'merchant_id' | 'payment_id' | 'service_id' | 'amount' | 'currency'>
 
-/** How a withdrawal in each status ended in the ledger. One that is open keeps its hold. */
+/** How a withdrawal in each status ended in the ledger. An open withdrawal keeps its hold. */
 const ENDS: Readonly<Record<string, string>> = { success: 'capture', error: 'release', canceled: 'release' }
 
 function refusalsOf({ databases }: Evidence): readonly StoredRefusal[] {

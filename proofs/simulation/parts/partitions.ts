@@ -5,7 +5,7 @@ export type Side = SimulatedProcess | 'bus' | `store ${string}` | undefined
 
 /** Which messages do not get through. Those that are cut off are lost: no sender learns of it. */
 export interface Partitions {
-  /** Cuts what sides send to others off, until the returned function is called. Names are those of places. */
+  /** Cuts what sides send to others off, until the returned function is called. Names are names of places. */
   cut(from: readonly string[], to: readonly string[]): () => void
   /** Whether what one side sends now does not reach the other side. */
   isCut(from: Side, to: Side): boolean

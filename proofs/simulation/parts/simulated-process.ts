@@ -18,7 +18,7 @@ export interface Actor {
   readonly process: SimulatedProcess
   /** The time on its own clock. */
   readonly now_ms: number
-  /** The true time, which is that of the store. */
+  /** The true time, which is the store's. */
   readonly true_now_ms: number
   /** Whether its clock was not set recently, so that what it decided a moment ago can be judged by its clock now. */
   readonly has_steady_clock: boolean

@@ -7,7 +7,7 @@ import { type SupportDeps, type SupportMutation, sendMutation } from './mutation
 
 /** The calls and the reopening begin within this time, so that the ticket is reopened between some of the calls. */
 const WITHIN_MS = 15
-/** The first of the numbers of operations that reopen a ticket, of which there are many. */
+/** The first of the numbers of operations that reopen a ticket; there are many. */
 const FIRST_REOPENING = 2_000_000_000
 
 /**

@@ -33,7 +33,7 @@ export async function decideRefund(
     .catch(() => {})
 }
 
-/** Demands a chargeback, or one that was demanded before again. */
+/** Demands a chargeback, or repeats an earlier demand. */
 export async function openChargeback(
   deps: SupportDeps,
   _merchant: SimulatedMerchant,
@@ -56,7 +56,7 @@ export async function openChargeback(
     )
 }
 
-/** The share of demands for chargebacks in another currency than that of the payment. */
+/** The share of demands for chargebacks in another currency than the payment's. */
 const OTHER_CURRENCY = 0.1
 
 /** Demands a chargeback in another currency, which is refused whatever the payment has left (S10). */

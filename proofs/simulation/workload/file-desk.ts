@@ -23,7 +23,7 @@ const PURPOSES = ['ticket', 'ticket', 'ticket_comment', 'chargeback_evidence'] a
 /**
  * A merchant that uploads files and uses them in tickets and comments, and an operator that adds evidence. Each step is
  * repeated and done out of order, some uploads break off or have other bytes, some files are infected, and several tickets
- * want the same file, also that of another merchant.
+ * want the same file, also another merchant's.
  */
 export async function runFileDesk(deps: SupportDeps, merchant: SimulatedMerchant): Promise<void> {
   const { choices, isOpen } = deps
@@ -42,7 +42,7 @@ export async function runFileDesk(deps: SupportDeps, merchant: SimulatedMerchant
   await Promise.all(Array.from({ length: ACTS_AT_ONCE }, work))
 }
 
-/** How often the act is the one that brings the file to its use. Otherwise few files would get there. */
+/** How often the act brings the file to its use. Otherwise few files would get there. */
 const IN_ORDER = 0.7
 /** How often the same is done twice at the same time. */
 const TWICE = 0.2

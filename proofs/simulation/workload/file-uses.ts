@@ -8,7 +8,7 @@ import { type SupportDeps, sendMutation } from './mutations.ts'
 const RIVALS = 3
 /** The share of tickets that want a file of another merchant. */
 const FOREIGN = 0.1
-/** The numbers of the operations that comment with files; those of the support desk are far below. */
+/** The numbers of the operations that comment with files; the numbers of the support desk are far below. */
 const FIRST_OPERATION = 1_000_000
 /** How often a ticket is reopened while several calls under one key comment on it. */
 const CONTESTED = 0.5

@@ -85,7 +85,7 @@ export interface History {
   readonly paid: Set<PaymentRecord>
   /** The public id of what each mutation of support was answered with, by its merchant, method and key. */
   readonly support: Map<string, string>
-  /** The payment that was last stored under each key, of which no merchant may know yet. */
+  /** The payment that was last stored under each key. No merchant may know of it yet. */
   readonly stored: Map<string, string>
   /** The payments that were stored before a status was asked for, which found nothing. */
   readonly missed: string[]

@@ -34,7 +34,7 @@ async function announce(deps: SupportDeps, merchant: SimulatedMerchant, number: 
     history.problems.push(`${merchant_id} has no room for the large file ${number}, and announced less`)
 }
 
-/** The bytes of all files that a merchant has announced, of which no more can be unfinished. */
+/** The bytes of all files that a merchant has announced; no more can be unfinished. */
 function announcedBytes({ history }: Pick<SupportDeps, 'history'>, merchant_id: string): number {
   const isOurs = (key: string): boolean => key.startsWith(`${merchant_id} `)
   const large = [...history.large_files].filter(isOurs).length * LARGE_BYTES

@@ -32,7 +32,7 @@ export interface SimulatedRoute {
   readonly connector: string
   readonly currency: string
   readonly method: string
-  /** The least amounts that the route had or may have had. The first is that of its creation. */
+  /** The least amounts that the route had or may have had. The first is the minimum at its creation. */
   readonly minimum_amounts: number[]
   /** The last three digits that amounts get, so that the sandbox does something special; any digits when absent. */
   readonly digits?: readonly number[]
@@ -52,7 +52,7 @@ export interface SimulatedLimits {
 
 /** A route for withdrawals. */
 export interface SimulatedWithdrawalRoute extends SimulatedRoute {
-  /** The limits that it had or may have had. The first are those of its creation. */
+  /** The limits that it had or may have had. The first are the limits at its creation. */
   readonly limits: SimulatedLimits[]
   /** The bank account of all recipients. */
   readonly bank: object
@@ -135,7 +135,7 @@ const PRODUCTION_PROVIDERS: Readonly<
 /** Ordinary amounts, and those with which the sandbox does something else. */
 const SCENARIOS = [
   ...[100, 200, 300, 901, 902, 903, 904, 905, 906, 907, 908, 909, 910, 913, 915],
-  // Those of refunds.
+  // Digits of refunds.
   ...[911, 912, 914],
 ]
 
@@ -347,7 +347,7 @@ async function createEndpoints(
   for (let index = 0; index < count; index += 1) {
     const origin = origins[index] ?? ''
     const max_retries = choices.integer(2, 5)
-    // All, or all but the first: that of a new payment.
+    // All, or all but the first, which a new payment has.
     const payment_events = choices.chance(0.5) ? PAYMENT_EVENTS : PAYMENT_EVENTS.slice(1)
     const events = [...payment_events, ...(choices.chance(0.5) ? SUPPORT_EVENTS : [])]
     const { endpoint, secret } = await clientOf(EndpointService).createEndpoint({

@@ -11,7 +11,7 @@ const ROUNDS_PER_PAYMENT = 6
 const ACTS_MAX = 4
 /** Each payment has few refunds, so that their requests are repeated. */
 const REFUNDS_PER_PAYMENT = 6
-/** The share of choices that may fall on a payment of which no response has shown a success. */
+/** The share of choices that may fall on a payment without a success in any response. */
 const UNPAID = 0.03
 
 /**
@@ -177,7 +177,7 @@ async function comment(
   const known = refundsOf(deps, payment).filter(({ h_id }) => h_id !== undefined)
   if (known.length === 0) return
   const { c_id } = deps.choices.pick(known)
-  // The operation is that of the round of one payment, so it may be sent several times with one text.
+  // The operation is named by the round of one payment, so it may be sent several times with one text.
   const params = { refund: { c_id }, body: `${c_id} ${round}` }
   const key = round * REFUNDS_PER_PAYMENT + Number(c_id.split('-').at(-1))
   await Promise.all(

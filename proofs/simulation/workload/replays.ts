@@ -14,7 +14,7 @@ export interface DeadDelivery {
 const SINGLE_MAX = 10
 
 /**
- * Queues the dead deliveries of all merchants again, when all receivers work: those of a merchant one by one, or all at once
+ * Queues the dead deliveries of all merchants again, when all receivers work: of one merchant one by one, or all at once
  * (N6). Nothing fails any more, so each must be delivered.
  */
 export async function replayDead(

@@ -25,7 +25,7 @@ export interface TreasurerDeps extends SendDeps {
 /** The currency of holds and adjustments. No deposit has it, so that the balance follows from these commands alone. */
 const CURRENCY = 'AUD'
 
-/** The currency that is settled: that of the withdrawal route whose limits may include one per settlement period. */
+/** The currency that is settled, of the withdrawal route whose limits may include one per settlement period. */
 const SETTLED_CURRENCY = 'INR'
 
 const SETTLEMENTS_MAX = 10

@@ -1,7 +1,7 @@
 import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 
-/** The master key of all processes, and the one that replaces it. */
+/** The master key of all processes, and its successor. */
 export const MASTER_KEYS = {
   old: `simulation:${'5a'.repeat(32)}`,
   new: `replaced:${'a5'.repeat(32)}`,

@@ -243,7 +243,7 @@ function noteRequest(
   }
 }
 
-/** The providers of all accounts. `sandbox` has those of the test environment when it is one of the processes. */
+/** The providers of all accounts. `sandbox` has the accounts of the test environment when it is one of the processes. */
 function createProviders(
   deps: Omit<ProviderDeps, 'key'>,
   faults: ProviderFaults,

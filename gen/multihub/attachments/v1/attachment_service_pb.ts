@@ -100,7 +100,7 @@ export type PrepareAttachmentRequest = Message<"multihub.attachments.v1.PrepareA
   operationId: string;
 
   /**
-   * payload_hash is the hash of the merchant's request without the key. Another hash under the same key is 1013.
+   * payload_hash is the hash of the merchant's request without the key. Another hash under the same key is refused with 1013.
    *
    * @generated from field: string payload_hash = 6;
    */
@@ -170,7 +170,7 @@ export type FinalizeAttachmentRequest = Message<"multihub.attachments.v1.Finaliz
   attachmentId: string;
 
   /**
-   * permitted_purposes are those that the credential may write. An attachment of another purpose is 3008.
+   * permitted_purposes are the purposes that the credential may write. Another purpose is refused with 3008.
    *
    * @generated from field: repeated multihub.attachments.v1.AttachmentPurpose permitted_purposes = 4;
    */
@@ -184,7 +184,7 @@ export type FinalizeAttachmentRequest = Message<"multihub.attachments.v1.Finaliz
   operationId: string;
 
   /**
-   * payload_hash is the hash of the merchant's request without the key. Another hash under the same key is 1013.
+   * payload_hash is the hash of the merchant's request without the key. Another hash under the same key is refused with 1013.
    *
    * @generated from field: string payload_hash = 6;
    */
@@ -492,7 +492,7 @@ export type ClaimAttachmentsRequest = Message<"multihub.attachments.v1.ClaimAtta
   environment: Environment;
 
   /**
-   * purpose is the one that all of them must have.
+   * purpose is the purpose that all of them must have.
    *
    * @generated from field: multihub.attachments.v1.AttachmentPurpose purpose = 3;
    */
@@ -577,21 +577,21 @@ export type ReleaseAttachmentsRequest = Message<"multihub.attachments.v1.Release
   environment: Environment;
 
   /**
-   * attachment_ids are those of the claim.
+   * attachment_ids are the ids of the claim.
    *
    * @generated from field: repeated string attachment_ids = 3;
    */
   attachmentIds: string[];
 
   /**
-   * owner is the one that had claimed them.
+   * owner is the owner that had claimed them.
    *
    * @generated from field: string owner = 4;
    */
   owner: string;
 
   /**
-   * call_id is that of the claim, which ends when no other call for the owner shares it. Without a call_id, as processes of
+   * call_id is the id of the claim, which ends when no other call for the owner shares it. Without a call_id, as processes of
    * the release before send it, it ends for all of them.
    *
    * @generated from field: string call_id = 5;
@@ -691,7 +691,7 @@ export const AttachmentService: GenService<{
   },
   /**
    * ClaimAttachments gives ready attachments to the one owner that may use them: all of them or none. A repetition for
-   * the same owner succeeds. Errors: 13001 for one that is unknown or of another merchant, 13002 expired, 13003 not
+   * the same owner succeeds. Errors: 13001 for an attachment that is unknown or of another merchant, 13002 expired, 13003 not
    * ready, 13004 rejected, and 9000 for one of another purpose or with another owner, each with its position.
    *
    * @generated from rpc multihub.attachments.v1.AttachmentService.ClaimAttachments

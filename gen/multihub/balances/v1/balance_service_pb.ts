@@ -216,7 +216,7 @@ export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
  */
 export type SettleResponse = Message<"multihub.balances.v1.SettleResponse"> & {
   /**
-   * entry is the only entry of this operation_id. Its settlement_period is the one that it began.
+   * entry is the only entry of this operation_id. Its settlement_period is the period that it began.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */

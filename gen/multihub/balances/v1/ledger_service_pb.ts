@@ -216,8 +216,8 @@ export type PlaceHoldRequest = Message<"multihub.balances.v1.PlaceHoldRequest"> 
   reason: string;
 
   /**
-   * limits are those of the withdrawal's route now; absent for a hold that is not a withdrawal, such as that of a
-   * refund. They are not compared when a hold_id is repeated.
+   * limits are the present limits of the withdrawal's route; absent for a hold that is not a withdrawal, such as a
+   * refund's. They are not compared when a hold_id is repeated.
    *
    * @generated from field: multihub.balances.v1.HoldLimits limits = 7;
    */
@@ -280,7 +280,7 @@ export type CheckHoldRequest = Message<"multihub.balances.v1.CheckHoldRequest"> 
   amount?: Money | undefined;
 
   /**
-   * limits are those of the withdrawal's route; absent for a hold that is not a withdrawal.
+   * limits are the limits of the withdrawal's route; absent for a hold that is not a withdrawal.
    *
    * @generated from field: multihub.balances.v1.HoldLimits limits = 4;
    */
@@ -316,7 +316,7 @@ export type CheckHoldResponse = Message<"multihub.balances.v1.CheckHoldResponse"
   available: bigint;
 
   /**
-   * totals are those of the route without this hold; absent without limits.
+   * totals are the totals of the route without this hold; absent without limits.
    *
    * @generated from field: multihub.balances.v1.WithdrawalTotals totals = 3;
    */
@@ -428,7 +428,7 @@ export const ResolveHoldRequestSchema: GenMessage<ResolveHoldRequest> = /*@__PUR
  */
 export type ResolveHoldResponse = Message<"multihub.balances.v1.ResolveHoldResponse"> & {
   /**
-   * entry is the one that ended the hold. Its refused_code is that of the hold when the hold was refused, and 8801 when
+   * entry is the entry that ended the hold. Its refused_code is the code of the hold when the hold was refused, and 8801 when
    * there was no hold to release.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;

@@ -71,7 +71,7 @@ export type Verification = Message<"multihub.balances.v1.Verification"> & {
   shardsTotal: number;
 
   /**
-   * batches is the number of batches that are verified by now, with those of earlier verifications where it continues.
+   * batches is the number of batches that are verified by now, with batches of earlier verifications where it continues.
    *
    * @generated from field: int64 batches = 8;
    */

@@ -101,7 +101,7 @@ export const GetVerificationResponseSchema: GenMessage<GetVerificationResponse> 
 export const VerificationService: GenService<{
   /**
    * StartVerification starts a verification. While one is running it changes nothing, except that a verification from
-   * the first batch replaces one that continues.
+   * the first batch replaces a verification that continues.
    *
    * @generated from rpc multihub.balances.v1.VerificationService.StartVerification
    */

@@ -390,7 +390,7 @@ export const ListCredentialsResponseSchema: GenMessage<ListCredentialsResponse> 
  */
 export const CredentialService: GenService<{
   /**
-   * CreateCredential issues a credential. Its response is the only one that contains the secret.
+   * CreateCredential issues a credential. Only its response contains the secret.
    *
    * @generated from rpc multihub.merchants.v1.CredentialService.CreateCredential
    */

@@ -92,7 +92,7 @@ export type GetCredentialResponse = Message<"multihub.merchants.v1.GetCredential
   secrets: SealedSecret[];
 
   /**
-   * merchant_environments are those of the merchant; the gateway refuses a credential of any other.
+   * merchant_environments are the environments of the merchant; the gateway refuses a credential of any other.
    *
    * @generated from field: repeated multihub.common.v1.Environment merchant_environments = 3;
    */

@@ -433,7 +433,7 @@ export const DeliveryService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * ReplayDelivery queues a dead delivery again, with fresh tries and under its old id. One that waits already stays as
+   * ReplayDelivery queues a dead delivery again, with fresh tries and under its old id. A delivery that waits already stays as
    * it is. A delivered one is refused with 9000, an unknown one with 1003.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDelivery

@@ -93,7 +93,7 @@ export type Replay = Message<"multihub.notifier.v1.Replay"> & {
   replayId: string;
 
   /**
-   * filter is that of the request.
+   * filter is the filter of the request.
    *
    * @generated from field: multihub.notifier.v1.ReplayFilter filter = 2;
    */

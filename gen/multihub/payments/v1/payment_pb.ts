@@ -272,7 +272,7 @@ export type Receiver = Message<"multihub.payments.v1.Receiver"> & {
   bank?: Bank | undefined;
 
   /**
-   * phone is that of a person-to-person receiver.
+   * phone belongs to a person-to-person receiver.
    *
    * @generated from field: optional string phone = 3;
    */

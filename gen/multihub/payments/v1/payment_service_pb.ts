@@ -123,7 +123,7 @@ export type CreatePaymentRequest = Message<"multihub.payments.v1.CreatePaymentRe
   serviceId: string;
 
   /**
-   * direction is the direction of the public method. It must be that of the route.
+   * direction is the direction of the public method. It must be the direction of the route.
    *
    * @generated from field: multihub.merchants.v1.Direction direction = 5;
    */
@@ -1013,7 +1013,7 @@ export type ExplainRouteResponse = Message<"multihub.payments.v1.ExplainRouteRes
   accepted: boolean;
 
   /**
-   * refusals are those of all rules that refuse the payment, in the order in which they are checked: the merchant gets the
+   * refusals are the refusals of all rules that refuse the payment, in the order in which they are checked: the merchant gets the
    * first. Empty when the payment would be accepted.
    *
    * @generated from field: repeated multihub.payments.v1.RouteRefusal refusals = 2;

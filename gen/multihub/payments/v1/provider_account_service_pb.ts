@@ -58,7 +58,7 @@ export const ListProviderAccountsResponseSchema: GenMessage<ListProviderAccounts
 export const ProviderAccountService: GenService<{
   /**
    * ListProviderAccounts lists all configured provider accounts by their ids. Each process counts the failures that it
-   * sees itself, so the states are those of the process that answers; the metric multihub_provider_circuit_open has those
+   * sees itself, so the states are as the answering process sees them; the metric multihub_provider_circuit_open has the states
    * of each process.
    *
    * @generated from rpc multihub.payments.v1.ProviderAccountService.ListProviderAccounts

@@ -106,7 +106,7 @@ function createServerRegistry(choices: Choices): ServerRegistry {
 interface HttpSurroundings {
   /** Called when a request is sent, as code of its sender. */
   readonly onRequest: (request: WireRequest) => void
-  /** Opens the connections of bytes: those of processes to the virus scanner. */
+  /** Opens the connections of bytes, from processes to the virus scanner. */
   readonly connect: Network['connect']
   readonly partitions: Pick<Partitions, 'isCut'>
 }

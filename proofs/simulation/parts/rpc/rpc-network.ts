@@ -133,7 +133,7 @@ function clients(network: CallNetwork, caller: CallerName, { address, inMemory }
     })
 }
 
-/** A port that serves a method: that of a ready process, if there is any. */
+/** A port that serves a method, of a ready process if there is any. */
 function choosePort(
   { ports, choices }: CallNetwork,
   method: DescMethod,

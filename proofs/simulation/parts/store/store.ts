@@ -136,7 +136,7 @@ function openCollection<D extends object>(
   }
 }
 
-/** Makes the checks of the real stores. Returns the document for the caller and the one that is sent. */
+/** Makes the checks of the real stores. Returns the document for the caller and the document that is sent. */
 function prepare<D extends object>(
   layout: Layout,
   document: D,

@@ -94,7 +94,7 @@ export function createBooks(
 }
 
 /**
- * Why a refund must not be paid; `undefined` when it may. A provider would refuse such a one, but none may be asked: one that
+ * Why a refund must not be paid; `undefined` when it may. A provider would refuse such a one, but none may be asked: a provider that
  * forgets to check would pay back more than it got.
  */
 function refundProblem(
