@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const [part = 1, parts = 1] = values.part.split('/').map(Number)
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const PARTS = ['app', 'gateway', 'gen', 'lib', 'proofs', 'services', 'test', 'package.json']
+const PARTS = ['app', 'gateway', 'gen', 'lib', 'operations', 'proofs', 'services', 'test', 'package.json']
 
 /** How a planted fault was found. */
 interface Finding {
