@@ -8,7 +8,7 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 
 const [directory = ''] = process.argv.slice(2)
 
-/** Verifies a ledger from its first batch, and prints each mark that is stored, until the parent kills the process. */
+/** Verifies a ledger from its first batch, and prints each stored resume point, until the parent kills the process. */
 const opened = await openLedgerStore(
   await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS }),
 )
@@ -16,7 +16,7 @@ const verifications: typeof opened.verifications = {
   ...opened.verifications,
   async putShard(document, version) {
     const stored = await opened.verifications.putShard(document, version)
-    if (stored?.mark) writeSync(1, `${stored.mark.snapshot.seq}\n`)
+    if (stored?.resume_point) writeSync(1, `${stored.resume_point.snapshot.seq}\n`)
     return stored
   },
 }

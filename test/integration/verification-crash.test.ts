@@ -24,20 +24,20 @@ const CHILD = join(import.meta.dirname, 'verification-crash.child.ts')
 const BATCHES = 20 * Number(CHECKPOINT_INTERVAL_BATCHES)
 const LEASE_MS = 30_000
 
-/** Starts a process that verifies the ledger, and kills it after two marks. Returns the last mark that it reported. */
+/** Starts a process that verifies the ledger, and kills it after two resume points. Returns the last one. */
 async function verifyAndKill(directory: string): Promise<bigint> {
   const child = spawn(process.execPath, [CHILD, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const marks: bigint[] = []
+  const resume_points: bigint[] = []
   for await (const line of createInterface({ input: child.stdout })) {
-    marks.push(BigInt(line))
-    if (marks.length === 2) child.kill('SIGKILL')
+    resume_points.push(BigInt(line))
+    if (resume_points.length === 2) child.kill('SIGKILL')
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  return marks.at(-1) ?? 0n
+  return resume_points.at(-1) ?? 0n
 }
 
 // B4
-test('a verification survives kill -9: another process continues at the mark', async () => {
+test('a verification survives kill -9: another process continues at the resume point', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-verification-crash-'))
   const open = () => openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
   const first = await open()
@@ -61,7 +61,7 @@ test('a verification survives kill -9: another process continues at the mark', a
   await verifier.stop()
   restoreClock()
   expect(result).toEqual({ entries: BigInt(BATCHES), problems: [] })
-  // The child may have stored one more mark between its last line and the kill.
+  // The child may have stored one more resume point between its last line and the kill.
   expect(reads[0]).toBeGreaterThan(marked_seq)
   await opened.close()
   await rm(directory, { recursive: true, force: true })

@@ -11,7 +11,7 @@ import {
   exportPartFromProto,
   exportPartToProto,
 } from './entries-proto.ts'
-import { ownerOf, pastInstantOf } from './request-fields.ts'
+import { pastInstantOf, scopeOf } from './request-fields.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
@@ -26,7 +26,7 @@ const PERMISSIONS = {
 export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, PERMISSIONS, {
     async getBalances(request) {
-      const { environment, merchant_id } = ownerOf(request)
+      const { environment, merchant_id } = scopeOf(request)
       const instant = request.at && pastInstantOf(request.at, 'at')
       const balances = instant
         ? await ledger.balancesAt(environment, merchant_id, instant)

@@ -41,9 +41,9 @@ import {
   type CommandInEnvironment,
   currencyOf,
   idOf,
-  ownerOf,
   purposeOf,
   reasonOf,
+  scopeOf,
 } from './request-fields.ts'
 
 /** Longest operation id in characters, as for every operation id of the contract (P2). */
@@ -60,7 +60,7 @@ export const RESOLUTIONS = createEnumMap<ResolveCommand['kind'], HoldResolution>
 
 /** The command of a PostTransfer request. */
 export function transferFromProto(request: PostTransferRequest): CommandInEnvironment<TransferCommand> {
-  const { environment, merchant_id } = ownerOf(request)
+  const { environment, merchant_id } = scopeOf(request)
   const id = idOf(request.transferId, 'transfer_id')
   const debit = ACCOUNTS.required(request.debit, 'debit')
   const credit = ACCOUNTS.required(request.credit, 'credit')
@@ -72,7 +72,7 @@ export function transferFromProto(request: PostTransferRequest): CommandInEnviro
 
 /** The command of a PlaceHold request. */
 export function holdFromProto(request: PlaceHoldRequest): CommandInEnvironment<HoldCommand> {
-  const { environment, merchant_id } = ownerOf(request)
+  const { environment, merchant_id } = scopeOf(request)
   const id = idOf(request.holdId, 'hold_id')
   const money = amountOf(request)
   const purpose = purposeOf(request)
@@ -82,7 +82,7 @@ export function holdFromProto(request: PlaceHoldRequest): CommandInEnvironment<H
 
 /** The command of a ResolveHold request. */
 export function resolutionFromProto(request: ResolveHoldRequest): CommandInEnvironment<ResolveCommand> {
-  const { environment, merchant_id } = ownerOf(request)
+  const { environment, merchant_id } = scopeOf(request)
   const hold_id = idOf(request.holdId, 'hold_id')
   const content = { id: resolutionId(hold_id), merchant_id, hold_id, reason: reasonOf(request) }
   const kind = RESOLUTIONS.required(request.resolution, 'resolution')
@@ -91,7 +91,7 @@ export function resolutionFromProto(request: ResolveHoldRequest): CommandInEnvir
 
 /** The command of an Adjust request. Its reason is required. */
 export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironment<AdjustCommand> {
-  const { environment, merchant_id } = ownerOf(request)
+  const { environment, merchant_id } = scopeOf(request)
   const money = requiredMessage(request.amount, 'amount')
   const currency = currencyOf(request.currency === '' ? money.currency : request.currency, 'currency')
   if (money.currency !== '' && money.currency !== currency) throw fieldError(9000, 'amount.currency')
@@ -109,7 +109,7 @@ export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironmen
 
 /** The command of a Settle request. Without an operation id each call makes a command of its own. */
 export function settlementFromProto(request: SettleRequest): CommandInEnvironment<SettleCommand> {
-  const { environment, merchant_id } = ownerOf(request)
+  const { environment, merchant_id } = scopeOf(request)
   const currency = currencyOf(request.currency, 'currency')
   const operation_id = idOf(request.operationId || uuidv7(), 'operation_id', OPERATION_ID_CHARACTERS_MAX)
   const id = settlementId(merchant_id, operation_id)
@@ -138,7 +138,7 @@ export function limitsToProto(limits: PayoutLimits): MessageInitShape<typeof Hol
 
 /** The hold of a CheckHold request. Throws `PublicError` with the path of a field: 1005 missing, 9000 not allowed. */
 export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironment<HoldCommand> {
-  const { environment, merchant_id } = ownerOf(request)
+  const { environment, merchant_id } = scopeOf(request)
   const money = amountOf(request)
   const limits = request.limits && { limits: limitsFromProto(request.limits) }
   // New, because a check must not find the decision of an earlier hold.

@@ -13,7 +13,7 @@ import { isAmount, isId, isReason } from '../domain/command.ts'
 // value is not allowed.
 
 /** The merchant and the environment that a request is about. */
-export interface AccountOwner {
+export interface MerchantScope {
   readonly environment: Environment
   readonly merchant_id: string
 }
@@ -25,7 +25,7 @@ export interface CommandInEnvironment<C> {
 }
 
 /** Reads `merchant_id` and `environment`. */
-export function ownerOf(request: { merchantId: string; environment: EnvironmentProto }): AccountOwner {
+export function scopeOf(request: { merchantId: string; environment: EnvironmentProto }): MerchantScope {
   const merchant_id = idOf(request.merchantId, 'merchant_id')
   return { environment: ENVIRONMENTS.required(request.environment, 'environment'), merchant_id }
 }

@@ -6,7 +6,7 @@ import type { LedgerVerification, ShardVerification } from '../domain/verificati
 import { openSnapshotParts, type SnapshotHead, type SnapshotPartCollection } from './checkpoints.ts'
 
 /** A snapshot of a shard at a verified batch, from which a verification continues. Its rows are in the parts. */
-export interface VerificationMark {
+export interface ResumePoint {
   readonly snapshot: SnapshotHead
   /** The number of entries up to that batch. */
   readonly entries: bigint
@@ -14,7 +14,7 @@ export interface VerificationMark {
 
 /** A stored verification of a shard. */
 export interface ShardVerificationDocument extends ShardVerification {
-  readonly mark?: VerificationMark
+  readonly resume_point?: ResumePoint
 }
 
 /** The stored verifications: the present one of the ledger, and for each shard how far it is. */
@@ -36,14 +36,14 @@ export interface Verifications {
     document: ShardVerificationDocument,
     version: number | undefined,
   ): Promise<Stored<ShardVerificationDocument> | undefined>
-  /** The rows of the marks. */
-  readonly mark_parts: SnapshotPartCollection
+  /** The rows of the resume points. */
+  readonly resume_parts: SnapshotPartCollection
 }
 
 /** The collection `verifications` has one document only. */
 const CURRENT = { name: 'current' }
 
-/** Opens the collections `verifications`, `shard_verifications` and `verification_mark_parts`. */
+/** Opens the collections `verifications`, `shard_verifications` and `verification_resume_parts`. */
 export async function openVerifications(store: Store): Promise<Verifications> {
   const ledgers = await store.collection<LedgerVerification & typeof CURRENT>({
     name: 'verifications',
@@ -82,6 +82,6 @@ export async function openVerifications(store: Store): Promise<Verifications> {
         throw error
       }
     },
-    mark_parts: await openSnapshotParts(store, 'verification_mark_parts'),
+    resume_parts: await openSnapshotParts(store, 'verification_resume_parts'),
   }
 }

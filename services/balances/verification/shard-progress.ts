@@ -18,7 +18,7 @@ import {
   CHECKPOINT_ROWS_PER_ENTRY_MAX,
 } from '../limits.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import type { ShardVerificationDocument, VerificationMark, Verifications } from '../store/verifications.ts'
+import type { ResumePoint, ShardVerificationDocument, Verifications } from '../store/verifications.ts'
 
 /** After a crash another process continues when this has passed. It exceeds the time of every slice by far. */
 const LEASE_MS = 30_000
@@ -34,7 +34,7 @@ function newLease(holder: string): VerificationLease {
 /**
  * What a verification of the ledger stores about a shard when this process begins or continues it; nothing is written
  * yet. `stored` is what was read of the shard. Problems of the journal stay until a verification from the first batch,
- * because those that continue after the mark do not come across them again. Those of a checkpoint stay for one
+ * because those that continue after the resume point do not come across them again. Those of a checkpoint stay for one
  * verification only, because each looks at the checkpoint.
  */
 export async function beginShard(
@@ -50,11 +50,11 @@ export async function beginShard(
     shard,
     verification_id,
     status: 'running' as const,
-    verified: verifiedAt(continued?.mark),
+    verified: verifiedAt(continued?.resume_point),
     end_seq: await journal.lastSequence(shard),
     problems: (continued?.problems ?? []).filter(({ place }) => is_same_verification || place === 'journal'),
     has_more_problems: continued?.has_more_problems ?? false,
-    ...(continued?.mark && { mark: continued.mark }),
+    ...(continued?.resume_point && { resume_point: continued.resume_point }),
     lease: newLease(holder),
     updated_at: now(),
   }
@@ -62,41 +62,43 @@ export async function beginShard(
   return withOpenProblems(begun, known_problems)
 }
 
-/** The part of a journal that a mark covers. */
-function verifiedAt(mark: VerificationMark | undefined): VerifiedPart {
-  return mark ? { seq: mark.snapshot.seq, hash: mark.snapshot.hash, entries: mark.entries } : NOTHING_VERIFIED
+/** The part of a journal that a resume point covers. */
+function verifiedAt(resume_point: ResumePoint | undefined): VerifiedPart {
+  return resume_point
+    ? { seq: resume_point.snapshot.seq, hash: resume_point.snapshot.hash, entries: resume_point.entries }
+    : NOTHING_VERIFIED
 }
 
-/** The state of a shard at its mark; the empty state without one that can be trusted. */
-interface MarkedState {
+/** The state of a shard at its resume point; the empty state without one that can be trusted. */
+interface ResumedState {
   readonly state: ShardState
-  readonly mark?: VerificationMark
-  /** What the mark shows about the journal: that the part before it was changed since. */
+  readonly resume_point?: ResumePoint
+  /** What the resume point shows about the journal: that the part before it was changed since. */
   readonly problem?: Pick<LedgerProblem, 'seq' | 'description'>
 }
 
 /**
- * Loads the state at the mark of a shard. A mark is trusted only while the journal has its batch with the same hash; a
- * missing or other batch is a problem of the journal. A mark with damaged rows is not used either. Without a mark that
- * can be trusted, the shard is verified from its first batch.
+ * Loads the state at the resume point of a shard. It is trusted only while the journal has its batch with the same hash; a
+ * missing or other batch is a problem of the journal. Damaged rows are not used either. Without a resume point that can be
+ * trusted, the shard is verified from its first batch.
  */
-export async function loadMark(
+export async function loadResumePoint(
   { journal, verifications }: Pick<LedgerStore, 'journal' | 'verifications'>,
-  { shard, mark }: Pick<ShardVerificationDocument, 'shard' | 'mark'>,
-): Promise<MarkedState> {
+  { shard, resume_point }: Pick<ShardVerificationDocument, 'shard' | 'resume_point'>,
+): Promise<ResumedState> {
   const state = createShardState({ shard })
-  if (mark === undefined) return { state }
-  const { seq, hash } = mark.snapshot
+  if (resume_point === undefined) return { state }
+  const { seq, hash } = resume_point.snapshot
   const batch = await journal.getBatch(shard, seq)
   if (batch === undefined)
     return { state, problem: { seq, description: `batch ${seq} was verified earlier and is missing` } }
   if (batch.hash !== hash)
     return { state, problem: { seq, description: `batch ${seq} is not the one that was verified earlier` } }
-  const loaded = await loadSnapshot(verifications.mark_parts, journal, mark.snapshot)
-  if (loaded.status === 'sound') return { state: createShardState(loaded.snapshot), mark }
+  const loaded = await loadSnapshot(verifications.resume_parts, journal, resume_point.snapshot)
+  if (loaded.status === 'sound') return { state: createShardState(loaded.snapshot), resume_point }
   log.warn(
     { shard, seq: String(seq), reason: loaded.problem },
-    'the mark of a verification cannot be used; the shard is verified from its first batch',
+    'the resume point of a verification cannot be used; the shard is verified from its first batch',
   )
   return { state }
 }
@@ -107,42 +109,41 @@ export interface ShardProgress {
   addEntries(count: number): void
   /** Keeps a problem for the next save. Returns whether it is a new one. */
   addProblem(problem: LedgerProblem): boolean
-  /** Saves what is due: a mark, or at least the lease. `false`: another process or verification took over, so stop. */
+  /** Saves what is due: a resume point, or the lease alone. `false`: another process or verification took over. */
   saveWhenDue(state: ShardState): Promise<boolean>
-  /** Saves a mark and gives the lease back. With `running` every process may continue there. */
+  /** Saves a resume point and gives the lease back. With `running` every process may continue there. */
   end(state: ShardState, status: ShardVerification['status']): Promise<void>
 }
 
 /**
- * Keeps the progress of a shard that was begun, from a mark that can be trusted. `stored_version` is that of the stored
- * document, `undefined` without one. Marks are saved as often as
- * checkpoints, because they cost and save the same. Every write names the version of the one before: a process that lost
- * its lease writes nothing more.
+ * Keeps the progress of a shard that was begun, from a resume point that can be trusted. `stored_version` is the version of
+ * the stored document, `undefined` without one. Resume points are saved as often as checkpoints, because they cost and save
+ * the same. Every write names the version before it: a process that lost its lease writes nothing more.
  */
 export function createShardProgress(
   verifications: Verifications,
   begun: ShardVerificationDocument,
   stored_version: number | undefined,
-  trusted_mark: VerificationMark | undefined,
+  trusted_point: ResumePoint | undefined,
 ): ShardProgress {
   const { shard, verification_id, lease } = begun
   let version = stored_version
-  let mark = trusted_mark
-  let { entries } = verifiedAt(mark)
+  let resume_point = trusted_point
+  let { entries } = verifiedAt(resume_point)
   let found: Pick<ShardVerification, 'problems' | 'has_more_problems'> = begun
   let saved_at_ms = clock.monotonic_ms()
 
-  const newEntries = (): bigint => entries - (mark?.entries ?? 0n)
+  const newEntries = (): bigint => entries - (resume_point?.entries ?? 0n)
 
-  const newBatches = (state: ShardState): bigint => state.head().seq - (mark?.snapshot.seq ?? 0n)
+  const newBatches = (state: ShardState): bigint => state.head().seq - (resume_point?.snapshot.seq ?? 0n)
 
-  const isMarkAffordable = (state: ShardState): boolean =>
+  const isResumePointAffordable = (state: ShardState): boolean =>
     newBatches(state) > 0n && newEntries() * BigInt(CHECKPOINT_ROWS_PER_ENTRY_MAX) >= state.rowCount()
 
-  function isMarkDue(state: ShardState): boolean {
+  function isResumePointDue(state: ShardState): boolean {
     const is_long =
       newBatches(state) >= CHECKPOINT_INTERVAL_BATCHES || newEntries() >= CHECKPOINT_INTERVAL_ENTRIES
-    return is_long && isMarkAffordable(state)
+    return is_long && isResumePointAffordable(state)
   }
 
   /** Returns `false` when another process has taken the shard. */
@@ -151,8 +152,9 @@ export function createShardProgress(
     { status, keeps_lease }: { status: ShardVerification['status']; keeps_lease: boolean },
   ): Promise<boolean> {
     const { seq, hash } = state.head()
-    const is_marked = keeps_lease ? isMarkDue(state) : isMarkAffordable(state)
-    if (is_marked) mark = { snapshot: (await saveParts(verifications.mark_parts, state)).head, entries }
+    const saves_point = keeps_lease ? isResumePointDue(state) : isResumePointAffordable(state)
+    if (saves_point)
+      resume_point = { snapshot: (await saveParts(verifications.resume_parts, state)).head, entries }
     const next = {
       shard,
       verification_id,
@@ -161,7 +163,7 @@ export function createShardProgress(
       end_seq: begun.end_seq,
       problems: found.problems,
       has_more_problems: found.has_more_problems,
-      ...(mark && { mark }),
+      ...(resume_point && { resume_point }),
       ...(keeps_lease && lease && { lease: newLease(lease.holder) }),
       updated_at: now(),
     }
@@ -169,7 +171,7 @@ export function createShardProgress(
     if (saved === undefined) return false
     version = saved.version
     saved_at_ms = clock.monotonic_ms()
-    if (is_marked) await verifications.mark_parts.deletePartsBefore(shard, seq)
+    if (saves_point) await verifications.resume_parts.deletePartsBefore(shard, seq)
     return true
   }
 
@@ -184,7 +186,7 @@ export function createShardProgress(
     },
     async saveWhenDue(state) {
       const is_renewal_due = clock.monotonic_ms() - saved_at_ms >= RENEW_AFTER_MS
-      if (!is_renewal_due && !isMarkDue(state)) return true
+      if (!is_renewal_due && !isResumePointDue(state)) return true
       const current = await verifications.getCurrent()
       const is_current = current?.verification_id === verification_id
       return (await save(state, { status: 'running', keeps_lease: is_current })) && is_current

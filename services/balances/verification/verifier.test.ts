@@ -71,7 +71,7 @@ function recordingReads(store: LedgerStore): { store: LedgerStore; reads: bigint
   return { store: recording, reads }
 }
 
-test('another process continues at the mark of one that was killed, once its lease has expired', async () => {
+test('another process continues at the resume point of one that was killed, once its lease has expired', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
   const marked_seq = 2n * CHECKPOINT_INTERVAL_BATCHES
@@ -118,7 +118,7 @@ test('the lease of a shard that takes long is renewed', async () => {
   }
   const clock = createAdjustableClock()
   const restoreClock = useClock(clock)
-  // Some batches take longer than a third of the lease. There are too few of them for a mark.
+  // Some batches take longer than a third of the lease. There are too few of them for a resume point.
   clock.setRate(100_000)
   const verifier = beginVerifier({ ...store, verifications })
   expect(resultOf(await finishedVerification(store))).toEqual({ entries: 100n, problems: [] })
@@ -224,7 +224,7 @@ test('a process whose clock is wrong verifies nothing', async () => {
   expect((await progressOf(store)).shards.size).toBe(0)
 })
 
-test('a verification continues after the mark of the one before, and finds what was altered since', async () => {
+test('a verification continues after the resume point of the one before, and finds what was altered since', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
   await writeJournal(store, 30)
@@ -257,7 +257,7 @@ function alteredAmount(batch: ReturnType<typeof journalOf>[number] | undefined) 
   return [{ ...batch, entries: batch.entries.map((entry) => ({ ...entry, amount: 2n })) }]
 }
 
-test('a batch that was altered before the mark is found from the first batch on', async () => {
+test('a batch that was altered before the resume point is found from the first batch on', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
   const batches = await writeJournal(store, 30)
@@ -270,7 +270,7 @@ test('a batch that was altered before the mark is found from the first batch on'
   })
 })
 
-test('a mark is used only while the journal has its batch with the same hash', async () => {
+test('a resume point is used only while the journal has its batch with the same hash', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
   await writeJournal(store, 30)
@@ -295,15 +295,15 @@ test('the loss of verified batches is found', async () => {
   })
 })
 
-test('a mark with an altered row is not used', async () => {
+test('a resume point with an altered row is not used', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
   await writeJournal(store, 30)
   await verifyLedger(store)
   const verification = (await store.verifications.listShards()).get(SHARD)
-  const part = await partOfAccounts(store.verifications.mark_parts, verification?.mark?.snapshot)
+  const part = await partOfAccounts(store.verifications.resume_parts, verification?.resume_point?.snapshot)
   const accounts = part.accounts.map((one) => ({ ...one, available: 999_999n }))
-  await store.verifications.mark_parts.putPart({ ...part, accounts })
+  await store.verifications.resume_parts.putPart({ ...part, accounts })
   const { reads, store: recorded } = recordingReads(store)
   expect(await verifyLedger(recorded, false)).toEqual({ entries: 30n, problems: [] })
   expect(reads[0]).toBe(1n)
@@ -327,7 +327,7 @@ test('starting again changes nothing while a verification is running, but one fr
   expect(reads[0]).toBe(1n)
 })
 
-test('a verification that was replaced is given up at its next mark', async () => {
+test('a verification that was replaced is given up at its next resume point', async () => {
   await using fixture = await openFixture()
   const { store } = fixture
   const count = Number(CHECKPOINT_INTERVAL_BATCHES) + 60

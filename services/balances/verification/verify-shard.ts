@@ -7,7 +7,7 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument } from '../store/verifications.ts'
 import { checkAccounts, createBatchCheck, problemOfCheckpoint, type ReportProblem } from './checks.ts'
 import { type Pace, replayJournal } from './replay-journal.ts'
-import { createShardProgress, loadMark, type ShardProgress } from './shard-progress.ts'
+import { createShardProgress, loadResumePoint, type ShardProgress } from './shard-progress.ts'
 
 /** What the verification of a shard needs. `signal` ends it after the present batch. */
 export interface ShardVerificationDeps {
@@ -17,8 +17,8 @@ export interface ShardVerificationDeps {
 }
 
 /**
- * Verifies a shard that was begun, from its mark to the end that its journal had then, and its accounts and checkpoint
- * at the end (B4). The ledger may work meanwhile. A verification from the first batch replaces a wrong checkpoint. Ends
+ * Verifies a shard that was begun, from its resume point to the end that its journal had then, and there its accounts and
+ * checkpoint (B4). The ledger may work meanwhile. A verification from the first batch replaces a wrong checkpoint. Ends
  * early, so that any process may continue, when this process stops or another verification was started; and without
  * another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only processes of a newer
  * release can verify.
@@ -30,8 +30,8 @@ export async function verifyShard(
   stored_version: number | undefined,
 ): Promise<void> {
   const { verifications } = deps.store
-  const { state, mark, problem } = await loadMark(deps.store, begun)
-  const progress = createShardProgress(verifications, begun, stored_version, mark)
+  const { state, resume_point, problem } = await loadResumePoint(deps.store, begun)
+  const progress = createShardProgress(verifications, begun, stored_version, resume_point)
   const report = reportTo(progress, begun.shard)
   if (problem) report('journal')(problem.seq, problem.description)
   try {
@@ -76,7 +76,7 @@ async function verifyJournal(
   const problem = checkpoint && (await problemOfCheckpoint(deps, checkpoint, state))
   if (checkpoint && problem) {
     report('checkpoint')(checkpoint_seq, `the checkpoint at batch ${checkpoint_seq} ${problem}`)
-    // Other verifications rest on a mark, which may share the fault of a checkpoint that was saved together with it.
+    // Other verifications rest on a resume point, which may share the fault of a checkpoint saved together with it.
     if (from_first_batch) await repairCheckpoint(store.checkpoints, checkpoint, state)
   }
   checkAccounts(state.snapshot(), report('journal'))
