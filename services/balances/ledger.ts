@@ -29,7 +29,7 @@ export interface Ledger {
    * command may have been decided all the same; repeating it with the same id returns the result.
    */
   submit(environment: Environment, command: Command): Promise<CommandResult>
-  /** How a hold would be decided now; nothing is recorded. The id of the hold must be one that no entry has. */
+  /** How a hold would be decided now; nothing is recorded. No entry may have the id of the hold. */
   checkHold(environment: Environment, command: HoldCommand): Promise<HoldCheck>
   /** Decides commands of one shard that another process forwarded to this one. */
   decideForwarded(shard: number, commands: readonly Command[]): Promise<ForwardedResult[]>

@@ -56,7 +56,7 @@ export const role: Role = {
       role: 'notifier',
     })
     const policyFor = createCallbackAddressPolicies(config.callback_allow)
-    // Slots alone limit the requests to a host. Without a limit of its own, a connection has that of its attempt (N4).
+    // Slots alone limit the requests to a host. Without a limit of its own, a connection has the time of its attempt (N4).
     const limits = { connections_per_origin: SLOT_LIMITS.host.all, connect_timeout_ms: 0 }
     const clients = {
       test: createHttpClient({ allow: policyFor('test'), ...limits }),

@@ -202,7 +202,7 @@ export function createCheckpointer(
   }
 }
 
-/** The rows that a save would write: those of the pages whose parts `base` does not have. */
+/** The rows that a save would write: the rows of pages whose parts `base` does not have. */
 function rowsToWrite(state: ShardState, base: CheckpointHead | undefined): number {
   if (base === undefined) return state.rowCount()
   return state.pages().reduce((sum, page) => sum + (page.storedPart() === undefined ? page.count() : 0), 0)

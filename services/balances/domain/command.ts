@@ -85,7 +85,7 @@ export function adjustmentId(merchant_id: string, operation_id: string): string 
   return `adjust:${merchant_id}:${operation_id}`
 }
 
-/** The id of a settlement, made like that of an adjustment. */
+/** The id of a settlement, made like the id of an adjustment. */
 export function settlementId(merchant_id: string, operation_id: string): string {
   return `settle:${merchant_id}:${operation_id}`
 }

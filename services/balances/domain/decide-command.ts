@@ -30,7 +30,7 @@ type Posting = Movement & Omit<Entry, keyof Movement | 'refused_code' | 'availab
 
 /**
  * Decides one command on a draft and records its entry there. It is pure apart from the draft, and total: a bad command
- * gets its own result and does not disturb the commands around it. `position` is that of the batch being decided.
+ * gets its own result and does not disturb the commands around it. `position` is the place of the batch being decided.
  */
 export function decideCommand(draft: BatchDraft, command: Command, position: BatchPosition): CommandResult {
   if (!isWellFormed(command)) return { not_recorded: 'malformed' }
@@ -186,7 +186,7 @@ function contentOf(command: Exclude<Command, ResolveCommand>): Omit<Posting, key
   return { id, kind, merchant_id, currency, ...(payment_id === undefined ? {} : { payment_id }), reason }
 }
 
-/** Whether the money of a command is that of its entry. Reasons are not compared: a later release may word them anew. */
+/** Whether a command and its entry have the same money. Reasons are not compared: a later release may word them anew. */
 function isSameContent(entry: Entry, command: Command): boolean {
   const { kind, merchant_id }: { kind: EntryKind; merchant_id: string } = command
   if (entry.kind !== kind || entry.merchant_id !== merchant_id) return false

@@ -60,7 +60,7 @@ export function assertFollows(head: JournalHead, batch: Batch): void {
 }
 
 /**
- * Whether the hash of a batch is that of the same content with a format up to `format_max`. Then it was written in that
+ * Whether the hash of a batch fits the same content with a format up to `format_max`. Then it was written in that
  * format, and only the number was altered. The batch must have the form of those formats.
  */
 export function hasOtherFormat(batch: Batch, format_max: number): boolean {

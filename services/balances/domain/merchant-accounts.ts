@@ -25,7 +25,7 @@ export interface Movement {
   readonly amount: bigint
 }
 
-/** The key of accounts among those of a shard. A currency code has three letters. */
+/** The key of accounts in their shard. A currency code has three letters. */
 export function accountsKey(merchant_id: string, currency: string): string {
   return `${currency}${merchant_id}`
 }

@@ -47,7 +47,7 @@ export function emptyWithdrawalTotals(
   return { merchant_id, currency, service_id, day: '', period: 0, ...totals }
 }
 
-/** The key of totals among those of a shard. */
+/** The key of totals in their shard. */
 export function withdrawalTotalsKey({
   merchant_id,
   currency,

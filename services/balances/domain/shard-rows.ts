@@ -152,7 +152,7 @@ function isListOfParts(from: Partial<Rows> | readonly StoredRows[]): from is rea
 }
 
 /**
- * At most `CHECKPOINT_PART_ROWS` rows of one kind. A checkpoint stores a page in one document, and writes only those that
+ * At most `CHECKPOINT_PART_ROWS` rows of one kind. A checkpoint stores a page in one document, and writes only the pages that
  * were changed since the checkpoint before.
  */
 export interface RowPage {

@@ -36,7 +36,7 @@ export interface ShardVerification {
   readonly end_seq: bigint
   readonly problems: readonly LedgerProblem[]
   readonly has_more_problems: boolean
-  /** The problems that are known, those of an earlier verification included until this one has ended; absent without any. */
+  /** The number of known problems; until this verification has ended, also of the one before it. Absent without any. */
   readonly open_problems?: number
   readonly lease?: VerificationLease
   readonly updated_at: Date

@@ -23,7 +23,7 @@ export interface ShardPlacement {
 /**
  * Places shards by rendezvous hashing over the live processes: each process ranks the addresses for a shard by the same
  * hash, and the first one owns it. When a process joins or leaves, only the shards that it gets or had move. A process
- * that has given a shard away does not own it; `isGivenAway` says that of this process at once.
+ * that has given a shard away does not own it; `isGivenAway` tells it about this process at once.
  */
 export function createShardPlacement(
   membership: Pick<LedgerMembership, 'live' | 'heartbeatOf'>,

@@ -166,7 +166,7 @@ function listOf(filters: Omit<EntryQuery, 'after' | 'limit'>): string {
   return sha256Hex(JSON.stringify(filters)).slice(0, 16)
 }
 
-/** Maps a page of entries. `entries` are those of its query. */
+/** Maps a page of entries. `entries` are the result of its query. */
 export function entryPageToProto(
   { query, page_size }: EntryPage,
   entries: readonly StatementEntry[],
@@ -175,7 +175,7 @@ export function entryPageToProto(
   return { entries: page.map(entryToProto), nextPageToken: tokenAfter(query, page, entries) }
 }
 
-/** Maps a part of an export: as many of the entries as fit. `entries` are those of its query. */
+/** Maps a part of an export: as many entries as fit. `entries` are the result of its query. */
 export function exportPartToProto(
   { query, page_size }: EntryPage,
   entries: readonly StatementEntry[],

@@ -5,7 +5,7 @@ import { findEntry, type RecordedEntry } from '../domain/entry.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
 import type { Journal } from '../store/journal.ts'
 
-/** Reads the entries of these ids, which may be too old to be in memory, and adds those that exist to `earlier`. */
+/** Reads the entries of these ids, which may be too old to be in memory, and adds the existing ones to `earlier`. */
 export async function readEarlierEntries(
   journal: Journal,
   shard: number,

@@ -12,7 +12,7 @@ import type { LoadedShards } from './loaded-shards.ts'
 export interface UnusableShards {
   /** Whether this process leaves the shard to a newer release now: it must not take it, nor ask the store about it. */
   isGivenAway(shard: number): boolean
-  /** The numbers of those that have not been read again yet, in order, also while a new try is allowed. */
+  /** The numbers of the shards that have not been read again yet, in order, also while a new try is allowed. */
   listGivenAway(): readonly number[]
   /** What is wrong with each unusable shard, such as `shard 7: corrupt`. */
   describe(): readonly string[]

@@ -94,7 +94,7 @@ export const JOURNAL: CollectionSpec = {
   },
 }
 
-/** Opens the collection `journal`. `formats` are those of this release, except in tests of another one. */
+/** Opens the collection `journal`. `formats` differ from this release's only in tests. */
 export async function openJournal(store: Store, formats = BATCH_FORMATS): Promise<Journal> {
   return createJournal(formats, await store.collection<JournalDocument>(JOURNAL))
 }

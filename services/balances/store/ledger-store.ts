@@ -14,7 +14,7 @@ export interface LedgerStore {
 }
 
 /**
- * Opens the collections of the ledger. `formats` are those of this release, except in tests of another one. A backup
+ * Opens the collections of the ledger. `formats` differ from this release's only in tests. A backup
  * reads the collections in the order in which they are opened here: the journal is last, because the others refer to it.
  */
 export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Promise<LedgerStore> {

@@ -14,9 +14,9 @@ import { shardOf } from '../domain/shard.ts'
 import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
 
-/** How a hold would be decided now. `totals` are those that its withdrawal would count into, without it. */
+/** How a hold would be decided now. `totals` are what its withdrawal would count into, without it. */
 export interface HoldCheck {
-  /** The codes of all rules that refuse the hold; the first is that of the decision. */
+  /** The codes of all rules that refuse the hold; the first is the code of the decision. */
   readonly refused_codes: readonly ErrorCode[]
   readonly available: bigint
   readonly totals: WithdrawalTotals | undefined

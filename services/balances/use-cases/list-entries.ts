@@ -13,7 +13,7 @@ export interface StatementEntry extends RecordedEntry {
 export type StatementPlace = Pick<StatementEntry, 'seq' | 'position'>
 
 /**
- * Selects a page of entries of a merchant, or of one of its payments or currencies: those that were decided from
+ * Selects a page of entries of a merchant, or of one of its payments or currencies, decided from
  * `created_from` (inclusive) to `created_to` (exclusive), after a place in the order of the list.
  */
 export interface EntryQuery extends Omit<Statement, 'shard'> {

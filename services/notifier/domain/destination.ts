@@ -92,7 +92,7 @@ export function destinationKeyOf(
 /** What names a destination. A wake over the bus has the key only. */
 export type DestinationName = Pick<Destination, 'destination_key' | 'merchant_id'>
 
-/** A destination of which nothing is known yet. */
+/** A destination without any history. */
 export function newDestination({ destination_key, merchant_id }: DestinationName): Destination {
   return { destination_key, merchant_id, breaker: NEW_BREAKER }
 }

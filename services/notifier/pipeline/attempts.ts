@@ -40,7 +40,7 @@ export interface AttemptsDeps {
 export interface Reservation {
   /** The delivery with this attempt counted, which is what must be stored. */
   readonly delivery: Delivery
-  /** Makes the attempt in the background. `body` is that of the event. */
+  /** Makes the attempt in the background. `body` is the body of the event. */
   run(stored: Stored<Delivery>, body: Uint8Array): void
   /** Gives the right back: the delivery was stored before, or was not stored. */
   cancel(): void

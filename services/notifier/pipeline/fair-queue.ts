@@ -59,8 +59,8 @@ interface Group extends EntryState {
 /**
  * Creates the fair queue of a process: a round robin among merchants, among the hosts of each merchant, and among the
  * destinations of each host. Each round is one attempt: it costs one slot whatever it sends, so equal numbers are fair.
- * What needs a slot of a pool without one waits in that pool: a destination for its own slots, all destinations of a host
- * together for those of the host, and all of a merchant for those of the merchant or process. So an attempt costs the
+ * What needs a slot of a pool without one waits in that pool: a destination for a slot of its own, all destinations of a
+ * host together for a slot of the host, and all of a merchant for a slot of the merchant or process. So an attempt costs the
  * same however many wait (N10).
  */
 export function createFairQueue({ slots, begin }: FairQueueDeps): FairQueue {

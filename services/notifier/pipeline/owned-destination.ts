@@ -24,7 +24,7 @@ export interface OwnedDestination {
   breaker: Breaker
   /** Whether the one probe of an open breaker is in progress. */
   is_probing: boolean
-  /** Whether the last attempt took, or one in progress takes, as long as that of a receiver that hangs. */
+  /** Whether the last attempt took, or one in progress takes, as long as with a receiver that hangs. */
   is_slow: boolean
   /** False while the destination waits to be handed over: then it begins no attempts. */
   is_open: boolean

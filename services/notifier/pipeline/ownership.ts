@@ -32,7 +32,7 @@ interface OwnershipDeps extends LeaseDeps {
   live(): readonly string[]
 }
 
-/** Creates the ownership of a process. All its times are those of the clock of the store, which processes share. */
+/** Creates the ownership of a process. All its times are by the clock of the store, which processes share. */
 export function createOwnership(deps: OwnershipDeps): Ownership {
   const { destinations, clock_guard, self_address, live, lease_limit } = deps
   const owned_by_key = new Map<string, OwnedDestination>()

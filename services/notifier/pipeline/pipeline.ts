@@ -61,7 +61,7 @@ export interface PipelineOptions {
 export interface Pipeline {
   /**
    * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
-   * are those of the insert.
+   * are for the insert.
    */
   queueDelivery(delivery: Delivery, body: Uint8Array, options?: InsertOptions): Promise<void>
   /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */

@@ -22,8 +22,8 @@ export interface QueueDeliveryDeps {
 
 /**
  * Stores a delivery unless it exists, and makes sure that its attempts follow. An owner with a free slot stores it with
- * the first attempt counted and makes that at once, so that a delivery costs two writes besides that of its event. `body` is
- * that of the event, and `options` those of the insert.
+ * the first attempt counted and makes that at once, so that a delivery costs two writes besides the event. `body` is
+ * the body of the event, and `options` are for the insert.
  */
 export async function queueDelivery(
   deps: QueueDeliveryDeps,

@@ -39,7 +39,7 @@ export interface Slot {
   release(): void
 }
 
-/** The slots of one kind in one scope: those of a merchant for retries, for example. */
+/** The slots of one kind in one scope, such as the slots of a merchant for retries. */
 export interface SlotPool {
   readonly scope: SlotScope
   /** Set while something waits until one of them is given back: then nothing else takes one. */
@@ -120,7 +120,7 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
         in_use[counted_as] -= 1
         in_use.sick += 1
         counted_as = 'sick'
-        // It stays in the unproven pools. Otherwise those that hang at first would fill them again and again.
+        // It stays in the unproven pools. Otherwise receivers that hang at first would fill them again and again.
         for (const { sick } of scopes) {
           sick.used += 1
           pools.push(sick)

@@ -17,7 +17,7 @@ export interface NotifierStore {
 }
 
 /**
- * Opens the collections of the notifier. The order is that of a backup (docs/operators/backup.md): deliveries are read
+ * Opens the collections of the notifier. The order is the order of a backup (docs/operators/backup.md): deliveries are read
  * after the replays that queue them, and before the events whose bodies they send.
  */
 export async function openNotifierStore(store: Store): Promise<NotifierStore> {
@@ -57,7 +57,7 @@ export function eventKeyOf(event: Pick<MerchantEvent, 'merchantId' | 'eventKey'>
 /** The collection of destinations. */
 export type Destinations = Collection<Destination>
 
-/** Opens the collection of destinations. `by_wake` has those that wait for an owner. */
+/** Opens the collection of destinations. `by_wake` has the destinations that wait for an owner. */
 function openDestinations(store: Store): Promise<Destinations> {
   return store.collection<Destination>({
     name: 'destinations',
@@ -71,7 +71,7 @@ function openDestinations(store: Store): Promise<Destinations> {
 /** The collection of replays. */
 export type Replays = Collection<Replay>
 
-/** Opens the collection of replays. `by_wake` has only those that have not ended. */
+/** Opens the collection of replays. `by_wake` has the replays that have not ended. */
 export function openReplays(store: Store): Promise<Replays> {
   return store.collection<Replay>({
     name: 'replays',

@@ -50,7 +50,7 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
 /**
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
  * with the event's key when all of that is durable, so that the publisher may drop the event. An event without a
- * destination is not stored. One that is published again keeps its first destinations and delivery ids, and gets the
+ * destination is not stored. A repeated event keeps its first destinations and delivery ids, and gets the
  * deliveries that a crash left missing. Throws for an event that it cannot read.
  */
 export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
@@ -108,7 +108,7 @@ async function findTargets(
 }
 
 /**
- * Stores an event with its deliveries, the event first. One that is stored already keeps its destinations, and gets the
+ * Stores an event with its deliveries, the event first. An event that is stored already keeps its destinations, and gets the
  * deliveries that are missing.
  */
 async function storeEvent(

@@ -24,7 +24,7 @@ interface ReplayDeliveryDeps {
 }
 
 /**
- * Queues one dead delivery again (N6), and returns it. One that waits already is returned as it is, so that a repetition
+ * Queues one dead delivery again (N6), and returns it. A delivery that waits already is returned as it is, so that a repetition
  * does no harm. Throws 1003 for an unknown delivery and 9000 for one that was delivered.
  */
 export async function replayDelivery(deps: ReplayDeliveryDeps, delivery_id: string): Promise<Delivery> {
@@ -163,7 +163,7 @@ async function wakeDestinations(
 
 const WALK_MS = 5_000
 
-/** Goes on, every few seconds, with the replays whose notifier has crashed. `stop` waits for those of this process. */
+/** Goes on, every few seconds, with the replays whose notifier has crashed. `stop` waits for the replays of this process. */
 export function startReplayWalk(
   deps: ReplayDeliveriesDeps,
   clock_guard: ClockGuard,
