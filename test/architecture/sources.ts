@@ -36,7 +36,7 @@ export async function readTexts(): Promise<readonly SourceFile[]> {
   return readFiles((path) => /\.(ts|mjs|proto|md)$/.test(path))
 }
 
-/** Every page of the project; those of `scripts` are about the tools of its authors. */
+/** Every page of the project; the pages of `scripts` are about the tools of its authors. */
 export async function readPages(): Promise<readonly SourceFile[]> {
   const pages = await readFiles((path) => path.endsWith('.md') && !path.startsWith('scripts/'))
   const path = 'deploy/README.md'

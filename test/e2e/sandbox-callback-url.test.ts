@@ -45,7 +45,7 @@ test('the sandbox sends its callbacks to MULTIHUB_SANDBOX_CALLBACK_URL, not to t
   }
 })
 
-/** The headers of a callback, without those of the connection. */
+/** The headers of a callback, without the headers of the connection. */
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
   const own = ['connection', 'host', 'content-length', 'transfer-encoding', 'keep-alive']
   return Object.fromEntries(

@@ -127,7 +127,7 @@ test('an event that an endpoint had to get is a problem when it is missing', asy
   const without_endpoint = (await run()).lines
   await changeEndpoints(Date.now() - 3_600_000)
   const { lines } = await run()
-  // The callbacks of all three payments are gone, also those of the one without a webhook_url.
+  // The callbacks of all three payments are gone, also of the payment without a webhook_url.
   const added = lines.filter((line) => !without_endpoint.includes(line))
   expect(added).toHaveLength(1)
   expect(added[0]).toMatch(/^PROBLEM {2}payments: the event \S+ of the payment/)

@@ -160,7 +160,7 @@ export const withdrawalSuite: SystemSuite = (given) => {
       const again = await alpha.withdraw(5_908, { c_id, webhook_url: receiver.url })
       expect(again.body.result.payment.status.status).toBe('success')
       await receiver.waitFor(c_id, 'payment.completed')
-      // The refused request had the same callback address. Both events are those of the second one.
+      // The refused request had the same callback address. Both events belong to the second request.
       const { h_id } = again.body.result.payment.identifiers
       expect(new Set(receiver.of(c_id).map(({ body }) => body.id.split(':')[0]))).toEqual(new Set([h_id]))
       expect((await alpha.balance()).value).toBe(before.value - 5_908)

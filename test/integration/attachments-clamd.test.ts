@@ -45,7 +45,7 @@ async function triedOften(h_id: string, of: FilesClient = shop, { roles } = syst
   expect((await of.status(h_id)).body.result.status).toBe('scanning')
 }
 
-/** A PDF of 5,000 compressed streams, each of which clamd unpacks and scans: over a second of work. */
+/** A PDF of 5,000 compressed streams; clamd unpacks each and scans: over a second of work. */
 function manyStreams(): Buffer {
   const streams = Array.from({ length: 5_000 }, (_, number) => {
     const bytes = deflateSync(Buffer.from(`stream ${number} `.repeat(100)))

@@ -20,7 +20,7 @@ import { PATHS, signV1 } from '../support/sign-request.ts'
 
 type CredentialSettings = Omit<MessageInitShape<typeof CreateCredentialRequestSchema>, '$typeName'>
 
-/** What a test announces of a file; what it leaves out is that of a valid text. */
+/** What a test announces of a file; the rest describes a valid text. */
 export interface Announcement {
   readonly purpose?: string
   readonly name?: string
@@ -171,7 +171,7 @@ export function announcementOf(content: Buffer, announced: object = {}): object 
   }
 }
 
-/** Sends one request to a link. A length in the headers may differ from that of the content. */
+/** Sends one request to a link. A length in the headers may differ from the length of the content. */
 export function transfer(
   url: string,
   {

@@ -56,7 +56,7 @@ const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
 const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway]
 
-/** Starts all roles; those of support and of files on the server of `mongodb_uri`, if there is one. */
+/** Starts all roles; support and attachments on the server of `mongodb_uri`, if there is one. */
 export async function startSupport(mongodb_uri?: string): Promise<SupportSystem> {
   const on_server = { roles: ['support', 'attachments'] } as const
   const place = mongodb_uri === undefined ? {} : { mongodb: { ...on_server, uri: mongodb_uri } }

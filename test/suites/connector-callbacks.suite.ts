@@ -13,7 +13,7 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import type { ReadConnector } from './connector.suite.ts'
 import { orderOf } from './connector-orders.ts'
 
-/** What a connector must make of callbacks: those of its provider are reports, and everything else is nothing. */
+/** What a connector must make of callbacks: callbacks of its provider are reports, and everything else is nothing. */
 export function callbackSuite({ operations, sends_callbacks }: Capabilities, read: ReadConnector): void {
   if (!sends_callbacks) {
     test('a callback of a provider that sends none is nothing', () => {

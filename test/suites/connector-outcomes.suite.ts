@@ -40,7 +40,7 @@ export function outcomeSuite(
     return deposit
   }
 
-  /** An order of any kind that the provider performs; a refund is that of a deposit with the same digits. */
+  /** An order of any kind that the provider performs; a refund belongs to a deposit with the same digits. */
   async function order(kind: OperationKind, digits: number): Promise<ProviderOrder> {
     const minor = 5_000_000n + BigInt(digits)
     return kind === 'refund'

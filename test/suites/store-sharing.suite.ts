@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import { ITEMS, type Item, type StoreUnderTest } from './store.suite.ts'
 
-/** Several handles to one store, like those of several processes of a service. */
+/** Several handles to one store, as several processes of a service have them. */
 export function sharingSuite(subject: StoreUnderTest): void {
   describe('sharing', () => {
     test('a write of one handle is visible to another at once, and conflicts with its old version', async () => {

@@ -16,7 +16,7 @@ export interface AdjustableClock extends Clock {
   setRate(rate: number): void
 }
 
-/** Makes a clock for `useClock` that runs like that of the machine until a test adjusts it. */
+/** Makes a clock for `useClock` that runs like the machine's until a test adjusts it. */
 export function createAdjustableClock(): AdjustableClock {
   let rate = 1
   let rated_at_ms = performance.now()

@@ -52,7 +52,7 @@ export async function startProcess(
   }
 }
 
-/** Starts a process without waiting for its `ready` line, for example one that must fail. */
+/** Starts a process without waiting for its `ready` line, for example a process that must fail. */
 export function launch(
   file: string,
   parameters: readonly string[],
@@ -101,7 +101,7 @@ export interface EndedProcess {
   readonly log: string
 }
 
-/** Runs a command until it ends by itself. One that does not end is killed. */
+/** Runs a command until it ends by itself. A command that does not end is killed. */
 export async function runUntilEnd(
   file: string,
   parameters: readonly string[],

@@ -13,7 +13,7 @@ export interface HeldTimers {
 /**
  * Makes a clock for `useClock` that holds every timer of `delay_ms` until the test lets it elapse. All other timers run,
  * so that services in the same process go on working. `spent_max_ms` also holds timers that are shorter by up to this time,
- * for a limit of which a part was spent before its timer was set.
+ * for a limit that was spent in part before its timer was set.
  */
 export function holdTimers(delay_ms: number, spent_max_ms = 0): HeldTimers {
   const held = new Set<() => void>()

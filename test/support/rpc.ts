@@ -91,7 +91,7 @@ export interface TestClient {
 /** The transports over which a service can be called. */
 export const TRANSPORTS = ['memory', 'grpc', 'connect', 'grpc-web'] as const
 
-/** Makes a client over one of the transports. `token` is sent on all but `memory`; by default it is that of `caller`. */
+/** Makes a client over one of the transports. `token` is sent on all but `memory`; by default it is the token of `caller`. */
 export async function clientBy(
   transport_name: (typeof TRANSPORTS)[number],
   { rpc, serving }: TestProcess,

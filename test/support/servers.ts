@@ -30,7 +30,7 @@ export interface PrivateMongoProxy {
   stall(): void
   /** Ends `cut` or `stall`. Bytes that `stall` held back are sent now. */
   restore(): Promise<void>
-  /** Loses each connection that sends `text` while `work` runs; the others, such as those of heartbeats, go on. */
+  /** Loses each connection that sends `text` while `work` runs; the others, such as heartbeats, go on. */
   loseConnectionsThatSend(text: string, work: () => Promise<unknown>): Promise<void>
   stop(): Promise<void>
 }

@@ -38,7 +38,7 @@ export function withOutages(store: Store, isUnavailable: () => boolean): Store {
       get(target, name) {
         const member: unknown = Reflect.get(target, name)
         if (typeof member !== 'function') return member
-        // The promise is that of the store, because another write may follow it.
+        // The promise is the store's, because another write may follow it.
         return (...parameters: unknown[]) =>
           isUnavailable()
             ? Promise.reject(new Unavailable('the test made the store unavailable'))
