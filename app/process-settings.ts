@@ -9,6 +9,7 @@ import {
   readConfig,
   setting,
   unknownVariables,
+  type Variables,
 } from '#lib/base/config/config.ts'
 import {
   booleanSetting,
@@ -20,10 +21,9 @@ import {
   secretSetting,
   textSetting,
 } from '#lib/base/config/settings.ts'
-import type { Variables } from '#lib/base/config/variables.ts'
 import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import { CALLBACK_ALLOW_SETTING } from '#lib/http/callback-address-policy.ts'
+import { CALLBACK_ALLOW_SETTING } from '#lib/http/address-policy.ts'
 import { ROLES, type Role } from '#lib/role/role.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/store/open.ts'

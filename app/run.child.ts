@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { readConfig } from '#lib/base/config/config.ts'
 import { integerSetting, textSetting } from '#lib/base/config/settings.ts'
-import { makeDirectory } from '#lib/base/make-directory.ts'
+import { makeDirectory } from '#lib/base/files.ts'
 import { clock, sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { listen } from '#lib/http/network.ts'

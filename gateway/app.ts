@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { withRequest } from '#lib/base/context.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { supportResourceOf } from '#lib/contract/methods.ts'
-import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import { toPublicError } from '#lib/rpc/errors.ts'
 import { inSpan } from '#lib/telemetry/span.ts'
 import {
   type AuthenticationDeps,

@@ -3,17 +3,19 @@ import { StartError } from '#lib/base/start-error.ts'
 import { createStreamClient } from '#lib/http/internal-link.ts'
 import type { Tls } from '#lib/http/tls.ts'
 import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
-import { noResponse, sendCheckRequest } from '#lib/role/check-request.ts'
 import {
   type CheckContext,
   type EnvironmentCheck,
   type Finding,
+  inspectCertificate,
+  noResponse,
   ok,
+  reach,
+  sendCheckRequest,
+  serverOf,
   warning,
   withExpiry,
 } from '#lib/role/environment-check.ts'
-import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
-import { reach, serverOf } from '#lib/role/reach.ts'
 import { V1_PATH } from './paths.ts'
 
 const LIMIT_MS = 5_000

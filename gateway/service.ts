@@ -3,19 +3,23 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   booleanSetting,
+  CREATE_TIMEOUT_SETTING,
   durationSetting,
+  HOST_SETTING,
   integerSetting,
   listSetting,
   portSetting,
   urlSetting,
 } from '#lib/base/config/settings.ts'
-import { CREATE_TIMEOUT_SETTING, HOST_SETTING } from '#lib/base/config/shared-settings.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-address-policy.ts'
-import { createCallbackHostCheck } from '#lib/http/callback-host.ts'
-import { checkCallbackUrl } from '#lib/http/callback-url.ts'
+import {
+  CALLBACK_ALLOW_SETTING,
+  createCallbackAddressPolicies,
+  isIpRange,
+  parseIpRanges,
+} from '#lib/http/address-policy.ts'
+import { checkCallbackUrl, createCallbackHostCheck } from '#lib/http/callback-url.ts'
 import { createStreamClient } from '#lib/http/internal-link.ts'
-import { isIpRange, parseIpRanges } from '#lib/http/ip-ranges.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role } from '#lib/role/role.ts'

@@ -1,12 +1,11 @@
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { readConfig } from '#lib/base/config/config.ts'
+import { fileVariableOf, readConfig } from '#lib/base/config/config.ts'
 import { directorySetting } from '#lib/base/config/settings.ts'
-import { fileVariableOf } from '#lib/base/config/variables.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { makeDirectory } from '#lib/base/make-directory.ts'
+import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 
 /** The settings of a local run. */

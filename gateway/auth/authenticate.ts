@@ -1,7 +1,7 @@
 import { constantTimeEqual } from '#lib/base/crypto/hash.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { IpRanges } from '#lib/http/ip-ranges.ts'
+import type { IpRanges } from '#lib/http/address-policy.ts'
 import { clientAddress } from '../http/address.ts'
 import type { Exchange, SignResponse } from '../http/exchange.ts'
 import { singleHeader } from '../http/headers.ts'

@@ -6,7 +6,7 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
-import { type IpRanges, parseIpRanges } from '#lib/http/ip-ranges.ts'
+import { type IpRanges, parseIpRanges } from '#lib/http/address-policy.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 
 /** A secret that verifies signatures until `expires_at_ms`, in wall-clock time; without one, permanently (A6). */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from '@jest/globals'
-import { parseIpRanges } from '#lib/http/ip-ranges.ts'
+import { parseIpRanges } from '#lib/http/address-policy.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { clientAddress } from './address.ts'
 import { PING, requestText, sendBytes } from './socket.fixture.ts'

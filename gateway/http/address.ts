@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type IpRanges, parseIpAddress } from '#lib/http/ip-ranges.ts'
+import { type IpRanges, parseIpAddress } from '#lib/http/address-policy.ts'
 
 /**
  * The address of the caller (A7): the socket's address, or the last hop of `X-Forwarded-For` that is not a trusted proxy.

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { clock } from '#lib/base/time.ts'
-import type { IpRanges } from '#lib/http/ip-ranges.ts'
+import type { IpRanges } from '#lib/http/address-policy.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import { networkOf } from './network.ts'

@@ -1,5 +1,5 @@
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { IpRanges } from '#lib/http/ip-ranges.ts'
+import type { IpRanges } from '#lib/http/address-policy.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { clientAddress } from './address.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'

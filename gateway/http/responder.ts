@@ -1,4 +1,4 @@
-import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import { toPublicError } from '#lib/rpc/errors.ts'
 import { failureText, successText } from './envelope.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import type { ExchangeLog } from './exchange-log.ts'

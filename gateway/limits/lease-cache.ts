@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock, every, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import { toPublicError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { TokenLease } from './token-lease.ts'
 

@@ -1,6 +1,6 @@
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { object } from '../json/schema.ts'
 import { record } from '../openapi/json-schema.ts'
 import { ATTACHMENT_PARAMS, permittedPurposes, WRITE_SCOPES } from './attachment-fields.ts'

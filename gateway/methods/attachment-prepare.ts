@@ -7,7 +7,7 @@ import {
   SHA256_DIGEST,
 } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { integer, text, word } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import { ATTACHMENT_NAME, permittedPurposes, WRITE_SCOPES } from './attachment-fields.ts'

@@ -1,5 +1,5 @@
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { described, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'

@@ -1,5 +1,5 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { digitAmount } from '../json/digit-amount.ts'
 import { text } from '../json/scalars.ts'
 import { described, object, optional } from '../json/schema.ts'

@@ -1,5 +1,5 @@
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { uuid } from '../json/scalars.ts'
 import { described, list, object, optional } from '../json/schema.ts'
 import { COMMENT_COMPONENTS, COMMENT_RESULT, toCommentResult } from './comment-result.ts'

@@ -1,6 +1,6 @@
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import { PAYMENT_CATEGORIES, TICKET_CATEGORIES, TICKET_PRIORITIES } from '#lib/contract/ticket.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { text, uuid, word } from '../json/scalars.ts'
 import { described, list, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'

@@ -1,5 +1,5 @@
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { ownerOf, resourceReference } from './request-to-proto.ts'

@@ -1,7 +1,7 @@
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { RESEND_METHOD } from '#lib/contract/methods.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { text } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import { record } from '../openapi/json-schema.ts'

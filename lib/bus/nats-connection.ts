@@ -1,19 +1,129 @@
+import { readFile } from 'node:fs/promises'
 import { isNativeError } from 'node:util/types'
 import {
   AuthorizationError,
   type ConnectionOptions,
   connect,
+  credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node'
 import { backoffDelay } from '#lib/base/backoff.ts'
+import { ConfigError } from '#lib/base/config/config.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
+import { systemErrorCode } from '#lib/base/files.ts'
 import { sleep, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { type StartWait, waitForServer } from '#lib/telemetry/wait-for-server.ts'
-import { type NatsSecurity, natsSecurityOptions } from './nats-security.ts'
-import type { NatsAddress } from './nats-url.ts'
+
+/** The servers of NATS and the credentials for them, in the form that its client takes. */
+interface NatsAddress {
+  readonly servers: string[]
+  /** Host and port of every server without credentials, for logs and errors. */
+  readonly display_name: string
+  readonly tls: boolean
+  readonly credentials: { user: string; pass: string } | { token: string } | Record<string, never>
+}
+
+const DEFAULT_PORT = '4222'
+
+/**
+ * Parses NATS_URL: one or several `nats://host:port` or `tls://host:port`, separated by commas, with optional
+ * percent-encoded `user:password@` or `token@` before a host. The client itself would silently ignore credentials in a
+ * URL. Throws `ConfigError`.
+ */
+export function parseNatsUrl(nats_url: Secret): NatsAddress {
+  const urls = nats_url
+    .reveal()
+    .split(',')
+    .map((text) => parseServerUrl(text.trim()))
+  const first = urls.find(({ username }) => username !== '') ?? urls[0]
+  const servers = urls.map(({ hostname, port }) => `${hostname}:${port === '' ? DEFAULT_PORT : port}`)
+  return {
+    servers,
+    display_name: servers.join(', '),
+    tls: urls.some(({ protocol }) => protocol === 'tls:'),
+    credentials: credentialsOf(
+      decodeURIComponent(first?.username ?? ''),
+      decodeURIComponent(first?.password ?? ''),
+    ),
+  }
+}
+
+function credentialsOf(user: string, pass: string): NatsAddress['credentials'] {
+  if (user === '') return {}
+  return pass === '' ? { token: user } : { user, pass }
+}
+
+function parseServerUrl(text: string): URL {
+  const url = URL.parse(text.includes('://') ? text : `nats://${text}`)
+  if (url === null || url.hostname === '' || !['nats:', 'tls:'].includes(url.protocol)) {
+    throw new ConfigError([
+      'NATS_URL must be one or several URLs such as nats://host:4222, separated by commas',
+    ])
+  }
+  return url
+}
+
+/** How NATS and this process authenticate each other, apart from what NATS_URL contains. */
+export interface NatsSecurity {
+  /** The paths of PEM files. The client reads them for every connection, so that they can be replaced. */
+  readonly authority?: string | undefined
+  readonly certificate?: string | undefined
+  readonly key?: string | undefined
+  /** The content of a credentials file: a JWT and the seed of its key. */
+  readonly credentials?: Secret | undefined
+}
+
+/** The client's options for TLS and credentials. Throws `ConfigError` when a file cannot be read or used. */
+async function natsSecurityOptions(
+  { authority, certificate, key, credentials }: NatsSecurity,
+  url_has_tls: boolean,
+): Promise<Pick<ConnectionOptions, 'tls' | 'authenticator'>> {
+  if ((certificate === undefined) !== (key === undefined))
+    throw new ConfigError(['NATS_TLS_CERTIFICATE and NATS_TLS_KEY must be set together'])
+  const files = { NATS_TLS_CA: authority, NATS_TLS_CERTIFICATE: certificate, NATS_TLS_KEY: key }
+  const problems = await Promise.all(
+    Object.entries(files).map(([variable, path]) => problemOf(variable, path)),
+  )
+  const found = problems.filter((problem) => problem !== undefined)
+  if (found.length > 0) throw new ConfigError(found)
+  const has_tls = url_has_tls || authority !== undefined || certificate !== undefined
+  return {
+    ...(has_tls && {
+      tls: {
+        ...(authority !== undefined && { caFile: authority }),
+        ...(certificate !== undefined && { certFile: certificate }),
+        ...(key !== undefined && { keyFile: key }),
+      },
+    }),
+    ...(credentials && { authenticator: authenticatorOf(credentials) }),
+  }
+}
+
+async function problemOf(variable: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  try {
+    const pem = await readFile(path, 'latin1')
+    return pem.includes('-----BEGIN ') ? undefined : `${variable} must name a PEM file`
+  } catch (error) {
+    return `${variable} cannot be read (${systemErrorCode(error)})`
+  }
+}
+
+function authenticatorOf(credentials: Secret): NonNullable<ConnectionOptions['authenticator']> {
+  // The client expects a line end after the last line.
+  const authenticate = credsAuthenticator(new TextEncoder().encode(`${credentials.reveal()}\n`))
+  try {
+    // The client parses the text at its first use only.
+    Reflect.apply(authenticate as (nonce?: string) => unknown, undefined, ['nonce'])
+  } catch {
+    throw new ConfigError(['NATS_CREDENTIALS must be the content of a NATS credentials file (.creds)'])
+  }
+  return authenticate
+}
 
 const DIAL_TIMEOUT_MS = 2_000
 /** Short, because what waits for the bus must be delivered soon after its return. A try is cheap for both sides. */
@@ -29,7 +139,7 @@ const FLUSH_TIMEOUT_MS = 2_000
 const connections = gauge('multihub_bus_connected', 'Whether NATS is connected: 1 or 0.')
 
 /** A connection to NATS that is reopened whenever it is lost, until it is closed. */
-export interface PersistentConnection {
+interface PersistentConnection {
   /** The open connection; `undefined` while NATS is unavailable. */
   current(): NatsConnection | undefined
   close(): Promise<void>

@@ -11,7 +11,7 @@ import { makeNatsAccounts } from '../../test/support/nats-accounts.ts'
 import { describeWith } from '../../test/support/needs.ts'
 import { startPrivateNats } from '../../test/support/servers.ts'
 import type { Bus } from './bus.ts'
-import type { NatsSecurity } from './nats-security.ts'
+import type { NatsSecurity } from './nats-connection.ts'
 import { openBus } from './open.ts'
 
 const open = (url: string, security: NatsSecurity, limit_ms = 0): Promise<Bus> =>

@@ -3,9 +3,25 @@ import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
 import type { Bus } from './bus.ts'
 import { createMemoryBus } from './memory.ts'
 import { connectNats } from './nats.ts'
-import type { NatsSecurity } from './nats-security.ts'
-import { parseNatsUrl } from './nats-url.ts'
-import { withSubjectPrefix } from './subject-prefix.ts'
+import { type NatsSecurity, parseNatsUrl } from './nats-connection.ts'
+
+/**
+ * Puts a prefix before all subjects of a bus, and removes it from received ones. Several systems can share a NATS server
+ * with it: without a prefix, one system would receive events and receipts of another one, and lose its own.
+ */
+export function withSubjectPrefix(bus: Bus, prefix: string): Bus {
+  return {
+    publish: (subject, data, headers) => bus.publish(`${prefix}.${subject}`, data, headers),
+    subscribe: (pattern, handler, options) =>
+      bus.subscribe(
+        `${prefix}.${pattern}`,
+        (message) => handler({ ...message, subject: message.subject.slice(prefix.length + 1) }),
+        options,
+      ),
+    isConnected: () => bus.isConnected(),
+    close: () => bus.close(),
+  }
+}
 
 /** The options of the bus of a process. */
 export interface BusOptions {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { createMemoryBus } from './memory.ts'
-import { withSubjectPrefix } from './subject-prefix.ts'
+import { withSubjectPrefix } from './open.ts'
 
 test('systems with different prefixes on one bus do not receive messages of each other', async () => {
   const shared = createMemoryBus()

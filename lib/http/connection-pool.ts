@@ -1,6 +1,6 @@
 import { clock } from '#lib/base/time.ts'
+import type { Connection, OpenConnection } from './connect.ts'
 import { HttpFailure } from './http-failure.ts'
-import type { Connection, OpenConnection } from './open-connection.ts'
 
 /** The limits of a pool. */
 export interface ConnectionPoolOptions {

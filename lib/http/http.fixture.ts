@@ -5,10 +5,9 @@ import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { type HostileServer, startHostileServer } from '../../test/support/hostile-server.ts'
 import { type InstalledClock, installManualClock, type ManualClock } from '../../test/support/manual-clock.ts'
 import { allowAnyAddress } from './address-policy.ts'
-import { createHttpClient, type HttpClient, type HttpClientOptions } from './client.ts'
+import { createHttpClient, type HttpClient, type HttpClientOptions, type HttpRequest } from './client.ts'
 import { HttpFailure } from './http-failure.ts'
 import { type Listening, listen } from './network.ts'
-import type { HttpRequest } from './send-request.ts'
 
 /** What tests of the HTTP client start. All of it ends after each test. */
 export interface HttpFixture {

@@ -4,9 +4,13 @@ import { log } from '#lib/telemetry/log.ts'
 import { makeAuthority } from '../../test/support/certificates.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { describeWith } from '../../test/support/needs.ts'
-import { createInternalServer, createStreamClient, type StreamClient } from './internal-link.ts'
+import {
+  createInternalServer,
+  createStreamClient,
+  type StreamClient,
+  type StreamHandler,
+} from './internal-link.ts'
 import { type Listening, listen } from './network.ts'
-import type { StreamHandler } from './stream-exchange.ts'
 import { openTls, type Tls } from './tls.ts'
 
 const ends: (() => Promise<unknown>)[] = []

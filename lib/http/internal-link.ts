@@ -3,11 +3,33 @@ import { createServer as createTlsServer } from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Agent } from 'undici'
-import { systemErrorCode } from '#lib/base/system-error-code.ts'
+import { systemErrorCode } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { StreamHandler } from './stream-exchange.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from './tls.ts'
+
+/** A request between roles whose body and response are streams. */
+export interface StreamRequest {
+  readonly method: 'GET' | 'PUT'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: AsyncIterable<Uint8Array>
+  /** Ends the exchange, the reading of the response included. */
+  readonly signal: AbortSignal
+}
+
+/** A response whose body is read as it is taken. */
+export interface StreamResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/**
+ * Answers streams: a role in the same process, or a client of a role in another one. A failed exchange throws
+ * `Unavailable`; a body that ends early makes the iteration of it throw.
+ */
+export type StreamHandler = (request: StreamRequest) => Promise<StreamResponse>
 
 /** Sends streams to a role in another process. */
 export interface StreamClient {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isIpRange, parseIpRanges } from './ip-ranges.ts'
+import { isIpRange, parseIpRanges } from './address-policy.ts'
 
 const rangesOf = (...entries: string[]) => parseIpRanges(entries) ?? { contain: () => false }
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { Dispatcher } from 'undici'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
-import { sendRequest } from './send-request.ts'
+import { sendRequest } from './client.ts'
 
 /** A controller of the transport that records whether its request was aborted. */
 function createController(): Dispatcher.DispatchController & { wasAborted(): boolean } {

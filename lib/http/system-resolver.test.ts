@@ -8,7 +8,7 @@ import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient } from './client.ts'
 import { UnresolvedNameError } from './http-failure.ts'
 import { listen } from './network.ts'
-import { createSystemResolver } from './system-resolver.ts'
+import { createSystemResolver } from './resolve-host.ts'
 
 const ADDRESS = { address: '10.0.0.1', family: 4 } as const
 

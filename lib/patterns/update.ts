@@ -125,3 +125,16 @@ async function compareAndSet<D extends object, R>(
 function isLostRace(error: unknown): boolean {
   return error instanceof Conflict || (error instanceof Duplicate && error.index === 'key')
 }
+
+/** Deletes this version of a document. A newer version stays. */
+export async function deleteUnchanged<D extends object>(
+  collection: Collection<D>,
+  key: Fields,
+  version: number,
+): Promise<void> {
+  try {
+    await collection.delete(key, version)
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error
+  }
+}

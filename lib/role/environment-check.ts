@@ -1,4 +1,12 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { systemErrorCode } from '#lib/base/files.ts'
+import { StartError } from '#lib/base/start-error.ts'
 import { clock } from '#lib/base/time.ts'
+import { allowAnyAddress } from '#lib/http/address-policy.ts'
+import { createHttpClient, type HttpRequest, type HttpResponse } from '#lib/http/client.ts'
+import { HttpFailure } from '#lib/http/http-failure.ts'
+import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import type { Tls } from '#lib/http/tls.ts'
 
 /** What a check found that keeps nothing from working now. A warning says what will fail, and what to do. */
@@ -41,4 +49,186 @@ export function withExpiry(text: string, owner: string, expires_at: Date): Findi
   if (expires_at.getTime() - clock.now_ms() > RENEWAL_MS)
     return ok(`${text}, ${owner} certificate is valid until ${day}`)
   return warning(`${text}, but ${owner} certificate ends on ${day}: renew it`)
+}
+
+/** Where a server should listen. */
+export interface ServerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * Opens and closes one TCP connection, to show that something listens. Throws `StartError` with the failure and the advice.
+ */
+export async function reach({ host, port }: ServerAddress, limit_ms: number, advice: string): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect({ host, port, timeout: limit_ms })
+      socket.once('connect', () => {
+        socket.destroy()
+        resolve()
+      })
+      socket.once('timeout', () => socket.destroy(new Error(`no answer within ${limit_ms / 1_000} s`)))
+      socket.once('error', reject)
+    })
+  } catch (error) {
+    throw unreachable(host, error, advice)
+  }
+}
+
+/** The error for a server that gave no answer. It says whether its name has no address, or the server is unavailable. */
+export function unreachable(host: string, error: unknown, advice: string): StartError {
+  const code = systemErrorCode(error)
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new StartError(`the name ${host} has no address (${code}): ${advice}`)
+  return new StartError(`${error instanceof Error ? error.message : error}: ${advice}`)
+}
+
+/** The host and port of a URL. An IPv6 address loses its brackets. */
+export function serverOf(url: string): ServerAddress {
+  const { hostname, port, protocol } = new URL(url)
+  const default_port = protocol === 'https:' ? 443 : 80
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? default_port : Number(port) }
+}
+
+/** The host and port of an address such as `payments:9090` or `[::1]:9090`. */
+export function parseAddress(address: string): ServerAddress {
+  return serverOf(`tcp://${address}`)
+}
+
+/**
+ * Sends one request of `doctor` to a server that takes connections, and returns its response. Throws `StartError` with the
+ * failure and the advice when there is none, as from a server that hangs.
+ */
+export async function sendCheckRequest(request: HttpRequest, advice: string): Promise<HttpResponse> {
+  const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
+  try {
+    return await http.request(request)
+  } catch (error) {
+    if (!(error instanceof HttpFailure)) throw error
+    throw noResponse(error.reason, advice)
+  } finally {
+    await http.close()
+  }
+}
+
+/** The error for a server that takes connections and gives no response to a request. */
+export function noResponse(reason: string, advice: string): StartError {
+  return new StartError(`something listens there, but gives no HTTP response (${reason}): ${advice}`)
+}
+
+/** How a certificate is looked at. */
+export interface InspectionOptions {
+  /** The certificate that the client presents and the authority that it trusts; without it, the authorities of Node.js. */
+  readonly material?: ClientMaterial | undefined
+  readonly limit_ms: number
+  /** What to do when nothing answers, such as `correct MULTIHUB_PAYMENTS_ADDRESS`. */
+  readonly advice: string
+  /** How the client comes to trust an authority, such as `MULTIHUB_TLS_CA`. */
+  readonly authority: string
+  /** Whether the server sends one line in plain text before the handshake, as NATS does. */
+  readonly greets_first?: boolean
+}
+
+/** What a client may have for TLS. */
+interface ClientMaterial {
+  readonly key?: Buffer | undefined
+  readonly certificate?: Buffer | undefined
+  readonly ca?: Buffer | undefined
+}
+
+/** The longest greeting: NATS names all servers of its cluster. */
+const GREETING_MAX_BYTES = 64 * 1_024
+
+/** The codes of a handshake with a server that does not speak TLS: it answers in another protocol, or closes. */
+const NOT_TLS: ReadonlySet<unknown> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'ECONNRESET',
+])
+
+/**
+ * Returns until when the certificate of a server is valid. Throws `StartError` when nothing answers or speaks TLS, and when
+ * the certificate is expired, is not valid yet, has another name, or is not trusted.
+ */
+export async function inspectCertificate(server: ServerAddress, options: InspectionOptions): Promise<Date> {
+  const { host } = server
+  const socket = await shakeHands(server, options)
+  try {
+    const { subjectaltname = 'no name', valid_from, valid_to, issuer } = socket.getPeerCertificate()
+    const code = String(socket.authorizationError ?? '')
+    if (code === 'CERT_HAS_EXPIRED' || new Date(valid_to).getTime() <= clock.now_ms())
+      throw new StartError(`its certificate expired on ${valid_to}: renew it`)
+    if (code === 'CERT_NOT_YET_VALID')
+      throw new StartError(
+        `its certificate is valid from ${valid_from} on only: correct the clocks or renew it`,
+      )
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+      throw new StartError(
+        `its certificate is not for ${host} but for ${subjectaltname}: issue one for ${host}, or ${options.advice}`,
+      )
+    if (!socket.authorized)
+      throw new StartError(
+        `its certificate is not trusted (${code}): it is signed by ${issuer?.CN ?? 'an unnamed authority'}, which must be in ${options.authority}`,
+      )
+    return new Date(valid_to)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Connects without judging the certificate, so that the reason of a refusal can be named. */
+async function shakeHands(
+  server: ServerAddress,
+  { material, limit_ms, advice, greets_first = false }: InspectionOptions,
+): Promise<TLSSocket> {
+  const { host } = server
+  const identity = material && { key: material.key, cert: material.certificate, ca: material.ca }
+  const name = isIP(host) === 0 ? { servername: host } : {}
+  try {
+    const place = greets_first ? { socket: await readGreeting(server, limit_ms) } : server
+    return await new Promise<TLSSocket>((resolve, reject) => {
+      const socket = connectTls({
+        ...place,
+        ...name,
+        ...identity,
+        rejectUnauthorized: false,
+        timeout: limit_ms,
+        ALPNProtocols: ['h2', 'http/1.1'],
+      })
+      socket.once('timeout', () => socket.destroy(noAnswer(limit_ms)))
+      socket.once('secureConnect', () => resolve(socket))
+      // A server may also refuse the certificate of this client after the handshake.
+      socket.on('error', reject)
+    })
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (NOT_TLS.has(code))
+      throw new StartError(`something listens there, but it does not speak TLS (${code}): ${advice}`)
+    throw unreachable(host, error, advice)
+  }
+}
+
+/** Connects without TLS and reads the line with which the server begins. */
+function readGreeting({ host, port }: ServerAddress, limit_ms: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    // The time limit holds for the handshake on this socket too.
+    const socket = connect({ host, port, timeout: limit_ms })
+    socket.once('timeout', () => socket.destroy(noAnswer(limit_ms)))
+    let received = ''
+    socket.on('data', (bytes) => {
+      received += bytes.toString('latin1')
+      if (received.length > GREETING_MAX_BYTES) socket.destroy(new Error('its greeting has no end'))
+      if (!received.includes('\n')) return
+      socket.removeAllListeners('data').pause()
+      resolve(socket)
+    })
+    socket.once('close', () => reject(new Error('it closed the connection')))
+    socket.on('error', reject)
+  })
+}
+
+function noAnswer(limit_ms: number): Error {
+  return new Error(`no answer within ${limit_ms / 1_000} s`)
 }

@@ -4,7 +4,7 @@ import { Secret } from '#lib/base/crypto/secret.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { CollectionSpec, Stored } from '#lib/store/store.ts'
 import { openTestStore } from '../../test/support/store.ts'
-import { resealDocuments } from './reseal.ts'
+import { resealDocuments } from './operations.ts'
 
 interface Item {
   readonly id: string

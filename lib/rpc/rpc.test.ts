@@ -19,9 +19,9 @@ import {
   type TestClient,
   TRANSPORTS,
 } from '../../test/support/rpc.ts'
-import { CALL_TIMEOUT_MAX_MS, CALL_TIMEOUT_MS } from './limits.ts'
 import { createRpc } from './rpc.ts'
 import type { CallerName } from './service.ts'
+import { CALL_TIMEOUT_MAX_MS, CALL_TIMEOUT_MS } from './settings.ts'
 
 type Lines = readonly Readonly<Record<string, unknown>>[]
 type Methods = NonNullable<Parameters<typeof merchantService>[0]>

@@ -1,17 +1,25 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, createClient, type Transport } from '@connectrpc/connect'
+import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js'
 import { ConfigError } from '#lib/base/config/config.ts'
 import { openTls, TLS_RELOAD_MS, type Tls } from '#lib/http/tls.ts'
 import { type Log, log as processLog } from '#lib/telemetry/log.ts'
 import { createOutgoingConnections } from './client/connections.ts'
 import { createMemoryTransport } from './client/memory-transport.ts'
-import { createCallerAuthenticator } from './credentials/authenticate.ts'
-import { logGrpc } from './grpc-log.ts'
+import { createCallerAuthenticator } from './credentials.ts'
 import { serveConnect } from './server/connect-server.ts'
 import { createDispatcher, type RpcEndpoint } from './server/dispatch.ts'
 import { serveGrpc } from './server/grpc-server.ts'
 import { type CallerName, type RpcService, roleOf } from './service.ts'
 import { addressesOf, type RpcConfig } from './settings.ts'
+
+/** Sends the errors of grpc-js to our log instead of the console. grpc-js has one logger per process. */
+export function logGrpc(log: Log): void {
+  const write = (...texts: readonly unknown[]): void =>
+    log.warn({ part: 'grpc', error: texts.map(String).join(' ') }, 'gRPC library message')
+  setLogger({ error: write })
+  setLogVerbosity(logVerbosity.ERROR)
+}
 
 /** Returns typed clients of services. A failed call throws `PublicError`, over every transport. */
 export type ClientOf = <S extends DescService>(service: S) => Client<S>

@@ -3,12 +3,17 @@ import { clock } from '#lib/base/time.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
 import { parseLayout } from './layout.ts'
 import { createCollection } from './mongodb/collection.ts'
-import { connectMongodb, openDatabase } from './mongodb/connect.ts'
+import { connectMongodb, openDatabase, watchMonitoring } from './mongodb/connect.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
 import { type GridFs, openGridFs } from './mongodb/gridfs.ts'
-import { watchMonitoring } from './mongodb/hung-monitoring.ts'
-import { createIndexes, indexesOf, verifyIndexes } from './mongodb/indexes.ts'
-import { isShardedCluster, shardCollection, verifyShardKey } from './mongodb/shard-key.ts'
+import {
+  createIndexes,
+  indexesOf,
+  isShardedCluster,
+  shardCollection,
+  verifyIndexes,
+  verifyShardKey,
+} from './mongodb/indexes.ts'
 import { refuseUnfinishedRestore } from './mongodb/unfinished-restore.ts'
 import type { CollectionSpec, Store, Collection as StoreCollection } from './store.ts'
 

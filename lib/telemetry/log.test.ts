@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { withRequest } from '#lib/base/context.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { maskText } from './faults.ts'
-import type { LogFields } from './fields.ts'
-import { createLog, levelOf } from './log.ts'
+import { createLog, type LogFields, levelOf } from './log.ts'
 import { metricsText } from './metrics.ts'
 
 function recorded(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {

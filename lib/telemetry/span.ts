@@ -1,6 +1,6 @@
 import { currentRequest, withTrace } from '#lib/base/context.ts'
 import { formatTrace, parseTrace, type Trace } from '#lib/base/trace.ts'
-import type { LogField } from './fields.ts'
+import type { LogField } from './log.ts'
 
 /** What a span records besides its times. Its fields are the fields of log lines: never a body, a secret or bank data. */
 export type SpanFields = { readonly [Name in LogField]?: string | number | undefined }

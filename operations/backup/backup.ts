@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readConfig } from '#lib/base/config/config.ts'
-import { makeDirectory } from '#lib/base/make-directory.ts'
+import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
 import type { RoleOperations } from '#lib/role/operations.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { unpackBody } from '#lib/store/body-codec.ts'
 import type { Declarations } from '#lib/store/declarations.ts'
+import { unpackBody } from '#lib/store/embedded/record.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { Blobs, Collection, Store } from '#lib/store/store.ts'
 import { blobsOfFrames } from './blob-frames.ts'

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import type { Secret } from '#lib/base/crypto/secret.ts'
-import type { NatsSecurity } from '#lib/bus/nats-security.ts'
-import { parseNatsUrl } from '#lib/bus/nats-url.ts'
-import { type EnvironmentCheck, withExpiry } from '#lib/role/environment-check.ts'
-import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
-import { parseAddress } from '#lib/role/reach.ts'
+import { type NatsSecurity, parseNatsUrl } from '#lib/bus/nats-connection.ts'
+import {
+  type EnvironmentCheck,
+  inspectCertificate,
+  parseAddress,
+  withExpiry,
+} from '#lib/role/environment-check.ts'
 
 const LIMIT_MS = 5_000
 

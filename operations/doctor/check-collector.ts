@@ -1,8 +1,14 @@
 import { StartError } from '#lib/base/start-error.ts'
-import { sendCheckRequest } from '#lib/role/check-request.ts'
-import { type EnvironmentCheck, type Finding, ok, withExpiry } from '#lib/role/environment-check.ts'
-import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
-import { reach, serverOf } from '#lib/role/reach.ts'
+import {
+  type EnvironmentCheck,
+  type Finding,
+  inspectCertificate,
+  ok,
+  reach,
+  sendCheckRequest,
+  serverOf,
+  withExpiry,
+} from '#lib/role/environment-check.ts'
 import { parseHeaders, type TracingConfig } from '#lib/telemetry/tracing.ts'
 
 const LIMIT_MS = 5_000

@@ -1,9 +1,15 @@
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Tls } from '#lib/http/tls.ts'
-import { type EnvironmentCheck, type Finding, ok, withExpiry } from '#lib/role/environment-check.ts'
-import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
-import { parseAddress, reach } from '#lib/role/reach.ts'
+import {
+  type EnvironmentCheck,
+  type Finding,
+  inspectCertificate,
+  ok,
+  parseAddress,
+  reach,
+  withExpiry,
+} from '#lib/role/environment-check.ts'
 import { probeProcess } from '#lib/rpc/client/probe-process.ts'
 import { addressesOf, type RpcConfig } from '#lib/rpc/settings.ts'
 

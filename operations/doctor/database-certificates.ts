@@ -1,9 +1,13 @@
 import { Resolver } from 'node:dns/promises'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
-import { type EnvironmentCheck, withExpiry } from '#lib/role/environment-check.ts'
-import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
-import { type ServerAddress, unreachable } from '#lib/role/reach.ts'
+import {
+  type EnvironmentCheck,
+  inspectCertificate,
+  type ServerAddress,
+  unreachable,
+  withExpiry,
+} from '#lib/role/environment-check.ts'
 
 /** The SRV records of a DNS name. */
 export type ResolveSrv = (
@@ -22,7 +26,7 @@ export async function databaseCertificateChecks(
   resolveSrv: ResolveSrv = resolveByNameServers,
 ): Promise<readonly EnvironmentCheck[]> {
   if (mongodb_uri === undefined) return []
-  const { readTlsServers } = await import('#lib/store/mongodb/tls-servers.ts')
+  const { readTlsServers } = await import('#lib/store/mongodb/connect.ts')
   const { servers, srv_name, ca } = await readTlsServers(mongodb_uri)
   const of_servers = servers.map((server) => ({
     subject: `certificate of MongoDB at ${server.host}:${server.port}`,

@@ -11,7 +11,7 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a refused call frees the key of another one',
-    file: 'lib/patterns/idempotency/record.ts',
+    file: 'lib/patterns/idempotency/idempotency.ts',
     search: "return executions.length === 0 ? 'delete' : { ...current, executions }",
     replace: "return executions.length < 99 ? 'delete' : { ...current, executions }",
   },

@@ -1,7 +1,6 @@
 import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
 import { describedSetting, readConfig } from '#lib/base/config/config.ts'
-import { portSetting } from '#lib/base/config/settings.ts'
-import { HOST_SETTING } from '#lib/base/config/shared-settings.ts'
+import { HOST_SETTING, portSetting } from '#lib/base/config/settings.ts'
 import { createInternalServer } from '#lib/http/internal-link.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'

@@ -2,12 +2,14 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
-import { portSetting, textSetting, urlSetting } from '#lib/base/config/settings.ts'
 import {
   CREATE_TIMEOUT_SETTING,
   HOST_SETTING,
+  portSetting,
   SANDBOX_KEY_SETTING,
-} from '#lib/base/config/shared-settings.ts'
+  textSetting,
+  urlSetting,
+} from '#lib/base/config/settings.ts'
 import { every, type Timer } from '#lib/base/time.ts'
 import type { Listening } from '#lib/http/network.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'

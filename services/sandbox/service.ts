@@ -1,9 +1,14 @@
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
-import { durationSetting, portSetting, urlSetting } from '#lib/base/config/settings.ts'
-import { HOST_SETTING, SANDBOX_KEY_SETTING } from '#lib/base/config/shared-settings.ts'
+import {
+  durationSetting,
+  HOST_SETTING,
+  portSetting,
+  SANDBOX_KEY_SETTING,
+  urlSetting,
+} from '#lib/base/config/settings.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
-import { createSystemResolver } from '#lib/http/system-resolver.ts'
+import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Role } from '#lib/role/role.ts'
 import type { Operation } from './domain/operation.ts'

@@ -1,10 +1,12 @@
 import { Secret } from '#lib/base/crypto/secret.ts'
-import { createIdempotency, type Idempotency, type SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import {
+  createIdempotency,
   IDEMPOTENCY_COLLECTION,
+  type Idempotency,
   type IdempotencyKey,
   type IdempotencyRecord,
-} from '#lib/patterns/idempotency/record.ts'
+  type SeededId,
+} from '#lib/patterns/idempotency/idempotency.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Store } from '#lib/store/store.ts'

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { bucketOf } from '#lib/store/mongodb/bucket.ts'
+import { bucketOf } from '#lib/store/mongodb/gridfs.ts'
 
 /** The number of uploads to MongoDB that are not complete: those with a mark, and those with chunks but without a file. */
 export async function unfinishedUploads(db: Db): Promise<number> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { canonicalJson, type JsonValue, payloadHash } from './canonical.ts'
+import { canonicalJson, type JsonValue, payloadHash } from './idempotency.ts'
 
 /** JSON as the strict parser returns it: objects without inherited keys, large integers as `bigint`. */
 const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({

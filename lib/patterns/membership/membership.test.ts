@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import type { Heartbeat, Members } from './members.ts'
-import { createMembership, type Membership } from './membership.ts'
+import { createMembership, type Heartbeat, type Members, type Membership } from './membership.ts'
 
 interface Note {
   readonly note: string

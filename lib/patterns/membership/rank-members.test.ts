@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { rankMembers } from './rank-members.ts'
+import { rankMembers } from './membership.ts'
 
 const WORK = Array.from({ length: 300 }, (_, number) => `work ${number}`)
 const ownersOf = (addresses: readonly string[]) => WORK.map((work) => rankMembers(work, addresses)[0])

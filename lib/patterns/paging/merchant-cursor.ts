@@ -1,14 +1,14 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { canonicalJson, type JsonValue } from '#lib/patterns/idempotency/canonical.ts'
+import { canonicalJson, type JsonValue } from '../idempotency/idempotency.ts'
 import {
   decodePageToken,
   encodePageToken,
   type Position,
   type PositionFields,
   type PositionOf,
-} from './page-token.ts'
+} from './read-page.ts'
 
 /** The list that a cursor belongs to: its name, its merchant and environment, and its filters. */
 export type CursorScope = Readonly<Record<string, JsonValue | undefined>>

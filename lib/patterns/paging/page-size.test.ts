@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { checkPageSize } from './page-size.ts'
+import { checkPageSize } from './read-page.ts'
 
 test('a page has 25 items when no size is given, and 1 to 100 otherwise', () => {
   expect([checkPageSize(0), checkPageSize(1), checkPageSize(100)]).toEqual([25, 1, 100])

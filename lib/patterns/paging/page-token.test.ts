@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { decodePageToken, encodePageToken } from './page-token.ts'
+import { decodePageToken, encodePageToken } from './read-page.ts'
 
 const FIELDS = { created_at: 'instant', c_id: 'text' } as const
 const FIXED = { merchant_id: '7001' }

@@ -1,8 +1,10 @@
 import type { Client } from '@connectrpc/connect'
+import type { Environment as ProtoEnvironment } from '#gen/multihub/common/v1/environment_pb.ts'
 import {
   type Change,
   ChangeKind,
   type GetCredentialResponse,
+  type ListChangesResponse,
   type RegistryService,
   type SealedEndpoint,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
@@ -10,16 +12,105 @@ import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { deepFreeze, type Frozen } from '#lib/base/deep-freeze.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
-import type { Environment } from '#lib/contract/environment.ts'
+import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
 import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
-import { createIssuedIdRange } from './issued-id-range.ts'
-import { createMerchantLists } from './merchant-lists.ts'
 import {
   CACHE_LIMITS,
   type CacheLimits,
   createReadThroughCache,
   type ReadThroughCache,
 } from './read-through-cache.ts'
+
+/** The merchants service may have issued this many more ids since the last response, so these ids are read. */
+const AHEAD_MAX = 1_000
+
+/**
+ * The range of application ids that the merchants service has issued. Ids are issued in order, so an id outside the
+ * range names no credential, and a client that guesses ids causes no reads.
+ */
+interface IssuedIdRange {
+  /** Takes the range from a response. The highest id never falls, because responses can arrive out of order. */
+  update(response: Pick<ListChangesResponse, 'lowestApplicationId' | 'highestApplicationId'>): void
+  /** Extends the range to the id of an existing credential. */
+  include(application_id: string): void
+  /** Whether the id may name a credential. `true` while the range is unknown. */
+  mayContain(application_id: string): boolean
+}
+
+/**
+ * Creates a range that is unknown at first, while `isConfirmed` says that the last response is too old, and after a
+ * response of a version of the merchants service that sends no range.
+ */
+function createIssuedIdRange(isConfirmed: () => boolean): IssuedIdRange {
+  let range: { lowest: number; highest: number } | undefined
+
+  return {
+    update(response) {
+      const highest = Number(response.highestApplicationId)
+      const lowest = Number(response.lowestApplicationId)
+      range = highest === 0 ? undefined : { lowest, highest: Math.max(highest, range?.highest ?? 0) }
+    },
+    include(application_id) {
+      const number = Number(application_id)
+      if (range && number > range.highest) range.highest = number
+    },
+    mayContain(application_id) {
+      if (!range || !isConfirmed()) return true
+      const number = Number(application_id)
+      return number >= range.lowest && number <= range.highest + AHEAD_MAX
+    },
+  }
+}
+
+/** The request for a list of the registry: a merchant in one environment. */
+interface MerchantEnvironment {
+  readonly merchantId: string
+  readonly environment: ProtoEnvironment
+}
+
+/** The cached lists of one kind, one per merchant and environment. A merchant without a list has an empty one. */
+interface MerchantLists<T> {
+  get(merchant_id: string, environment: Environment): Promise<readonly Frozen<T>[]>
+  /** The list by a read that began after `instant`. */
+  getReadAfter(merchant_id: string, environment: Environment, instant: Date): Promise<readonly Frozen<T>[]>
+  /** Drops both lists of a merchant. */
+  drop(merchant_id: string): void
+  dropAll(): void
+}
+
+/** Makes the cache of one kind of list. The other parameters are those of `createReadThroughCache`. */
+function createMerchantLists<T>(
+  read: (request: MerchantEnvironment) => Promise<readonly T[]>,
+  confirmedAtMs: () => number,
+  limits: CacheLimits,
+): MerchantLists<T> {
+  const cache = createReadThroughCache<readonly Frozen<T>[]>(
+    async (key) => {
+      const request = parseKey(key)
+      return { merchant_id: request.merchantId, value: deepFreeze(await read(request)) }
+    },
+    confirmedAtMs,
+    limits,
+  )
+  return {
+    get: async (merchant_id, environment) => (await cache.get(keyOf(merchant_id, environment))) ?? [],
+    getReadAfter: async (merchant_id, environment, instant) =>
+      (await cache.getReadAfter(keyOf(merchant_id, environment), instant)) ?? [],
+    drop(merchant_id) {
+      for (const environment of ['test', 'production'] as const) cache.drop(keyOf(merchant_id, environment))
+    },
+    dropAll: () => cache.dropAll(),
+  }
+}
+
+function keyOf(merchant_id: string, environment: Environment): string {
+  return `${environment}/${merchant_id}`
+}
+
+function parseKey(key: string): MerchantEnvironment {
+  const [environment, merchantId = ''] = key.split('/')
+  return { merchantId, environment: environmentToProto(environment === 'test' ? 'test' : 'production') }
+}
 
 /** A route and the merchant's settings that a payment needs. */
 export interface RouteEntry {
@@ -29,7 +120,7 @@ export interface RouteEntry {
 }
 
 /** The dependencies of a registry cache. `role` names the role that uses it in the log and the metric. */
-export interface RegistryCacheOptions {
+interface RegistryCacheOptions {
   readonly client: Client<typeof RegistryService>
   readonly bus: Bus
   readonly role: string

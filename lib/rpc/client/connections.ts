@@ -1,10 +1,105 @@
 import type { Transport } from '@connectrpc/connect'
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js'
 import { LRUCache } from 'lru-cache'
 import type { Secret } from '#lib/base/crypto/secret.ts'
+import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Tls } from '#lib/http/tls.ts'
-import { channelCredentials } from '../credentials/channel-credentials.ts'
-import { createGrpcTransport, type GrpcTransport } from './grpc-transport.ts'
+import { channelCredentials } from '../credentials.ts'
+import { fromGrpcStatus } from '../errors.ts'
+import { MESSAGE_MAX_BYTES } from '../settings.ts'
+import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
+
+/** The address to call and the caller's credentials. */
+interface GrpcTransportOptions {
+  /** `host:port`. Calls are spread over all addresses of the name. */
+  readonly address: string
+  readonly credentials: ChannelCredentials
+  readonly token?: Secret | undefined
+}
+
+/** A transport with open connections. */
+interface GrpcTransport extends Transport {
+  close(): void
+}
+
+const CHANNEL_OPTIONS: ChannelOptions = {
+  'grpc.enable_channelz': 0,
+  'grpc.max_receive_message_length': MESSAGE_MAX_BYTES,
+  'grpc.max_send_message_length': MESSAGE_MAX_BYTES,
+  // Reconnects within a second. While the server is unavailable, calls fail at once instead of waiting.
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.dns_min_time_between_resolutions_ms': 2000,
+  'grpc.keepalive_time_ms': 20_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  // A headless Kubernetes service has one address per pod; each pod gets its share of the calls.
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  'grpc.service_config_disable_resolution': 1,
+  // Proxy variables of the environment are not meant for calls between our own processes.
+  'grpc.enable_http_proxy': 0,
+}
+
+/** Creates a Connect transport over grpc-js, which is much faster than connect-node's own (see `npm run bench rpc`). */
+function createGrpcTransport({ address, credentials, token }: GrpcTransportOptions): GrpcTransport {
+  const client = new Client(address, credentials, CHANNEL_OPTIONS)
+  const authorization = token === undefined ? undefined : `Bearer ${token.reveal()}`
+  const transport = createUnaryTransport((call) => send(client, call, metadataOf(call, authorization)))
+  return { ...transport, close: () => client.close() }
+}
+
+const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const fromBuffer = (bytes: Buffer): Uint8Array =>
+  new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+function send(client: Client, call: OutgoingCall, metadata: Metadata): Promise<Uint8Array> {
+  const { method, request, signal, timeout_ms } = call
+  return new Promise((resolve, reject) => {
+    const path = `/${method.parent.typeName}/${method.name}`
+    const deadline = clock.now_ms() + timeout_ms
+    const stop = (): void => sent.cancel()
+    const answered = (error: ServiceError | null, bytes?: Uint8Array): void => {
+      signal?.removeEventListener('abort', stop)
+      if (error !== null) reject(fromGrpcStatus(error))
+      else resolve(bytes ?? new Uint8Array())
+    }
+    const sent = withoutStack(() =>
+      client.makeUnaryRequest(path, toBuffer, fromBuffer, request, metadata, { deadline }, answered),
+    )
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/**
+ * Runs `work` without stack traces. grpc-js captures a stack trace at the start of every call (6 % of its cost) for a
+ * possible error. We replace that error, so no trace is captured.
+ */
+function withoutStack<T>(work: () => T): T {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return work()
+  } finally {
+    Error.stackTraceLimit = limit
+  }
+}
+
+function metadataOf(call: OutgoingCall, authorization: string | undefined): Metadata {
+  const metadata = new Metadata()
+  call.headers?.forEach((value, name) => {
+    metadata.set(name, value)
+  })
+  if (authorization !== undefined) metadata.set('authorization', authorization)
+  if (call.request_id !== undefined) metadata.set('x-request-id', call.request_id)
+  if (call.traceparent !== undefined) metadata.set('traceparent', call.traceparent)
+  return metadata
+}
 
 /** The connections of a process to other processes: one per address, opened at the first call. */
 export interface OutgoingConnections {

@@ -3,7 +3,7 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Tls } from '#lib/http/tls.ts'
-import { channelCredentials } from '../credentials/channel-credentials.ts'
+import { channelCredentials } from '../credentials.ts'
 
 /** What a process answered. */
 export interface ProcessProbe {

@@ -5,18 +5,65 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
+import { TLSSocket } from 'node:tls'
 import type { DescMethod } from '@bufbuild/protobuf'
-import { createConnectRouter } from '@connectrpc/connect'
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect'
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '../limits.ts'
-import { connectCallHead, contextValuesOf } from './connect-incoming.ts'
+import { authorizationOf, type CallCredentials } from '../credentials.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '../settings.ts'
 import type { RpcEndpoint } from './dispatch.ts'
+import type { CallHead } from './incoming.ts'
+
+/** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
+const call_credentials_key = createContextKey<CallCredentials>({
+  authorization: undefined,
+  certificate: () => undefined,
+})
+
+/** The context values that an HTTP request passes to its RPC. */
+function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
+  return createContextValues().set(call_credentials_key, {
+    authorization: authorizationOf(rawHeaders),
+    certificate: () =>
+      socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
+  })
+}
+
+/** The head of a call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
+function connectCallHead(context: HandlerContext): CallHead {
+  const { requestHeader, signal } = context
+  const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
+  return {
+    protocol: context.protocolName,
+    caller: context.values.get(call_credentials_key),
+    header,
+    headers: () => requestHeader,
+    timeout_ms: context.timeoutMs(),
+    onCancelled(listener) {
+      const stopped = (): void => {
+        // Connect also aborts at the deadline. The dispatcher reports that itself, as DeadlineExceeded, not as Canceled.
+        if (!(signal.reason instanceof ConnectError && signal.reason.code === Code.DeadlineExceeded))
+          listener()
+      }
+      if (signal.aborted) stopped()
+      else signal.addEventListener('abort', stopped, { once: true })
+    },
+  }
+}
 
 /** The options of the server for the Connect and gRPC-Web protocols. */
-export interface ConnectServerOptions {
+interface ConnectServerOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number

@@ -11,8 +11,8 @@ import { log } from '#lib/telemetry/log.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { recordingLog } from '../../../test/support/rpc.ts'
 import { createMemoryTransport } from '../client/memory-transport.ts'
-import { CALLS_MAX } from '../limits.ts'
 import { type RpcService, rpcService } from '../service.ts'
+import { CALLS_MAX } from '../settings.ts'
 import { createDispatcher } from './dispatch.ts'
 
 const dispatch = createDispatcher(() => undefined, log)

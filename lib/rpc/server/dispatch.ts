@@ -7,24 +7,141 @@ import {
   type MessageInitShape,
   toBinary,
 } from '@bufbuild/protobuf'
-import { Code } from '@connectrpc/connect'
-import { withRequest } from '#lib/base/context.ts'
-import { clock } from '#lib/base/time.ts'
+import { Code, type HandlerContext } from '@connectrpc/connect'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
+import { clock, elapsedSince } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import { level } from '#lib/telemetry/metrics.ts'
+import type { Log, LogFields } from '#lib/telemetry/log.ts'
+import { histogram, level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription } from '#lib/telemetry/span.ts'
-import type { AuthenticateCaller } from '../credentials/authenticate.ts'
-import { RpcStatusError, toCallerError } from '../errors/rpc-status-error.ts'
-import { CALLS_MAX, MESSAGE_MAX_BYTES } from '../limits.ts'
-import type { CallerName, RpcService } from '../service.ts'
-import { CallContext } from './handler-context.ts'
-import { type CallHead, type CallRequestContext, type IncomingCall, requestContextOf } from './incoming.ts'
-import { type Handler, invoke } from './invoke.ts'
-import { type CallReport, createReport } from './report.ts'
+import type { AuthenticateCaller } from '../credentials.ts'
+import { RpcStatusError, toCallerError, toPublicError } from '../errors.ts'
+import { type CallerName, type RpcService, roleOf } from '../service.ts'
+import { CALLS_MAX, MESSAGE_MAX_BYTES } from '../settings.ts'
+import {
+  CallContext,
+  type CallHead,
+  type CallRequestContext,
+  type IncomingCall,
+  requestContextOf,
+} from './incoming.ts'
+
+/** A method of an implementation. `rpcService` has checked its types at compile time. */
+type Handler = (request: Message, context: HandlerContext) => unknown
+
+/** The limits on waiting for a handler. */
+interface InvokeLimits {
+  readonly timeout_ms: number
+  onCancelled(listener: () => void): void
+  /** Called with the error of a handler that failed after the wait had ended. */
+  onLateFailure(error: unknown): void
+}
+
+/**
+ * Runs a handler until it responds, its time is over, or its caller has gone, whichever comes first. A handler that
+ * ignores its signal continues alone, and a later error of it is still reported.
+ */
+function invoke(
+  handler: Handler,
+  request: Message,
+  context: CallContext,
+  limits: InvokeLimits,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let waiting = true
+    const stopWaiting = (): boolean => {
+      const was_waiting = waiting
+      waiting = false
+      timer.cancel()
+      return was_waiting
+    }
+    const giveUp = (status: Code, reason: string): void => {
+      if (!stopWaiting()) return
+      const refusal = new RpcStatusError(status, reason)
+      context.abort(refusal)
+      reject(refusal)
+    }
+    const timer = clock.after(limits.timeout_ms, () =>
+      giveUp(Code.DeadlineExceeded, 'no response before the deadline'),
+    )
+    limits.onCancelled(() => giveUp(Code.Canceled, 'the caller has gone'))
+    const work = async (): Promise<unknown> => handler(request, context)
+    work().then(
+      (response) => {
+        if (stopWaiting()) resolve(response)
+      },
+      (error: unknown) => {
+        if (stopWaiting()) reject(error)
+        else limits.onLateFailure(error)
+      },
+    )
+  })
+}
+
+/** Reports the calls of one method: all of them to the metrics, failed ones also to the log. */
+interface CallReport {
+  answered(started_ms: number): void
+  /** Logs the cause of a failure. This is the only place that does; the caller never sees the cause. */
+  failed(error: unknown, started_ms: number): void
+  /** Reports a handler that failed after its call had ended. */
+  failedLate(error: unknown): void
+}
+
+const seconds = histogram('multihub_rpc_seconds', 'Duration of RPCs that this process served, by status.', [
+  'service',
+  'method',
+  'code',
+])
+
+/** Creates the report of one method. */
+function createReport(method: DescMethodUnary, log: Log): CallReport {
+  const method_log = log.child(roleOf(method.parent))
+  const service = method.parent.typeName
+  const rpc = `${service}/${method.name}`
+  const ok = { service, method: method.name, code: 'Ok' }
+  // A refusal is intended: its reason is logged, and a stack trace would add nothing.
+  const fieldsOf = (error: unknown): LogFields => ({
+    rpc,
+    caller: currentRequest()?.caller ?? 'unknown',
+    ...(error instanceof RpcStatusError ? { reason: error.message } : { error }),
+  })
+  return {
+    answered(started_ms) {
+      seconds.observe(ok, elapsedSince(started_ms) / 1_000)
+    },
+    failed(error, started_ms) {
+      const duration_ms = elapsedSince(started_ms)
+      const rpc_code = Code[toCallerError(error).code]
+      seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1_000)
+      const code = error instanceof RpcStatusError ? undefined : toPublicError(error).code
+      method_log[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'RPC failed')
+    },
+    failedLate(error) {
+      const expected = error instanceof RpcStatusError || error instanceof PublicError || isAbort(error)
+      method_log[expected ? 'debug' : 'error'](fieldsOf(error), 'RPC failed after its call had ended')
+    },
+  }
+}
+
+/** Refusals that an operator needs to see: callers without permission, and calls that reached their deadline. */
+const NOTABLE: readonly Code[] = [Code.Unauthenticated, Code.PermissionDenied, Code.DeadlineExceeded]
+
+function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
+  if (error instanceof RpcStatusError) return NOTABLE.includes(error.status) ? 'warn' : 'debug'
+  const { code } = toPublicError(error)
+  if (code === 2002) return 'warn'
+  // A 2001 from another role was logged there with its cause, so a warning is enough here.
+  if (error instanceof PublicError) return code === 2001 ? 'warn' : 'debug'
+  return 'error'
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
 
 /** The response of a handler: its message and the encoded bytes. Encoding here shows a bad response as our fault. */
-export interface HandlerResponse {
+interface HandlerResponse {
   readonly message: Message
   readonly bytes: Uint8Array
 }
@@ -42,7 +159,7 @@ export interface RpcEndpoint {
 }
 
 /** Creates the endpoints of a service. Throws when one of its RPCs cannot be served. */
-export type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
+type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
 
 const calls_in_flight = level('multihub_rpc_in_flight', 'RPCs that this process is serving.').of({})
 

@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Metadata, ServerInterceptingCallInterface, ServerUnaryCall } from '@grpc/grpc-js'
 import { clock } from '#lib/base/time.ts'
-import type { CallCredentials } from '../credentials/authenticate.ts'
+import type { CallCredentials } from '../credentials.ts'
 import type { RpcEndpoint } from './dispatch.ts'
 import type { CallHead, IncomingCall } from './incoming.ts'
 

@@ -31,7 +31,7 @@ import {
   serveProcess,
   tokenOf,
 } from '../../../test/support/rpc.ts'
-import { fromGrpcStatus } from '../errors/grpc-status.ts'
+import { fromGrpcStatus } from '../errors.ts'
 
 const GET = '/multihub.merchants.v1.MerchantService/GetMerchant'
 

@@ -1,3 +1,4 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { ConnectError } from '@connectrpc/connect'
@@ -10,19 +11,73 @@ import {
   type ServerOptions,
   type ServiceDefinition,
 } from '@grpc/grpc-js'
+import { Health } from '#gen/grpc/health/v1/health_pb.ts'
 import { listen } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { AuthenticateCaller } from '../credentials/authenticate.ts'
-import { toGrpcStatus } from '../errors/grpc-status.ts'
-import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } from '../limits.ts'
+import { type AuthenticateCaller, authorizationOf } from '../credentials.ts'
+import { toGrpcStatus } from '../errors.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES, STREAMS_MAX } from '../settings.ts'
 import type { RpcEndpoint } from './dispatch.ts'
 import { grpcCallHead, grpcIncoming } from './grpc-incoming.ts'
-import { guardStreams } from './grpc-stream-guard.ts'
 import { addHealthAndReflection } from './health-and-reflection.ts'
 
+const HEALTH_PATH = `/${Health.typeName}/`
+/** The largest request for health. It holds the name of one service. */
+const HEALTH_REQUEST_MAX_BYTES = 1024
+
+/**
+ * The most requests for health that are open in a process. Callers without a token can leave them open, half-sent or as
+ * a watch, and each takes 10 kB. Beyond it the oldest is ended, so that a probe is always answered.
+ */
+const HEALTH_STREAMS_MAX = 1_000
+
+/**
+ * Looks at each HTTP/2 stream before grpc-js does. Several Authorization headers become a header that no token matches, as on
+ * the Connect port. Every caller may ask for health, so a health request that is too long ends its stream (grpc-js would
+ * hold up to 4 MiB of it), and few of them are open at a time. Throws when grpc-js has no HTTP/2 server where this
+ * release expects it.
+ */
+function guardStreams(server: Server): void {
+  // grpc-js passes on neither the raw headers nor the parts of a message, and has no public access to its HTTP/2 servers.
+  const http2_servers: unknown = Reflect.get(server, 'http2Servers')
+  if (!(http2_servers instanceof Map) || http2_servers.size === 0)
+    throw new TypeError('grpc-js has no HTTP/2 server to guard')
+  /** In the order in which they were opened. */
+  const health_streams = new Set<ServerHttp2Stream>()
+
+  function guardStream(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    _flags: number,
+    raw_headers: readonly string[],
+  ): void {
+    const authorization = authorizationOf(raw_headers)
+    if (authorization !== undefined) headers.authorization = authorization
+    if (!headers[':path']?.startsWith(HEALTH_PATH)) return
+    endWhenLongerThan(stream, HEALTH_REQUEST_MAX_BYTES)
+    health_streams.add(stream)
+    stream.once('close', () => health_streams.delete(stream))
+    const [oldest] = health_streams
+    if (oldest === undefined || health_streams.size <= HEALTH_STREAMS_MAX) return
+    health_streams.delete(oldest)
+    oldest.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+
+  for (const http2_server of http2_servers.keys()) http2_server.prependListener('stream', guardStream)
+}
+
+/** gRPC clients read the code of the end as "resource exhausted". */
+function endWhenLongerThan(stream: ServerHttp2Stream, max_bytes: number): void {
+  let received_bytes = 0
+  stream.on('data', ({ byteLength }: Buffer) => {
+    received_bytes += byteLength
+    if (received_bytes > max_bytes) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  })
+}
+
 /** The options of the gRPC server. */
-export interface GrpcServerOptions {
+interface GrpcServerOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
@@ -34,7 +89,7 @@ export interface GrpcServerOptions {
 }
 
 /** A listening gRPC server. */
-export interface GrpcServer {
+interface GrpcServer {
   readonly port: number
   /** Sets the gRPC health status of a service; the empty name means the whole process. */
   setServing(service: string, serving: boolean): void

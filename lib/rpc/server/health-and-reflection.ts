@@ -7,9 +7,8 @@ import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation } from 'grpc-health-check'
 import { Health } from '#gen/grpc/health/v1/health_pb.ts'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
-import type { AuthenticateCaller } from '../credentials/authenticate.ts'
-import { toGrpcStatus } from '../errors/grpc-status.ts'
-import { RpcStatusError, toCallerError } from '../errors/rpc-status-error.ts'
+import type { AuthenticateCaller } from '../credentials.ts'
+import { RpcStatusError, toCallerError, toGrpcStatus } from '../errors.ts'
 import { callCredentialsOf } from './grpc-incoming.ts'
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]

@@ -1,12 +1,11 @@
 import { clock } from '#lib/base/time.ts'
-import { packBody } from '../body-codec.ts'
 import type { Body } from '../check.ts'
 import { Duplicate } from '../errors.ts'
 import { checkKeyLength } from '../keys.ts'
 import { entryTexts, expiryOf, type Layout } from '../layout.ts'
 import type { KeyPrefixes } from './catalog.ts'
 import type { Table } from './environment.ts'
-import { expiresOf, headerOf, packRecord, type RecordHeader, type VersionedBody } from './record.ts'
+import { expiresOf, headerOf, packBody, packRecord, type RecordHeader, type VersionedBody } from './record.ts'
 
 /** A document ready for a write: everything that can be checked without other documents is checked. */
 export interface PreparedDocument {

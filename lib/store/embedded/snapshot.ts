@@ -1,7 +1,7 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transaction } from 'lmdb'
-import { systemErrorCode } from '#lib/base/system-error-code.ts'
+import { systemErrorCode } from '#lib/base/files.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Body } from '../check.ts'

@@ -1,8 +1,96 @@
+import { readFile } from 'node:fs/promises'
 import { type Db, MongoClient, MongoServerError, ReadConcern } from 'mongodb'
 import type { Secret } from '#lib/base/crypto/secret.ts'
+import { clock, every } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { type StartWait, waitForServer } from '#lib/telemetry/wait-for-server.ts'
 import { createMongoCalls, type MongoCalls, selectionTimeout } from './calls.ts'
+
+/** The watch over a client. */
+export interface MonitoringWatch {
+  /** Ends the watch. Resolves when it does not use the client any more. */
+  stop(): Promise<void>
+}
+
+/**
+ * Connects a client again when the driver's check of a server does not end within a time. Driver 7.9 waits permanently when it
+ * checks a server through a connection that has just been lost, before that connection reports it: it awaits that a
+ * destroyed socket can be written to. From then on it never finds that server again once it has lost it.
+ */
+export function watchMonitoring(client: MongoClient, limit_ms: number): MonitoringWatch {
+  /** By the address of the server: when the check began that has not ended yet. */
+  const began_ms = new Map<string, number>()
+  const forget = (address: string): void => void began_ms.delete(address)
+  client.on('serverHeartbeatStarted', ({ connectionId }) => began_ms.set(connectionId, clock.monotonic_ms()))
+  client.on('serverHeartbeatSucceeded', ({ connectionId }) => forget(connectionId))
+  client.on('serverHeartbeatFailed', ({ connectionId }) => forget(connectionId))
+  client.on('serverClosed', ({ address }) => forget(address))
+
+  let is_stopped = false
+  let is_closed = false
+  let reviewing = Promise.resolve()
+  async function review(): Promise<void> {
+    const overdue_ms = clock.monotonic_ms() - limit_ms
+    const hung = [...began_ms].filter(([, since_ms]) => since_ms < overdue_ms).map(([address]) => address)
+    if (hung.length === 0 && !is_closed) return
+    if (!is_closed)
+      log.warn({ host: hung, timeout_ms: limit_ms }, 'a check of MongoDB does not end; connecting again')
+    is_closed = true
+    await client.close()
+    if (is_stopped) return
+    await client.connect()
+    is_closed = false
+  }
+  const timer = every(
+    limit_ms / 4,
+    () => {
+      reviewing = review()
+      return reviewing
+    },
+    (error) => log.warn({ error }, 'MongoDB could not be connected again; trying again'),
+  )
+  return {
+    async stop() {
+      is_stopped = true
+      timer.cancel()
+      await reviewing.catch(() => {})
+    },
+  }
+}
+
+/** The servers that a URI names, and the authority that it trusts for them; without it those of Node.js. */
+export interface TlsServers {
+  readonly servers: readonly { readonly host: string; readonly port: number }[]
+  /** Of `mongodb+srv`: the DNS name whose SRV records name the servers. */
+  readonly srv_name?: string
+  readonly ca?: Buffer
+}
+
+/**
+ * The servers of a URI that uses TLS; none for one without TLS and for one that cannot be parsed, which fails elsewhere.
+ * Connects to nothing.
+ */
+export async function readTlsServers(uri: Secret): Promise<TlsServers> {
+  const options = parse(uri)
+  if (!options?.tls) return { servers: [] }
+  const { srvHost, srvServiceName, tlsCAFile } = options
+  const ca = tlsCAFile === undefined ? undefined : await readFile(tlsCAFile)
+  const trust = ca && { ca }
+  if (srvHost !== undefined) return { servers: [], srv_name: `_${srvServiceName}._tcp.${srvHost}`, ...trust }
+  const servers = options.hosts.flatMap(({ host, port }) =>
+    host === undefined || port === undefined ? [] : [{ host, port }],
+  )
+  return { servers, ...trust }
+}
+
+function parse(uri: Secret): MongoClient['options'] | undefined {
+  try {
+    return new MongoClient(uri.reveal()).options
+  } catch {
+    return undefined
+  }
+}
 
 /** The interval in which the driver notices a silent server and ends the calls that wait for it. */
 const HEARTBEAT_MS = 5_000

@@ -1,15 +1,158 @@
 import { type Collection, type Db, type Document, ObjectId } from 'mongodb'
-import { now } from '#lib/base/time.ts'
+import { every, now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '../blob.ts'
+import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '../check.ts'
 import { Duplicate } from '../errors.ts'
 import type { Blobs } from '../store.ts'
-import { BUCKET_INDEXES, type Bucket, type BucketFile, bucketOf } from './bucket.ts'
 import type { MongoCalls } from './calls.ts'
 import { isDuplicate } from './failures.ts'
 import type { NamedIndex } from './indexes.ts'
-import { markUnfinished, removeChunks, removeMark, sweepUnfinished } from './unfinished-blobs.ts'
+
+const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000
+const SWEEP_INTERVAL_MS = 60 * 60 * 1_000
+const MARKS_MAX = 100
+const REMOVE_MAX = 100
+
+/** Marks the chunks of a file as garbage, until the mark is removed or a sweep finds the file. */
+async function markUnfinished({ unfinished, calls, now_ms }: Bucket, file_id: ObjectId): Promise<void> {
+  const record = { since: new Date(now_ms()) }
+  // An upsert without a guard, because writing it twice has the same effect as once.
+  await calls.write((options) =>
+    unfinished.updateOne({ _id: file_id }, { $set: record }, { ...options, upsert: true }),
+  )
+}
+
+/** Removes the mark of a file whose chunks are not garbage. */
+async function removeMark({ unfinished, calls }: Bucket, file_id: ObjectId): Promise<void> {
+  await calls.write((options) => unfinished.deleteOne({ _id: file_id }, options))
+}
+
+/** Removes the chunks of a file that does not exist, and then its mark. */
+async function removeChunks(bucket: Bucket, files_id: ObjectId): Promise<void> {
+  const { chunks, calls } = bucket
+  while (true) {
+    const some = await calls.read((options) =>
+      chunks
+        .find({ files_id }, { ...options, sort: { n: 1 }, limit: REMOVE_MAX, projection: { n: 1 } })
+        .toArray(),
+    )
+    const last = some.at(-1)
+    if (last === undefined) break
+    await calls.write((options) => chunks.deleteMany({ files_id, n: { $lte: last.n } }, options))
+  }
+  await removeMark(bucket, files_id)
+}
+
+/** The repeated removal of what interrupted uploads and deletions have left. */
+interface UnfinishedSweep {
+  /** Ends the removal. Resolves when it does not use the store any more. */
+  stop(): Promise<void>
+}
+
+/**
+ * Removes, now and every hour, the chunks of uploads and deletions that ended more than a day ago without finishing. What
+ * cannot be removed is logged and tried again in the next hour.
+ */
+function sweepUnfinished(bucket: Bucket): UnfinishedSweep {
+  let is_stopped = false
+  let sweeping = Promise.resolve()
+  const sweep = (): Promise<void> => {
+    sweeping = removeAbandoned(bucket, () => is_stopped)
+    return sweeping
+  }
+  const onError = (error: unknown): void =>
+    log.warn({ collection: bucket.name, error }, 'unfinished blobs could not be listed; trying again')
+  const timer = every(SWEEP_INTERVAL_MS, sweep, onError)
+  sweep().catch(onError)
+  return {
+    async stop() {
+      is_stopped = true
+      timer.cancel()
+      await sweeping.catch(() => {})
+    },
+  }
+}
+
+async function removeAbandoned(bucket: Bucket, isStopped: () => boolean): Promise<void> {
+  const { unfinished, calls, now_ms } = bucket
+  const since = { $lt: new Date(now_ms() - ABANDONED_AFTER_MS) }
+  let last: ObjectId | undefined
+  while (!isStopped()) {
+    const filter = last === undefined ? { since } : { since, _id: { $gt: last } }
+    const marks = await calls.read((options) =>
+      unfinished.find(filter, { ...options, sort: { _id: 1 }, limit: MARKS_MAX }).toArray(),
+    )
+    for (const { _id: file_id } of marks) {
+      if (isStopped()) return
+      await removeIfAbsent(bucket, file_id).catch((error: unknown) =>
+        log.warn({ collection: bucket.name, error }, 'an unfinished blob could not be removed; trying again'),
+      )
+    }
+    last = marks.at(-1)?._id
+    if (last === undefined) return
+  }
+}
+
+async function removeIfAbsent(bucket: Bucket, file_id: ObjectId): Promise<void> {
+  const { files, calls } = bucket
+  const file = await calls.read((options) => files.findOne({ _id: file_id }, options))
+  if (file === null) await removeChunks(bucket, file_id)
+  else await removeMark(bucket, file_id)
+}
+
+/** The index of each collection of blobs that has one. */
+export const BUCKET_INDEXES = {
+  files: { name: 'by_filename', key: { filename: 1 }, unique: true },
+  chunks: { name: 'by_file', key: { files_id: 1, n: 1 }, unique: true },
+} as const satisfies Readonly<Record<string, NamedIndex>>
+
+/** A piece of a file. */
+export interface BucketChunk {
+  readonly _id: ObjectId
+  readonly files_id: ObjectId
+  readonly n: number
+  readonly data: Uint8Array
+}
+
+/** A complete file. It is inserted after its chunks. */
+export interface BucketFile {
+  readonly _id: ObjectId
+  readonly filename: string
+  readonly length: number
+  readonly chunkSize: number
+  readonly uploadDate: Date
+}
+
+/** An upload in progress, or a file that is being deleted. Its chunks are garbage unless its file exists. */
+interface UnfinishedMark {
+  readonly _id: ObjectId
+  readonly since: Date
+}
+
+/** The collections of blobs with a name. */
+interface BucketCollections {
+  readonly files: Collection<BucketFile>
+  readonly chunks: Collection<BucketChunk>
+  readonly unfinished: Collection<UnfinishedMark>
+}
+
+/** The blobs with a name, and how to reach them. */
+interface Bucket extends BucketCollections {
+  readonly name: string
+  readonly calls: MongoCalls
+  /** The time of the server, by which all processes judge the age of what is unfinished. */
+  readonly now_ms: () => number
+}
+
+/** The collections that hold the blobs with a name. */
+export function bucketOf(db: Db, name: string): BucketCollections {
+  return {
+    files: db.collection<BucketFile>(`${name}.files`),
+    chunks: db.collection<BucketChunk>(`${name}.chunks`),
+    unfinished: db.collection<UnfinishedMark>(`${name}.unfinished`),
+  }
+}
 
 const CHUNK_BYTES = 255 * 1_024
 

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startPrivateMongoProxy } from '../../../test/support/servers.ts'
-import { watchMonitoring } from './hung-monitoring.ts'
+import { watchMonitoring } from './connect.ts'
 
 /** The time limit of the calls of the test's client. */
 const TIMEOUT_MS = 1_000

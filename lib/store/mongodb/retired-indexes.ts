@@ -2,11 +2,10 @@ import { type Db, MongoServerError } from 'mongodb'
 import type { Declarations } from '../declarations.ts'
 import { parseLayout } from '../layout.ts'
 import type { DeclaredDatabase } from '../maintenance.ts'
-import { BUCKET_INDEXES } from './bucket.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { readFailure, writeFailure } from './failures.ts'
-import { indexesOf, NAMESPACE_NOT_FOUND } from './indexes.ts'
-import { shardKeyOf } from './shard-key.ts'
+import { BUCKET_INDEXES } from './gridfs.ts'
+import { indexesOf, NAMESPACE_NOT_FOUND, shardKeyOf } from './indexes.ts'
 
 const TIMEOUT_MS = 10_000
 const CONNECTIONS_MAX = 5

@@ -3,7 +3,7 @@ import type { Db, MongoClient } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { parseLayout } from '../layout.ts'
 import type { CollectionSpec } from '../store.ts'
-import { isShardedCluster, shardCollection, shardKeyOf, verifyShardKey } from './shard-key.ts'
+import { isShardedCluster, shardCollection, shardKeyOf, verifyShardKey } from './indexes.ts'
 
 const EVENTS: CollectionSpec = {
   name: 'events',

@@ -7,11 +7,11 @@ import { BlobGone } from '../errors.ts'
 import { parseLayout } from '../layout.ts'
 import type { DatabaseSnapshot, Snapshot, SnapshotBlob, SnapshotOptions } from '../maintenance.ts'
 import type { CollectionSpec } from '../store.ts'
-import { type BucketChunk, type BucketFile, bucketOf } from './bucket.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { type StoredDocument, withoutId } from './documents.ts'
 import { readFailure } from './failures.ts'
 import { liveFilter } from './filters.ts'
+import { type BucketChunk, type BucketFile, bucketOf } from './gridfs.ts'
 
 const TIMEOUT_MS = 30_000
 const CONNECTIONS_MAX = 5

@@ -10,9 +10,8 @@ import { holdTimers } from '../../../test/support/held-timers.ts'
 import { mongodbForTests } from '../../../test/support/servers.ts'
 import { openStore } from '../open.ts'
 import type { Store } from '../store.ts'
-import { type BucketChunk, bucketOf } from './bucket.ts'
 import { type ConnectedMongodb, connectMongodb } from './connect.ts'
-import { openGridFs } from './gridfs.ts'
+import { type BucketChunk, bucketOf, openGridFs } from './gridfs.ts'
 import { createIndexes } from './indexes.ts'
 
 const server = await mongodbForTests()

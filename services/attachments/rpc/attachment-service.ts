@@ -1,12 +1,14 @@
-import type { NewFile as NewFileProto } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
-import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import {
+  AttachmentService,
+  type NewFile as NewFileProto,
+} from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { AttachmentIdentity } from '../domain/attachment.ts'
 import { attachmentToProto } from '../domain/attachment-to-proto.ts'

@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
+import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Blobs, Collection, Store } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'

@@ -2,7 +2,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/stream-exchange.ts'
+import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/internal-link.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
 import {
   encodeRefusal,
@@ -10,7 +10,7 @@ import {
   INTERNAL_UPLOAD_PATH,
   REFUSAL_STATUS,
 } from '#lib/patterns/attachment-transfer.ts'
-import { toPublicError } from '#lib/rpc/errors/translate-errors.ts'
+import { toPublicError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { attachmentToProto } from '../domain/attachment-to-proto.ts'
 import { contentDisposition } from '../domain/content-disposition.ts'

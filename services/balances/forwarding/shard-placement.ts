@@ -1,6 +1,5 @@
 import { clock } from '#lib/base/time.ts'
-import { createMembership, type Membership } from '#lib/patterns/membership/membership.ts'
-import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
+import { createMembership, type Membership, rankMembers } from '#lib/patterns/membership/membership.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { SHARDS } from '../domain/shard.ts'

@@ -1,5 +1,4 @@
-import { deleteUnchanged } from '#lib/patterns/delete-unchanged.ts'
-import { upsert } from '#lib/patterns/update.ts'
+import { deleteUnchanged, upsert } from '#lib/patterns/update.ts'
 import type { Collection, Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
 import type { StoredRows } from '../domain/shard-rows.ts'

@@ -1,4 +1,9 @@
-import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
+import {
+  createMembers,
+  MEMBERS_SPEC,
+  type Member,
+  type Members,
+} from '#lib/patterns/membership/membership.ts'
 import type { Store } from '#lib/store/store.ts'
 import { BATCH_FORMATS } from '../domain/hash-chain.ts'
 import { type Checkpoints, openCheckpoints } from './checkpoints.ts'

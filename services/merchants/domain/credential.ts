@@ -9,7 +9,7 @@ import {
 } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
-import { isIpRange } from '#lib/http/ip-ranges.ts'
+import { isIpRange } from '#lib/http/address-policy.ts'
 import { checkCount, checkInteger, checkQuantity, checkWords, notFound } from './field-checks.ts'
 import { parseNumericId } from './numeric-id.ts'
 import type { Route } from './route.ts'

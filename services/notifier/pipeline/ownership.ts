@@ -1,5 +1,5 @@
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { rankMembers } from '#lib/patterns/membership/rank-members.ts'
+import { rankMembers } from '#lib/patterns/membership/membership.ts'
 import type { DestinationName } from '../domain/destination.ts'
 import { ensureAwake, giveLeaseBack, type LeaseDeps, renewLease, takeLease } from './lease.ts'
 import type { OwnedDestination } from './owned-destination.ts'

@@ -1,5 +1,10 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
-import { createMembers, MEMBERS_SPEC, type Member, type Members } from '#lib/patterns/membership/members.ts'
+import {
+  createMembers,
+  MEMBERS_SPEC,
+  type Member,
+  type Members,
+} from '#lib/patterns/membership/membership.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Replay } from '../domain/delivery-filter.ts'
 import type { Destination } from '../domain/destination.ts'

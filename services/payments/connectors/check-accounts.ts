@@ -2,12 +2,13 @@ import {
   type CheckContext,
   type EnvironmentCheck,
   type Finding,
+  inspectCertificate,
   ok,
+  reach,
+  serverOf,
   warning,
   withExpiry,
 } from '#lib/role/environment-check.ts'
-import { inspectCertificate } from '#lib/role/inspect-certificate.ts'
-import { reach, serverOf } from '#lib/role/reach.ts'
 import type { ConnectorSettings } from './open-connectors.ts'
 import type { ProviderAccount } from './provider-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'

@@ -1,8 +1,8 @@
-import type { Variables } from '#lib/base/config/variables.ts'
+import type { Variables } from '#lib/base/config/config.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
-import { createSystemResolver } from '#lib/http/system-resolver.ts'
+import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import {
   type ConnectedAccount,
   connectAccount,

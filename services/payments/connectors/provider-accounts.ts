@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isNativeError } from 'node:util/types'
-import { ConfigError } from '#lib/base/config/config.ts'
-import { readSecretVariable, type Variables } from '#lib/base/config/variables.ts'
+import { ConfigError, readSecretVariable, type Variables } from '#lib/base/config/config.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import {
   accountsFileSchema,

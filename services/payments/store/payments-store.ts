@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/record.ts'
+import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { StoredPayment } from '../domain/payment.ts'

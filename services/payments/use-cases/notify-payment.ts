@@ -6,8 +6,7 @@ import {
   NotifyPaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
-import type { Idempotency, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
-import type { IdempotencyKey } from '#lib/patterns/idempotency/record.ts'
+import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Payment } from '../domain/payment.ts'
 import { merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'

@@ -1,7 +1,6 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { update } from '#lib/patterns/update.ts'
-import type { ReadDocuments, ResealCount } from '#lib/role/operations.ts'
-import { resealDocuments } from '#lib/role/reseal.ts'
+import { type ReadDocuments, type ResealCount, resealDocuments } from '#lib/role/operations.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { resealPayment } from '../domain/reseal-payment.ts'
 import { keyOfPayment, PAYMENTS } from '../store/payments.ts'

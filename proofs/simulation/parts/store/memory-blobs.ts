@@ -1,4 +1,4 @@
-import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/store/blob.ts'
+import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '#lib/store/check.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { Blobs } from '#lib/store/store.ts'
 

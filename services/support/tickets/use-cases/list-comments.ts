@@ -1,6 +1,5 @@
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
-import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
-import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import { checkPageSize, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import type { Comment } from '../domain/comment.ts'

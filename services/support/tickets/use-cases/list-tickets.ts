@@ -1,6 +1,6 @@
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
-import { checkPageSize } from '#lib/patterns/paging/page-size.ts'
+import { checkPageSize } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import { paymentReferenceKey, type Ticket } from '../domain/ticket.ts'

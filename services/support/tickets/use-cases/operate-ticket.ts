@@ -1,7 +1,7 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import { payloadHash } from '#lib/patterns/idempotency/canonical.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { deleteTicket, moveTicket, setPriority } from '../domain/change-ticket.ts'

@@ -1,7 +1,23 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { syncDirectory } from './sync-directory.ts'
-import { systemErrorCode } from './system-error-code.ts'
+
+/** Makes the names in a directory durable: a file that was flushed can still lose its name at a power cut. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * The code of a system error, such as `ENOENT`, or `undefined`. It does not use `instanceof`: a test runner loads modules
+ * into a realm of its own, whose `Error` is another class.
+ */
+export function systemErrorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+}
 
 /**
  * Creates a directory and its missing parents, readable by their owner only. Their names survive a power cut. An existing

@@ -1,8 +1,38 @@
 import { Code, ConnectError } from '@connectrpc/connect'
+import { findTrailerError, setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
+import { Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js'
 import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { type ErrorInfo, PublicError, type PublicErrorOptions } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+
+const DETAILS = 'grpc-status-details-bin'
+
+/** Converts an error for a grpc-js server. Typed details become a `google.rpc.Status` in the trailers. */
+export function toGrpcStatus(error: ConnectError): StatusObject {
+  const metadata = new Metadata()
+  error.metadata.forEach((value, name) => {
+    metadata.set(name, value)
+  })
+  const encoded = setTrailerStatus(new Headers(), error).get(DETAILS)
+  if (encoded !== null) metadata.set(DETAILS, Buffer.from(encoded, 'base64'))
+  return { code: Number(error.code), details: error.rawMessage, metadata }
+}
+
+/** Converts the error of a grpc-js client to a `ConnectError` with its typed details, if they can be decoded. */
+export function fromGrpcStatus({ code, details, metadata }: ServiceError): ConnectError {
+  const [encoded] = metadata.get(DETAILS)
+  const status: Code = code in Code ? Number(code) : Code.Unknown
+  if (encoded instanceof Buffer) {
+    try {
+      const found = findTrailerError(new Headers({ [DETAILS]: encoded.toString('base64') }))
+      if (found !== undefined) return found
+    } catch {
+      // Details that cannot be decoded are dropped; the plain status is still there.
+    }
+  }
+  return new ConnectError(details, status)
+}
 
 /** The longest details. They travel in the trailers of an RPC, whose size peers limit; longer ones are left out. */
 const INFO_MAX_LENGTH = 8192
@@ -84,4 +114,25 @@ function fromJson(text: string): ErrorInfo | undefined {
 
 function isErrorInfo(value: unknown): value is ErrorInfo {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * A call that the RPC layer itself refuses, with an RPC status and without a code of the public error table. The cause is
+ * the program or configuration of the calling process, so a merchant must not see it, for example as 3000.
+ */
+export class RpcStatusError extends Error {
+  override readonly name = 'RpcStatusError'
+  readonly status: Code
+
+  constructor(status: Code, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Converts any error of a call to the status that its caller may see. */
+export function toCallerError(error: unknown): ConnectError {
+  return error instanceof RpcStatusError
+    ? new ConnectError(error.message, error.status)
+    : toConnectError(error)
 }
