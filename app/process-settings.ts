@@ -23,7 +23,7 @@ import {
 } from '#lib/base/config/settings.ts'
 import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import { CALLBACK_ALLOW_SETTING } from '#lib/http/address-policy.ts'
+import { CALLBACK_ALLOW_SETTING } from '#lib/http/callback-host.ts'
 import { ROLES, type Role } from '#lib/role/role.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/store/open.ts'

@@ -12,13 +12,13 @@ import {
   urlSetting,
 } from '#lib/base/config/settings.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { isIpRange, parseIpRanges } from '#lib/http/address-policy.ts'
 import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
-  isIpRange,
-  parseIpRanges,
-} from '#lib/http/address-policy.ts'
-import { checkCallbackUrl, createCallbackHostCheck } from '#lib/http/callback-url.ts'
+  createCallbackHostCheck,
+} from '#lib/http/callback-host.ts'
+import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { createStreamClient } from '#lib/http/internal-link.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'

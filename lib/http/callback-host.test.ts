@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock, settled } from '../../test/support/manual-clock.ts'
-import { createCallbackAddressPolicies } from './address-policy.ts'
-import { createCallbackHostCheck, type Lookup } from './callback-url.ts'
+import { createCallbackAddressPolicies, createCallbackHostCheck, type Lookup } from './callback-host.ts'
 
 let manual: InstalledClock
 beforeEach(() => {

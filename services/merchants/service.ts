@@ -1,7 +1,10 @@
 import { describedSetting, readConfig } from '#lib/base/config/config.ts'
 import { durationSetting } from '#lib/base/config/settings.ts'
-import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/address-policy.ts'
-import { createCallbackHostCheck } from '#lib/http/callback-url.ts'
+import {
+  CALLBACK_ALLOW_SETTING,
+  createCallbackAddressPolicies,
+  createCallbackHostCheck,
+} from '#lib/http/callback-host.ts'
 import type { Role } from '#lib/role/role.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'

@@ -2,7 +2,7 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { describedSetting, readConfig } from '#lib/base/config/config.ts'
 import { durationSetting } from '#lib/base/config/settings.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
-import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/address-policy.ts'
+import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-host.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Environment } from '#lib/contract/environment.ts'
-import { createCallbackAddressPolicies } from '#lib/http/address-policy.ts'
+import { createCallbackAddressPolicies } from '#lib/http/callback-host.ts'
 import { checkCallbackUrl } from './check-callback-url.ts'
 
 const asked: unknown[] = []

@@ -1,7 +1,7 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { AddressPolicy } from '#lib/http/address-policy.ts'
-import type { CallbackHostCheck } from '#lib/http/callback-url.ts'
+import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { MerchantsStore } from '../store/merchants-store.ts'
 import type { AnnounceChange } from './announce-change.ts'
