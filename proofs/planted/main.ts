@@ -1,107 +1,121 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { copyProject, type Finding, ROOT } from './find-fault.ts'
 import type { Mutation } from './mutation.ts'
 import { MUTATIONS } from './mutations.ts'
+import { readKnownSeeds, recordFinding } from './results.ts'
 
 /**
- * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M]`: plants each fault of the table in a
- * copy of the project and simulates seeds until it is found: at most 2,000, and at most 10 minutes per fault unless
- * `--minutes` says otherwise. `--only` chooses the faults whose name contains the text, `--part` every M-th of them, so that
- * several runs share the table. Prints a row of the table in proofs/RESULTS.md for each fault. A run that is stopped
- * (SIGINT, SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant.
+ * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M] [--budget 30m] [--record]`: plants each
+ * fault of the table in a copy of the project and simulates until it is found. First the seed of its row in
+ * proofs/RESULTS.md, then for those that it no longer shows up to 2,000 seeds from 1: each at most `--minutes` (10), all
+ * together at most `--budget`. `--only` chooses the faults whose name contains the text (several may be given), `--part` every M-th of them, so that
+ * several runs share the table. Each fault prints its row; `--record` also writes it into the table. In the end the faults
+ * that the present simulation did not find are listed, and those for which no time was left. A run that is stopped (SIGINT,
+ * SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant.
  */
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [''] },
     from: { type: 'string', default: '' },
     part: { type: 'string', default: '1/1' },
     minutes: { type: 'string', default: '10' },
+    budget: { type: 'string', default: '100h' },
+    record: { type: 'boolean', default: false },
   },
 })
-const [part = 1, parts = 1] = values.part.split('/').map(Number)
+const RESULTS = join(ROOT, 'proofs', 'RESULTS.md')
+const MINUTE_MS = 60_000
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: MINUTE_MS, h: 60 * MINUTE_MS }
+const SEEDS_MAX = 2_000
+/** Less time finds nothing: a process has to start, and one seed to end. */
+const SEARCH_MIN_MS = 15_000
 
-const ROOT = join(import.meta.dirname, '..', '..')
-const PARTS = ['app', 'gateway', 'gen', 'lib', 'operations', 'proofs', 'services', 'test', 'package.json']
-
-/** How a planted fault was found. */
-interface Finding {
-  readonly seeds: number
-  readonly violated: string
-}
-
-/** Copies the code, so that faults are planted in the copy only. */
-async function copyProject(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'multihub-planted-'))
-  for (const part of PARTS) await cp(join(ROOT, part), join(folder, part), { recursive: true })
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  return folder
-}
-
+const began_ms = performance.now()
+const end_ms = began_ms + budgetMs(values.budget)
+const left_ms = (): number => end_ms - performance.now()
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 
-/** Simulates with a planted fault. `undefined` when it was not found. Throws when the run is stopped. */
-async function find(
-  folder: string,
-  { name, file, search, replace, needs = [], has_files = false }: Mutation,
-): Promise<Finding | undefined> {
-  const path = join(folder, file)
-  const original = await readFile(path, 'utf8')
-  if (original.split(search).length !== 2) throw new Error(`"${name}" does not fit ${file} any more`)
-  await writeFile(
-    path,
-    original.replace(search, () => replace),
-  )
-  try {
-    const parameters = ['--from', '1', '--seeds', '2000', '--stop', '--minutes', values.minutes]
-    for (const kind of needs) parameters.push('--with', kind)
-    if (has_files) parameters.push('--files')
-    const child = spawn(
-      process.execPath,
-      [...process.execArgv, join(folder, 'proofs/simulation/main.ts'), ...parameters],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    )
-    const stop = (): void => void child.kill()
-    stopping.signal.addEventListener('abort', stop)
-    let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-    const [code] = await once(child, 'close')
-    stopping.signal.removeEventListener('abort', stop)
-    stopping.signal.throwIfAborted()
-    const [, seed] = /^SEED (\d+) FAILED/m.exec(output) ?? []
-    if (code === 0) return undefined
-    if (seed === undefined) throw new Error(`"${name}" does not run: ${output.slice(-1_000)}`)
-    const [, violated = ''] = /^ {2}violated: (.*)$/m.exec(output) ?? []
-    return { seeds: Number(seed), violated }
-  } finally {
-    await writeFile(path, original)
-  }
-}
-
-const folder = await copyProject()
-let missed = 0
+const chosen = chooseMutations()
+const known = await readKnownSeeds(RESULTS)
+const copy = await copyProject(stopping.signal)
+const searched = new Set<Mutation>()
+const open = new Set(chosen)
 try {
-  const first = MUTATIONS.findIndex(({ name }) => name.includes(values.from))
-  if (first === -1) throw new Error(`no planted fault has a name with "${values.from}"`)
-  const chosen = MUTATIONS.slice(first).filter(({ name }) => name.includes(values.only))
-  for (const mutation of chosen.filter((_, index) => index % parts === part - 1)) {
-    const began_ms = performance.now()
-    const finding = await find(folder, mutation)
-    if (finding === undefined) missed += 1
-    const seconds = ((performance.now() - began_ms) / 1_000).toFixed(0)
-    const shown = finding === undefined ? 'not found' : `${finding.seeds}`
-    console.log(`| ${mutation.name} | ${shown} | ${seconds} s | ${(finding?.violated ?? '').slice(0, 120)} |`)
+  for (const mutation of chosen) {
+    const seed = known.get(mutation.name)
+    if (seed === undefined || left_ms() < SEARCH_MIN_MS) continue
+    await search(mutation, { first: seed, seeds: 1, limit_ms: left_ms() })
+  }
+  for (const mutation of [...open]) {
+    // What is left of the budget is for all that are not found yet.
+    const share_ms = Math.max(SEARCH_MIN_MS, left_ms() / (open.size - missed().length))
+    const limit_ms = Math.min(Number(values.minutes) * MINUTE_MS, share_ms, left_ms())
+    if (limit_ms < SEARCH_MIN_MS) break
+    searched.add(mutation)
+    await search(mutation, { first: 1, seeds: SEEDS_MAX, limit_ms })
   }
 } catch (error) {
   if (!stopping.signal.aborted) throw error
-  missed += 1
 } finally {
-  await rm(folder, { recursive: true, force: true })
+  await copy.remove()
 }
-process.exitCode = missed === 0 ? 0 : 1
+report()
+process.exitCode = open.size === 0 ? 0 : 1
+
+interface Search {
+  readonly first: number
+  readonly seeds: number
+  readonly limit_ms: number
+}
+
+async function search(mutation: Mutation, { first, seeds, limit_ms }: Search): Promise<void> {
+  const search_began_ms = performance.now()
+  const finding = await copy.find(mutation, { first, seeds, limit_ms })
+  const seconds = Math.round((performance.now() - search_began_ms) / 1_000)
+  if (finding !== undefined) open.delete(mutation)
+  console.log(
+    `| ${mutation.name} | ${describe(finding, first, seeds)} | ${seconds} s |${violated(finding)} ${progress()}`,
+  )
+  if (finding && values.record) await recordFinding(RESULTS, mutation.name, finding.seed, seconds)
+}
+
+function describe(finding: Finding | undefined, first: number, seeds: number): string {
+  if (finding !== undefined) return `${finding.seed}`
+  return seeds === 1 ? `not with seed ${first}` : 'not found'
+}
+
+function violated(finding: Finding | undefined): string {
+  return finding === undefined ? '' : ` ${finding.violated.slice(0, 120)} |`
+}
+
+function progress(): string {
+  const minutes = ((performance.now() - began_ms) / MINUTE_MS).toFixed(1)
+  return `(${chosen.length - open.size} of ${chosen.length} found after ${minutes} min)`
+}
+
+function missed(): readonly Mutation[] {
+  return [...open].filter((mutation) => searched.has(mutation))
+}
+
+function report(): void {
+  const left = [...open].filter((mutation) => !searched.has(mutation))
+  for (const { name } of missed()) console.log(`NOT FOUND by the present simulation: ${name}`)
+  for (const { name } of left) console.log(`no time was left for: ${name}`)
+  if (open.size === 0) console.log(`all ${chosen.length} planted faults were found`)
+}
+
+function chooseMutations(): readonly Mutation[] {
+  const [part = 1, parts = 1] = values.part.split('/').map(Number)
+  const first = MUTATIONS.findIndex(({ name }) => name.includes(values.from))
+  if (first === -1) throw new Error(`no planted fault has a name with "${values.from}"`)
+  const named = MUTATIONS.slice(first).filter(({ name }) => values.only.some((text) => name.includes(text)))
+  return named.filter((_, index) => index % parts === part - 1)
+}
+
+function budgetMs(text: string): number {
+  const [, count, unit = ''] = /^([0-9]{1,5})([smh])$/.exec(text) ?? []
+  if (count === undefined) throw new Error(`--budget is a time such as 30m, not ${text}`)
+  return Number(count) * (UNIT_MS[unit] ?? 0)
+}

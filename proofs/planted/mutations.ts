@@ -1,7 +1,7 @@
-import { CIRCUIT_BREAKER_MUTATIONS } from './circuit-breaker-mutations.ts'
 import { FILE_MUTATIONS } from './file-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
+import { REACH_MUTATIONS } from './reach-mutations.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
@@ -40,6 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/effects/credit-ledger.ts',
     search: 'transferId: id,',
     replace: 'transferId: id + payment.version,',
+    needs: ['partition is one-way'],
   },
   {
     name: 'the credit is one minor unit too small',
@@ -255,8 +256,22 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'effects: again.tries < 0 ? [again] : document.effects })',
     needs: ['bus stops'],
   },
-  ...CIRCUIT_BREAKER_MUTATIONS,
+  {
+    name: 'an open circuit breaker admits no probe',
+    file: 'services/payments/circuit-breaker/circuit-breaker.ts',
+    search: '=> opened === undefined || clock.monotonic_ms() >= opened.probe_at_ms',
+    replace: '=> opened === undefined',
+    needs: ['provider account is down'],
+  },
+  {
+    name: 'a circuit breaker never closes',
+    file: 'services/payments/circuit-breaker/circuit-breaker.ts',
+    search: 'if (opened) change(undefined)',
+    replace: 'if (opened && failures > 0) change(undefined)',
+    needs: ['provider account is down'],
+  },
   ...FILE_MUTATIONS,
+  ...REACH_MUTATIONS,
   ...REFUND_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,

@@ -23,6 +23,7 @@ export interface JournalBatch {
   readonly shard: number
   readonly seq: bigint
   readonly time: Date
+  readonly format?: number
   readonly entries: readonly JournalEntry[]
 }
 
@@ -153,7 +154,8 @@ export const creditsMatchPayments: Invariant = function* (evidence) {
 
 /**
  * The journal replays: batches follow one another, each id occurs once, the balances in the entries follow from the
- * entries before, nothing is negative that may not be, a hold ends once, and debits equal credits.
+ * entries before, nothing is negative that may not be, a hold ends once, debits equal credits, and no process writes after a
+ * batch that it cannot read (R9).
  */
 export const journalReplays: Invariant = function* ({ databases }) {
   const ids = new Set<string>()
@@ -163,6 +165,8 @@ export const journalReplays: Invariant = function* ({ databases }) {
     const expected = previous?.shard === batch.shard ? previous.seq + 1n : 1n
     if (batch.seq !== expected)
       yield `shard ${batch.shard} continues with ${batch.seq} instead of ${expected}`
+    if (previous?.shard === batch.shard && (batch.format ?? 0) < (previous.format ?? 0))
+      yield `shard ${batch.shard} continues at ${batch.seq} in an older format, by a process that cannot read the newer one`
     previous = batch
     for (const entry of batch.entries) {
       if (ids.has(entry.id)) yield `the entry ${entry.id} occurs twice`

@@ -1,0 +1,107 @@
+import type { Mutation } from './mutation.ts'
+
+/** Planted faults that show how far the simulation reaches: partitions, repeated requests, updates, new keys and quotas. */
+export const REACH_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a call without an answer is a fault of the program',
+    file: 'lib/rpc/errors/translate-errors.ts',
+    search: '[Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]',
+    replace: '[Code.Unavailable, Code.Canceled]',
+    needs: ['roles are partitioned'],
+  },
+  {
+    name: 'what a process has leased is never taken over',
+    file: 'lib/patterns/effects/effect.ts',
+    search: 'candidate.due_at.getTime(), candidate.lease?.until.getTime() ?? 0)',
+    replace: 'candidate.due_at.getTime(), (candidate.lease?.until.getTime() ?? 0) + 3_600_000)',
+    needs: ['partition lasts'],
+  },
+  {
+    name: 'a loaded shard leaves out its last batch',
+    file: 'services/balances/shards/catch-up.ts',
+    search: '    for (const batch of batches) append(batch)\n',
+    replace:
+      '    for (const batch of batches) append(batch)\n    if (batches.length < BATCHES_PER_READ) return\n',
+    needs: ['role is killed', 'store fails over'],
+  },
+  {
+    name: 'an answer of the operator is stored at each delivery',
+    file: 'services/support/tickets/use-cases/operate-ticket.ts',
+    search: "if (operation_id === '') return accept(uuidv7())",
+    replace: "if (operation_id !== ' ') return accept(uuidv7())",
+    needs: ['rpc repeats requests'],
+  },
+  {
+    name: 'a process decides for a shard that it cannot read',
+    file: 'services/balances/store/journal.ts',
+    search: 'document.format > read_max)',
+    replace: 'document.format > read_max + 1)',
+    needs: ['release is updated'],
+  },
+  {
+    name: 'the secrets of events stay under the old master key',
+    file: 'services/notifier/operations.ts',
+    search: 'event.destinations.map((target) => resealTarget(target, reseal))',
+    replace: 'event.destinations.map((target) => target)',
+    needs: ['master key is replaced'],
+  },
+  {
+    name: 'a replayed delivery has no tries',
+    file: 'services/notifier/domain/attempt.ts',
+    search: 'at: Date, tries = 0): D {',
+    replace: 'at: Date, tries = 1_000): D {',
+    needs: ['receiver fails'],
+  },
+  {
+    name: 'a replayed delivery wakes no notifier',
+    file: 'services/notifier/use-cases/replay-deliveries.ts',
+    search: 'await deps.pipeline.wake(queued ?? found)',
+    replace: 'await findDelivery(deps.deliveries, delivery_id)',
+    needs: ['receiver fails'],
+  },
+  {
+    name: 'a quota admits one call too many',
+    file: 'gateway/limits/quota-counter.ts',
+    search: 'Math.max(0, quota.limit - counter.used)',
+    replace: 'Math.max(0, quota.limit + 1 - counter.used)',
+  },
+  {
+    name: 'a report of another account is applied',
+    file: 'services/payments/use-cases/receive-provider-callback.ts',
+    search: 'provider_accounts[number - 1] === account_id ? number',
+    replace: "provider_accounts[number - 1] !== '' && account_id !== '' ? number",
+  },
+  {
+    name: 'a chargeback in another currency is accepted',
+    file: 'services/payments/domain/chargeback.ts',
+    search: 'if (currency !== payment.currency) return 6002',
+    replace: "if (currency === '') return 6002",
+  },
+  {
+    name: 'a known ledger id with another amount is answered with its entry',
+    file: 'services/balances/domain/decide-command.ts',
+    search: 'isSameContent(existing.entry, command) ?',
+    replace: 'existing.entry.amount >= 0n || isSameContent(existing.entry, command) ?',
+  },
+  {
+    name: 'a fee takes more than there is',
+    file: 'services/balances/domain/decide-command.ts',
+    search: "debit === 'available' && credit !== 'chargebacks'",
+    replace: "debit === 'available' && credit !== 'chargebacks' && credit !== 'fees'",
+  },
+  {
+    name: 'a refund of a failed-over payment goes to its first account',
+    file: 'services/payments/domain/payment.ts',
+    search: 'paid_attempt: number = 0,',
+    replace: 'paid_attempt: number = 1,',
+    needs: ['provider account is down'],
+  },
+  {
+    name: 'what a provider has forgotten goes to the next account',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: '  if (may_repeat) return addEffect(',
+    replace:
+      "  const moved = moveToNextAccount(payment, { attempt_number, result: { kind: 'not_sent' }, at, poll_at: at })\n  if (moved) return moved\n  if (may_repeat) return addEffect(",
+    needs: ['provider forgets'],
+  },
+]
