@@ -1,8 +1,12 @@
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import type { PublicOutcome } from '../simulation/workload/public-api.ts'
 import { FAULT_KINDS } from './faults/disturbance.ts'
 import type { FaultRecord } from './faults/inject.ts'
+import type { Facts } from './judge/evidence.ts'
 import type { Recovery, Spread } from './judge/recovery.ts'
 import type { Verdict } from './judge/verdict.ts'
+import type { AcceptedActs } from './workload/operator-acts.ts'
 import type { Timeline } from './workload/timeline.ts'
 
 /** What a run has shown. */
@@ -11,6 +15,8 @@ export interface ChaosResult {
   readonly timeline: Timeline
   readonly faults: FaultRecord
   readonly recoveries: readonly Recovery[]
+  /** What else was judged, in words. */
+  readonly others: string
   /** From the last repair until everything was final. */
   readonly settled_ms: number
   /** Where the logs are; absent when nothing is wrong, because they are deleted then. */
@@ -31,10 +37,11 @@ export function describeProgress(
 
 /** The result of a run, line by line. */
 export function* describeResult(result: ChaosResult): Iterable<string> {
-  const { verdict, timeline, faults, recoveries, settled_ms, directory } = result
+  const { verdict, timeline, faults, recoveries, others, settled_ms, directory } = result
   const { accepted, lost, doubled, out_of_order, problems } = verdict
   yield `  requests for deposits: ${describeCreates(timeline)}`
   yield `  payments: ${accepted} accepted, ${lost} lost, ${doubled} doubled, ${out_of_order} out of order`
+  yield `  ${others}`
   yield `  processes killed: ${faults.kills}; everything was final ${seconds(settled_ms)} after the last request`
   yield '  fault            count  first accepted after the repair   everything final after the repair'
   for (const kind of FAULT_KINDS) {
@@ -44,6 +51,18 @@ export function* describeResult(result: ChaosResult): Iterable<string> {
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) yield `  WRONG: ${problem}`
   if (problems.length > PROBLEMS_SHOWN) yield `  and ${problems.length - PROBLEMS_SHOWN} more`
   if (directory !== undefined) yield `  the logs of all processes are in ${directory}`
+}
+
+/** How much of everything but deposits the facts of a run have. */
+export function describeOthers(
+  { payments, refunds, refusals, history }: Facts,
+  { entry_ids, minimum_amounts }: AcceptedActs,
+): string {
+  const withdrawals = payments.filter(({ direction }) => direction === Direction.OUT).length
+  const completed = refunds.filter(({ status }) => status === RefundStatus.COMPLETED).length
+  const files = [...history.files.values()].filter(({ is_finalized }) => is_finalized).length
+  const acts = `${entry_ids.size} corrections, ${minimum_amounts.size} changed routes`
+  return `${withdrawals} withdrawals, ${refusals.length} refused; ${refunds.length} refunds, ${completed} completed; ${files} files; ${acts}`
 }
 
 /** The code of a dependency that is down: the merchant has to ask whether its payment exists. */

@@ -2,22 +2,24 @@ import { clock, every, sleep } from '#lib/base/time.ts'
 import { type Choices, createChoices } from '../simulation/parts/random.ts'
 import { createHistory, type History, recordKey } from '../simulation/workload/history.ts'
 import { createMerchant, type SimulatedMerchant } from '../simulation/workload/merchants.ts'
-import { isFinalStatus, observePayment } from '../simulation/workload/observe.ts'
+import { isFinalStatus, isPaidStatus, observePayment } from '../simulation/workload/observe.ts'
 import { createPublicApi, type PublicApi } from '../simulation/workload/public-api.ts'
 import { type FaultRecord, injectFaults } from './faults/inject.ts'
 import { retry } from './judge/calls.ts'
 import { collectFacts } from './judge/collect.ts'
 import { evidenceOf } from './judge/evidence.ts'
 import { compareFinalReads, verifyLedger } from './judge/final-reads.ts'
+import { actsAreVisible, filesHaveEnded, refundsHaveEnded } from './judge/later-ends.ts'
 import { faultsInLogs } from './judge/logs.ts'
 import { measureRecovery } from './judge/recovery.ts'
 import { judge } from './judge/verdict.ts'
 import { runLoad } from './load.ts'
-import { type ChaosResult, describeProgress } from './report.ts'
+import { type ChaosResult, describeOthers, describeProgress } from './report.ts'
 import { settle } from './settle.ts'
 import { type StoreName, type Surroundings, startSurroundings } from './surroundings.ts'
 import { createGateways } from './workload/gateways.ts'
-import { drawRoutes } from './workload/merchants.ts'
+import { drawRoutes, drawWithdrawalRoutes } from './workload/merchants.ts'
+import { type AcceptedActs, noActs } from './workload/operator-acts.ts'
 import { type RecordingReceiver, startRecordingReceiver } from './workload/recording-receiver.ts'
 import { createTimeline, type Timeline } from './workload/timeline.ts'
 
@@ -78,6 +80,7 @@ async function runIn(
     const plain_api = createPublicApi(clock, gateways, choicesOf('api'), '')
     const merchants = await createMerchants(surroundings, choicesOf('merchants'), receiver)
     const api = timeline.watch(plain_api, merchants)
+    const acts = noActs()
     const faults: FaultRecord = { repaired: [], kills: 0, present: new Set() }
     await runUnderFaults({
       plan,
@@ -89,6 +92,7 @@ async function runIn(
       merchants,
       faults,
       problems,
+      acts,
     })
     receiver.recover()
     const operator = fleet.operator.clientsOf('operator')
@@ -106,11 +110,14 @@ async function runIn(
     const seen = [
       ...(await compareFinalReads(evidence, api, operator)),
       ...(await verifyLedger(operator)),
+      ...(await actsAreVisible(operator, facts, acts)),
+      ...(await filesHaveEnded(api, facts)),
+      ...refundsHaveEnded(facts),
       ...(await faultsInLogs(fleet.places)),
     ]
     const verdict = judge(evidence, [...plain_api.problems, ...problems, ...seen])
     const recoveries = measureRecovery(faults.repaired, timeline)
-    return { verdict, timeline, faults, recoveries, settled_ms }
+    return { verdict, timeline, faults, recoveries, others: describeOthers(facts, acts), settled_ms }
   } finally {
     gateways.stop()
     await receiver.stop()
@@ -127,6 +134,7 @@ interface Run {
   readonly merchants: readonly SimulatedMerchant[]
   readonly faults: FaultRecord
   readonly problems: string[]
+  readonly acts: AcceptedActs
 }
 
 /** Makes requests and faults. Resolves when all faults are repaired and the last request has ended. */
@@ -145,6 +153,7 @@ async function runUnderFaults(run: Run): Promise<void> {
       choicesOf,
       operator: fleet.operator.clientsOf('operator'),
       payments: fleet.payments.clientsOf('payments'),
+      acts: run.acts,
       isOpen: () => is_open,
     },
     run.merchants,
@@ -181,7 +190,11 @@ async function createMerchants(
   const merchants: SimulatedMerchant[] = []
   for (let number = 0; number < MERCHANTS; number += 1) {
     const first = number * ORIGINS_PER_MERCHANT
-    const spec = { routes: drawRoutes(choices), origins: origins.slice(first, first + ORIGINS_PER_MERCHANT) }
+    const spec = {
+      routes: drawRoutes(choices),
+      withdrawal_routes: drawWithdrawalRoutes(choices),
+      origins: origins.slice(first, first + ORIGINS_PER_MERCHANT),
+    }
     // A merchant that was created in part makes no requests.
     merchants.push(
       await retry(() => createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec)),
@@ -198,10 +211,12 @@ function observeCallback(
 ): void {
   const { id, merchant_id, data } = JSON.parse(text)
   const { payment } = data.result
+  // The callbacks about refunds, chargebacks and tickets are judged by their deliveries.
+  if (payment === undefined) return
   const key = recordKey(merchant_id, payment.identifiers.c_id)
   const record = history.payments.get(key)
   if (record === undefined) return void problems.push(`the callback ${id} is about an unknown payment`)
   const { status } = observePayment(history, record, payment)
   if (isFinalStatus(status.status)) timeline.noteFinal(key, status.status, at_ms)
-  if (status.status === 'success') history.announce(record)
+  if (isPaidStatus(status.status)) history.announce(record)
 }

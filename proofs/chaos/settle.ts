@@ -1,3 +1,4 @@
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
@@ -7,7 +8,8 @@ import type { History } from '../simulation/workload/history.ts'
 import type { SimulatedMerchant } from '../simulation/workload/merchants.ts'
 import { isFinalStatus } from '../simulation/workload/observe.ts'
 import type { PublicApi } from '../simulation/workload/public-api.ts'
-import { mapConcurrently, readAll } from './judge/calls.ts'
+import { mapConcurrently, readAll, retry } from './judge/calls.ts'
+import { COMMANDS_CURRENCY, filesHaveEnded } from './judge/later-ends.ts'
 import type { Timeline } from './workload/timeline.ts'
 
 /** Within this time after the last fault everything is final: expired leases, the longest back-off, some retries. */
@@ -25,7 +27,10 @@ export interface SettleDeps {
   readonly merchants: readonly SimulatedMerchant[]
 }
 
-/** Waits until every payment is final and every delivery has ended, but not longer than the limit. Returns the time. */
+/**
+ * Waits until every payment is final, every delivery and every finalized file has ended, and nothing holds funds, but not longer
+ * than the limit. Returns the time.
+ */
 export async function settle(deps: SettleDeps): Promise<number> {
   const { history, timeline } = deps
   const began_ms = clock.monotonic_ms()
@@ -38,7 +43,12 @@ export async function settle(deps: SettleDeps): Promise<number> {
       async (key) => [key, await isOpen(deps, key)] as const,
     )
     open = are_open.filter(([, is_open]) => is_open).map(([key]) => key)
-    if (open.length === 0 && !(await hasPendingDeliveries(deps))) break
+    const is_settled =
+      open.length === 0 &&
+      !(await hasPendingDeliveries(deps)) &&
+      !(await hasHeldFunds(deps)) &&
+      (await filesHaveEnded(deps.api, deps)).length === 0
+    if (is_settled) break
     await sleep(500)
   }
   return clock.monotonic_ms() - began_ms
@@ -69,6 +79,15 @@ async function hasPendingDeliveries({ operator, merchants }: SettleDeps): Promis
       return { items: page.deliveries, nextPageToken: page.nextPageToken }
     })
     if (pending.length > 0) return true
+  }
+  return false
+}
+
+/** Whether a withdrawal or a refund is on its way. */
+async function hasHeldFunds({ operator, merchants }: SettleDeps): Promise<boolean> {
+  for (const { merchant_id: merchantId, environment } of merchants) {
+    const { balances } = await retry(() => operator(BalanceService).getBalances({ merchantId, environment }))
+    if (balances.some(({ currency, held }) => currency !== COMMANDS_CURRENCY && held > 0n)) return true
   }
   return false
 }

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Fleet, startFleet } from '../../test/support/fleet/fleet.ts'
+import { CLEAN, startScriptedClamd } from '../../test/support/scripted-clamd.ts'
 import { startPrivateNats } from '../../test/support/servers.ts'
 import type { Variables } from '../../test/support/system-settings.ts'
+import { INFECTION } from '../simulation/world/scanner.ts'
 import type { PrivateServers } from './faults/server-faults.ts'
 import { startGuard } from './servers/guard.ts'
 import { makeServersFolder, startPrivateMongodb } from './servers/private-mongodb.ts'
@@ -56,8 +58,15 @@ export async function startSurroundings(
     else ends.push(nats.stop)
     const nats_url = 'skip' in nats ? undefined : nats.url
     const mongodb = folder === undefined ? undefined : await startPrivateMongodb(folder)
+    const clamd = await startScriptedClamd()
+    ends.push(clamd.close)
+    clamd.behave((socket) => {
+      const is_infected = clamd.received.at(-1)?.includes(INFECTION)
+      socket.end(is_infected ? 'stream: Simulated FOUND\0' : CLEAN)
+    })
+    const variables = { ...VARIABLES, MULTIHUB_SCANNER: clamd.address }
     const fleet = await startFleet(
-      { directory, nats_url, mongodb_uri: mongodb?.uri, copies, variables: VARIABLES },
+      { directory, nats_url, mongodb_uri: mongodb?.uri, copies, variables },
       { onUnexpectedEnd: (place, text) => onProblem(`${place} ${text}`) },
     )
     ends.push(fleet.end)

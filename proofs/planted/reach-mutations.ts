@@ -17,12 +17,11 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     needs: ['partition lasts'],
   },
   {
-    name: 'a loaded shard leaves out its last batch',
-    file: 'services/balances/shards/catch-up.ts',
-    search: '    for (const batch of batches) append(batch)\n',
-    replace:
-      '    for (const batch of batches) append(batch)\n    if (batches.length < BATCHES_PER_READ) return\n',
-    needs: ['role is killed', 'store fails over'],
+    name: 'a process does not sweep what others have left',
+    file: 'lib/patterns/effects/runner.ts',
+    search: 'timers.push(every(sweep_ms, () =>',
+    replace: 'timers.push(every(sweep_ms * 1e6, () =>',
+    needs: ['role is killed'],
   },
   {
     name: 'an answer of the operator is stored at each delivery',
@@ -50,14 +49,14 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/notifier/domain/attempt.ts',
     search: 'at: Date, tries = 0): D {',
     replace: 'at: Date, tries = 1_000): D {',
-    needs: ['receiver fails'],
+    needs: ['receiver is gone'],
   },
   {
     name: 'a replayed delivery wakes no notifier',
     file: 'services/notifier/use-cases/replay-deliveries.ts',
     search: 'await deps.pipeline.wake(queued ?? found)',
     replace: 'await findDelivery(deps.deliveries, delivery_id)',
-    needs: ['receiver fails'],
+    needs: ['receiver is gone'],
   },
   {
     name: 'a quota admits one call too many',
@@ -94,7 +93,7 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/payment.ts',
     search: 'paid_attempt: number = 0,',
     replace: 'paid_attempt: number = 1,',
-    needs: ['provider account is down'],
+    needs: ['http refuses'],
   },
   {
     name: 'what a provider has forgotten goes to the next account',

@@ -2,6 +2,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import type { History } from '../../simulation/workload/history.ts'
 import type { SimulatedMerchant } from '../../simulation/workload/merchants.ts'
@@ -62,8 +63,19 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
     })
     return { items, nextPageToken }
   })
+  const refunds = await ofMerchants(async (page) => {
+    const { refunds: items, nextPageToken } = await operator(RefundService).listRefunds({ ...page, ...PAGE })
+    return { items, nextPageToken }
+  })
+  const refusals = await ofMerchants(async (page) => {
+    const answer = await payments_service.listWithdrawalRefusals({ ...page, ...PAGE })
+    return { items: answer.refusals, nextPageToken: answer.nextPageToken }
+  })
+  const refunds_of = Map.groupBy(refunds, ({ paymentId }) => paymentId)
   const operations = await mapConcurrently(payments, LOOKUPS, (payment) =>
-    retry(() => sandboxOperationsOf(sandbox_url, sandbox_key, payment)),
+    retry(() =>
+      sandboxOperationsOf(sandbox_url, sandbox_key, payment, refunds_of.get(payment.paymentId) ?? []),
+    ),
   )
   const { history, callbacks } = sources
   return {
@@ -72,6 +84,8 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
     anomalies,
     entries,
     deliveries,
+    refunds,
+    refusals,
     operations: operations.flat(),
     history,
     callbacks,

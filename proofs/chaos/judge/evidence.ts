@@ -1,7 +1,8 @@
 import type { LedgerEntry } from '#gen/multihub/balances/v1/balance_pb.ts'
 import type { Delivery } from '#gen/multihub/notifier/v1/delivery_pb.ts'
-import type { Anomaly, Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
+import type { Anomaly, Payment, WithdrawalRefusal } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { StuckEffect } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { DocumentSource, Evidence } from '../../simulation/invariants/judge.ts'
 import { notifierDocuments } from './delivery-facts.ts'
@@ -17,6 +18,8 @@ export interface Facts extends Omit<Evidence, 'databases'> {
   readonly anomalies: readonly Anomaly[]
   readonly entries: readonly LedgerEntry[]
   readonly deliveries: readonly Delivery[]
+  readonly refunds: readonly Refund[]
+  readonly refusals: readonly WithdrawalRefusal[]
 }
 
 /**
@@ -24,7 +27,7 @@ export interface Facts extends Omit<Evidence, 'databases'> {
  * of the RPCs are turned into such documents here.
  */
 export function evidenceOf(facts: Facts): Evidence {
-  const { payments, stuck, anomalies, entries, deliveries, ...others } = facts
+  const { payments, stuck, anomalies, entries, deliveries, refunds: _, refusals, ...others } = facts
   const { history, callbacks, merchants } = others
   const documents: readonly (readonly [RoleName, DocumentSource])[] = [
     [
@@ -32,6 +35,15 @@ export function evidenceOf(facts: Facts): Evidence {
       sourceOf({
         payments: storedPayments(payments, stuck, history),
         anomalies: anomalies.map(({ paymentId: payment_id }) => ({ payment_id })),
+        withdrawal_refusals: refusals.map((refusal) => ({
+          merchant_id: refusal.merchantId,
+          c_id: refusal.cId,
+          payment_id: refusal.paymentId,
+          service_id: refusal.serviceId,
+          amount: refusal.amount?.minor ?? 0n,
+          currency: refusal.amount?.currency ?? '',
+          error_code: refusal.errorCode,
+        })),
       }),
     ],
     ['balances', sourceOf({ journal: journalOf(entries) })],

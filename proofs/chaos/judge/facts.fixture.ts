@@ -135,6 +135,8 @@ export function soundFacts(): ChangeableFacts {
   return {
     payments: [payment],
     stuck: [],
+    refunds: [],
+    refusals: [],
     anomalies: [],
     entries,
     history,

@@ -1,13 +1,19 @@
 import { callbacksAreSigned, deliveriesHaveEnded } from '../../simulation/invariants/callbacks.ts'
 import { eventsAreDelivered } from '../../simulation/invariants/events.ts'
 import { type Evidence, type Invariant, paymentsOf } from '../../simulation/invariants/judge.ts'
-import { creditsMatchPayments, entriesOf, outcomesAreRecorded } from '../../simulation/invariants/ledger.ts'
+import {
+  creditsMatchPayments,
+  entriesOf,
+  outcomesAreRecorded,
+  ownerOf,
+} from '../../simulation/invariants/ledger.ts'
 import {
   acceptedPaymentsExist,
   paymentsAreFinal,
   shownStatusesAreTrue,
 } from '../../simulation/invariants/payments.ts'
 import { booksAgree } from '../../simulation/invariants/provider.ts'
+import { holdsMatchWithdrawals, refusalsAreRecorded } from '../../simulation/invariants/withdrawals.ts'
 import { recordKey } from '../../simulation/workload/history.ts'
 import { mayFollow } from '../../simulation/workload/observe.ts'
 
@@ -33,7 +39,9 @@ const statusesFollowTheTable: Invariant = function* (evidence) {
       statuses[0] === 'created' &&
       statuses.slice(1).every((status, index) => {
         const before = statuses[index] ?? ''
-        return before !== status && mayFollow(before, status)
+        // Each part that is refunded has an entry of its own.
+        const is_next = before !== status || status === 'partially_refunded'
+        return is_next && mayFollow(before, status)
       })
     if (!is_right) yield `${recordKey(merchant_id, c_id)} had the statuses ${statuses.join(', ')}`
   }
@@ -43,11 +51,14 @@ const statusesFollowTheTable: Invariant = function* (evidence) {
 const nothingIsDoubled: Invariant = function* (evidence) {
   const times = new Map<string, number>()
   const count = (name: string): void => void times.set(name, (times.get(name) ?? 0) + 1)
-  for (const { idempotency_key, status } of evidence.operations) {
-    if (status === 'success') count(`paid ${idempotency_key.split(':')[0]}`)
+  for (const { idempotency_key, status, kind } of evidence.operations) {
+    if (status === 'success' && kind !== 'refund') count(`paid ${idempotency_key.split(':')[0]}`)
   }
-  for (const { payment_id, kind } of entriesOf(evidence)) {
-    if (kind === 'transfer' && payment_id !== undefined) count(`credited ${payment_id}`)
+  for (const entry of entriesOf(evidence)) {
+    const { payment_id, kind } = entry
+    // Chargebacks are transfers too.
+    if (kind === 'transfer' && payment_id !== undefined && ownerOf(entry) === payment_id)
+      count(`credited ${payment_id}`)
   }
   for (const [name, number] of times) if (number > 1) yield `${name} ${number} times`
   for (const [key, { created_responses }] of evidence.history.payments) {
@@ -68,6 +79,8 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   booksAgree,
   creditsMatchPayments,
   outcomesAreRecorded,
+  holdsMatchWithdrawals,
+  refusalsAreRecorded,
   eventsAreDelivered,
   deliveriesHaveEnded,
   callbacksAreSigned,

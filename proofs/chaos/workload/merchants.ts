@@ -1,6 +1,6 @@
 import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import type { Choices } from '../../simulation/parts/random.ts'
-import type { RouteSpec } from '../../simulation/workload/merchants.ts'
+import type { RouteSpec, WithdrawalRouteSpec } from '../../simulation/workload/merchants.ts'
 
 /** What the sandbox does with a deposit, by the last digits of its amount (docs/merchants/testing.md). */
 const OUTCOMES = [0, 0, 0, 0, 901, 902, 903, 904, 906, 907, 908, 909, 910, 911, 913, 915]
@@ -39,4 +39,25 @@ export function drawRoutes(choices: Choices): readonly RouteSpec[] {
   }))
   const expiring = { provider_accounts: ['sandbox'], digits: [STAYS_PENDING], expires_in_seconds: 8 }
   return [...normal, ...with_down_account, { ...upi, ...expiring }]
+}
+
+/** Withdrawals do not expire, and only the sandbox ends them, so none has an account that is down or stays pending. */
+const WITHDRAWAL_OUTCOMES = OUTCOMES.filter((digits) => digits !== STAYS_PENDING)
+
+/** Draws the routes of withdrawals: without limits, so that funds alone decide. */
+export function drawWithdrawalRoutes(choices: Choices): readonly WithdrawalRouteSpec[] {
+  const common = {
+    provider_accounts: ['sandbox'],
+    minimum_amount: 0,
+    digits: WITHDRAWAL_OUTCOMES,
+    expires_in_seconds: 0,
+    limits: { maximum: 0, daily: 0, monthly: 0, since_settlement: 0 },
+  }
+  const imps = {
+    method: 'imps',
+    currency: 'INR',
+    bank: { account: { id: '123456789012' }, ifsc: 'SBIN0001234' },
+  }
+  const transfer = { method: 'bank_transfer', currency: 'LKR', bank: { account: { id: '123456789' } } }
+  return [imps, transfer].map((route) => ({ ...common, ...route, has_numeric_ids: choices.chance(0.3) }))
 }

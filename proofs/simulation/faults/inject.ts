@@ -1,6 +1,7 @@
 import { sleep, withTimeout } from '#lib/base/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
+import { RECEIVER_ORIGINS } from '../world/receiver.ts'
 import { PROVIDER_ORIGINS, type World } from '../world/world.ts'
 import { replaceMasterKey, restart, updateRelease } from './operator-work.ts'
 import { cutPlaceOff, cutRolesOff } from './partition.ts'
@@ -136,12 +137,7 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ],
   [
     'provider account is down',
-    async ({ http }, choices) => {
-      const origin = choices.pick(PROVIDER_ORIGINS)
-      http.down.add(origin)
-      await sleep(choices.between(100, 15_000))
-      http.down.delete(origin)
-    },
+    (world, choices) => takeDown(world, choices.pick(PROVIDER_ORIGINS), choices.between(100, 15_000)),
   ],
   [
     'process is killed',
@@ -185,6 +181,13 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
       setClock(world, place, choices.between(-500, 500))
     },
   ],
+  [
+    'receiver is gone',
+    // Longer than the tries of most endpoints, so that callbacks to it are dead in the end.
+    alone((world, choices) =>
+      takeDown(world, choices.pick(RECEIVER_ORIGINS), choices.between(5_000, 40_000)),
+    ),
+  ],
   ['roles are partitioned', (world, choices) => cutRolesOff(world, choices, { is_one_way: false })],
   ['partition is one-way', (world, choices) => cutRolesOff(world, choices, { is_one_way: true })],
   ['partition lasts', alone(cutPlaceOff)],
@@ -201,6 +204,13 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ['release is updated', alone(updateRelease, true)],
   ['master key is replaced', alone(replaceMasterKey, true)],
 ]
+
+/** No connection to an origin opens for a time. */
+async function takeDown({ http }: World, origin: string, time_ms: number): Promise<void> {
+  http.down.add(origin)
+  await sleep(time_ms)
+  http.down.delete(origin)
+}
 
 /** A fault waits at most this time for a process that begins something. */
 const ACTIVITY_WAIT_MS = 1_000

@@ -58,6 +58,7 @@ export const LATER_FAULT_KINDS = [
   'release is updated',
   'master key is replaced',
   'provider forgets',
+  'receiver is gone',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const

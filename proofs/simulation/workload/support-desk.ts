@@ -105,11 +105,9 @@ async function operate(
   if (ticketId === undefined) return
   const client = operator(TicketService)
   const answer = { ticketId, body: `answer ${operation}`, operationId: `${operation}` }
-  const act = choices.chance(0.7)
-    ? client.moveTicket({ ticketId, status: choices.pick(STATUSES) })
-    : client.answerTicket(answer)
-  await act.then(
-    () => {},
-    () => {},
-  )
+  const isMoving = choices.chance(0.6)
+  const act = () =>
+    isMoving ? client.moveTicket({ ticketId, status: choices.pick(STATUSES) }) : client.answerTicket(answer)
+  const times = choices.chance(TWICE) ? 2 : 1
+  await Promise.all(Array.from({ length: times }, () => act().catch(() => {})))
 }
