@@ -14,7 +14,12 @@ export const SHARED = {
 }
 
 /** What all of Jest's projects share: a limit for a test that hangs, far above what a slow machine needs. */
-export const GLOBAL = { watchman: false, testTimeout: 120_000 }
+export const GLOBAL = {
+  watchman: false,
+  testTimeout: 120_000,
+  // Jest keeps the modules of finished files; a collection of garbage in a process that ran a hundred files takes seconds.
+  workerIdleMemoryLimit: '500MB',
+}
 
 const files = [...testFiles()]
 

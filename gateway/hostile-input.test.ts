@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { propertyRuns } from '../test/support/property-runs.ts'
 import { freshPair } from '../test/support/sign-request.ts'
 import {
   createTestGateway,
@@ -147,7 +148,7 @@ test('answers any signed bytes with a signed envelope and a code of the error ta
       expect([1002, 1005, 9000]).toContain(code)
       expect(isErrorCode(code) && ERROR_TABLE[code].http).toBe(response.status)
     }),
-    { numRuns: 2_000 },
+    { numRuns: propertyRuns(2_000) },
   )
   await app.close()
 })

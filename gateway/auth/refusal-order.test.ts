@@ -4,6 +4,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { clock } from '#lib/base/time.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
   createTestGateway,
@@ -176,7 +177,7 @@ describe.each(Object.entries(PATHS))(
     test('reports the first of several errors', async () => {
       await fc.assert(
         fc.asyncProperty(fc.subarray([...all_violations], { minLength: 2 }), (chosen) => expectFirst(chosen)),
-        { numRuns: 150 },
+        { numRuns: propertyRuns(150) },
       )
     })
   },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { ManualClock } from '../../test/support/manual-clock.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { type GatewayStoreFixture, openGatewayStoreFixture } from './limits.fixture.ts'
 import {
   GATEWAYS,
@@ -133,7 +134,7 @@ test('admits at most the counted calls and counts at most the limit, under any f
         expect(await admitUpTo(gateways, limit)).toBe(limit)
       }),
   )
-  await fc.assert(property, { numRuns: 80 })
+  await fc.assert(property, { numRuns: propertyRuns(80) })
 })
 
 test('admits exactly the limit in each window when nothing fails, although gateways idle or stop', async () => {
@@ -155,5 +156,5 @@ test('admits exactly the limit in each window when nothing fails, although gatew
       }
     }),
   )
-  await fc.assert(property, { numRuns: 40 })
+  await fc.assert(property, { numRuns: propertyRuns(40) })
 })

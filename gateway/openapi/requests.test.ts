@@ -7,6 +7,7 @@ import { ATTACHMENT_NAME_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { violationsOf } from '../../test/support/openapi.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import type { Caller } from '../auth/caller.ts'
 import { ENVELOPE_METHODS } from '../methods/envelope-methods.generated.ts'
 import { findMethod, type MethodDeps, parseRequest } from '../methods/method.ts'
@@ -96,14 +97,16 @@ async function expectAgreementOnResend(request: unknown): Promise<void> {
 test.each(ENVELOPE_METHODS.map((method) => [method.name, method] as const))(
   '%s accepts exactly the requests that the reference accepts',
   async (_name, method) => {
-    await fc.assert(fc.asyncProperty(requestsOf(method, true), expectAgreement), { numRuns: 1_000 })
+    await fc.assert(fc.asyncProperty(requestsOf(method, true), expectAgreement), {
+      numRuns: propertyRuns(1_000),
+    })
     for (const request of boundaryRequestsOf(method, true)) await expectAgreement(request)
   },
 )
 
 test('the resend path accepts exactly the requests that the reference accepts, for the payment of its path', async () => {
   await fc.assert(fc.asyncProperty(requestsOf(webhookResend, false), expectAgreementOnResend), {
-    numRuns: 1_000,
+    numRuns: propertyRuns(1_000),
   })
   for (const request of boundaryRequestsOf(webhookResend, false)) await expectAgreementOnResend(request)
 })

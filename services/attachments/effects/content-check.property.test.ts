@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { createThread } from '#lib/base/thread.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { bytesOf, objectStream, pdf } from '../domain/content/samples.fixture.ts'
 import { CONTENT_CHECK, CONTENT_CHECK_LIMITS, type ContentCheck } from './content-check.ts'
 
@@ -42,7 +43,7 @@ test('a PDF of 10 MiB takes bounded time and memory, whatever is repeated in it'
       const file = bytesOf('%PDF-1.7\n', ...texts.map((text) => text.slice(0, 3 * 1024 * 1024)), '\n%%EOF\n')
       expect([undefined, 'malformed', 'active_content']).toContain(await check(file))
     }),
-    { numRuns: 25 },
+    { numRuns: propertyRuns(25) },
   )
 }, 240_000)
 
@@ -54,6 +55,6 @@ test('no repeated text hides an object stream with a script', async () => {
       const file = pdf(...(is_first ? [script, padding] : [padding, script]))
       expect(['malformed', 'active_content']).toContain(await check(file))
     }),
-    { numRuns: 100 },
+    { numRuns: propertyRuns(100) },
   )
 }, 240_000)
