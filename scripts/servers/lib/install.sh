@@ -22,15 +22,15 @@ build_go_program() {
   mv -f "$bin_dir/new/$1" "$bin_dir/$1"
 }
 
-# install_debian_package NAME: installs a package of this machine's Debian release.
+# install_debian_package PROGRAM [PACKAGE]: installs a package of this machine's Debian release, unless the program is there.
 install_debian_package() {
-  local log=$log_dir/install-apt.log
+  local log=$log_dir/install-apt.log package=${2:-$1}
   command -v "$1" >/dev/null && return
   command -v apt-get >/dev/null || fail 'apt-get was not found' 'use Debian, or set MONGODB_URI to your own server'
   export DEBIAN_FRONTEND=noninteractive
-  apt_get install "$1" >>"$log" 2>&1 || {
+  apt_get install "$package" >>"$log" 2>&1 || {
     run_step 'package lists refreshed' "$network_hint" "$log" with_retry apt_get update
-    run_step "$1 installed" "$network_hint" "$log" with_retry apt_get install "$1"
+    run_step "$package installed" "$network_hint" "$log" with_retry apt_get install "$package"
   }
 }
 
