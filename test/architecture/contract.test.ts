@@ -97,6 +97,21 @@ test('no clause of the contract has more than 80 words', () => {
   expect(clauses.length).toBeGreaterThan(150)
 })
 
+test('the README of the contract says of each section of the specification where it is implemented', async () => {
+  const readme = await readFile(join(ROOT, FOLDER, 'README.md'), 'utf8')
+  const rows = [...readme.matchAll(/^\| ([^|`]+) \| [^|]*\]\(\.\.\/\.\.\/[^|]* \|/gm)].map(([, name = '']) =>
+    sectionAnchor(name),
+  )
+  // A chapter with sections of its own has no row.
+  const chapters = [...specification.matchAll(/^## (.+)\n\n### /gm)].map(([, name = '']) =>
+    sectionAnchor(name),
+  )
+  const chapters_with_text = ['spec-Endpoints']
+  expect(sections.filter((name) => !rows.includes(name)).sort()).toEqual(
+    [...chapters, ...chapters_with_text].sort(),
+  )
+})
+
 test('every citation of a rule, a clause or a section of the specification leads to a page of the contract', () => {
   const dead = citations.filter(({ anchor }) => !anchors.includes(anchor))
   expect(dead.map(({ anchor, file, line }) => `${file.path}:${line} cites ${anchor}`)).toEqual([])
