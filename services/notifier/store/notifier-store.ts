@@ -38,9 +38,6 @@ export async function openNotifierStore(store: Store): Promise<NotifierStore> {
 /** The collection of events. */
 export type Events = Collection<StoredEvent>
 
-/** The key of an event. */
-type EventKey = Pick<StoredEvent, 'merchant_id' | 'event_key'>
-
 /** The declaration of the events. The store deletes each event at its `kept_until`. */
 export const EVENTS: CollectionSpec = {
   name: 'events',
@@ -55,8 +52,8 @@ export function openEvents(store: Store): Promise<Events> {
 }
 
 /** The key under which an event is stored. */
-export function eventKeyOf(event: Pick<MerchantEvent, 'merchantId' | 'eventKey'>): EventKey {
-  return { merchant_id: event.merchantId, event_key: event.eventKey }
+export function eventKeyOf({ merchantId, eventKey }: Pick<MerchantEvent, 'merchantId' | 'eventKey'>) {
+  return { merchant_id: merchantId, event_key: eventKey }
 }
 
 /** The collection of destinations. */

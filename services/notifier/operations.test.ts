@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
-import { wakeRestored } from '../operations.ts'
-import { newDelivery, openPipelines, type PipelineFixture } from '../pipeline/pipeline.fixture.ts'
+import { wakeRestored } from './operations.ts'
+import { newDelivery, openPipelines, type PipelineFixture } from './pipeline/pipeline.fixture.ts'
 
 let fixture: PipelineFixture
 beforeEach(async () => {
