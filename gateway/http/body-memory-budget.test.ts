@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { createLog } from '#lib/telemetry/log.ts'
+import { collectGarbage } from '../../test/support/collect-garbage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { installManualClock } from '../../test/support/manual-clock.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
@@ -93,9 +92,6 @@ test('counts complete bodies of callers that are not authenticated yet', async (
 })
 
 test('keeps no body bytes while its request waits for another service', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  if (typeof collect !== 'function') throw new Error('the garbage collector is not exposed')
   const gate = Promise.withResolvers<object>()
   let waiting = 0
   app = await createTestGateway({
@@ -122,7 +118,7 @@ test('keeps no body bytes while its request waits for another service', async ()
   }
   await eventually(
     async () => {
-      collect()
+      collectGarbage()
       return (process.memoryUsage().arrayBuffers - before) / MIB
     },
     (held) => held !== undefined && held < 2,

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Skip, skipWithout } from '../../test/support/skip.ts'
+import type { Skip } from '../../test/support/skip.ts'
 
 /** The code of another release, in a folder of its own. */
 export interface OtherRelease {
@@ -24,7 +24,7 @@ const run = promisify(execFile)
  */
 export async function checkOutOtherRelease(): Promise<OtherRelease | Skip> {
   const commit = await findCommit()
-  if (commit === undefined) return skipWithout('git or the history of this project is not available')
+  if (commit === undefined) return { skip: 'git or the history of this project is not available' }
   const root = await mkdtemp(join(tmpdir(), 'multihub-release-'))
   const remove = (): Promise<void> => rm(root, { recursive: true, force: true })
   try {

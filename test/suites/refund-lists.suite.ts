@@ -9,7 +9,7 @@ import { useClock } from '#lib/base/time.ts'
 import type { SupportClient, SupportSystem } from '../integration/support.fixture.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
-import { untilAvailable } from '../support/until-available.ts'
+import { untilAvailable } from '../support/public-client.ts'
 
 /** A refund or a chargeback as a list shows it. */
 interface Item {

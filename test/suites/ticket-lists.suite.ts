@@ -5,7 +5,7 @@ import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import type { SupportClient, SupportSystem } from '../integration/support.fixture.ts'
 import { eventually } from '../support/eventually.ts'
-import { untilAvailable } from '../support/until-available.ts'
+import { untilAvailable } from '../support/public-client.ts'
 
 interface ListedTicket {
   readonly identifiers: { readonly c_id: string; readonly h_id: string }

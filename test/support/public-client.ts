@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import { eventually } from './eventually.ts'
 
 /** A response of the public API. */
 export interface PublicResponse {
@@ -54,6 +55,11 @@ export function send(
     sent.on('timeout', () => sent.destroy(new Error('no response within 100 s')))
     sent.end(body)
   })
+}
+
+/** Repeats a request while it gets HTTP 503, as merchants do: on a busy server some work takes longer than a call. */
+export function untilAvailable(send: () => Promise<PublicResponse>): Promise<PublicResponse> {
+  return eventually(send, (response) => response?.http_status !== 503)
 }
 
 function parseJson(raw: string): unknown {
