@@ -3,7 +3,8 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { createPublisher, type Publisher } from '#lib/patterns/effects/publisher.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { createPublisher, type Publisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/role/role.ts'
@@ -12,7 +13,7 @@ import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
 import { createChargebackRpc } from './chargebacks/rpc/chargeback-service.ts'
 import { createMerchantChargebackRpc } from './chargebacks/rpc/merchant-chargeback-service.ts'
 import { CHARGEBACKS, findChargebackById, keyOfChargeback } from './chargebacks/store/chargebacks.ts'
-import { bindPublishEvent } from './effects/publish-event.ts'
+import { isUsedByChargeback } from './chargebacks/use-cases/change-chargeback.ts'
 import { bindStoreComment } from './effects/store-comment.ts'
 import type { Refund } from './refunds/domain/refund.ts'
 import { storeRefundCommentEffect } from './refunds/domain/refund-comment.ts'
@@ -23,12 +24,14 @@ import { findRefundById, keyOfRefund, REFUNDS } from './refunds/store/refunds.ts
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
+import { storeCommentEffect } from './tickets/domain/comment.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
-import { storeCommentEffect } from './tickets/domain/ticket-effects.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
 import { storeComment } from './tickets/store/comments.ts'
 import { findTicketOfAny, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
+import { isUsedByComment, isUsedByTicket } from './tickets/use-cases/use-files.ts'
+import type { FileOwners } from './use-cases/attachment-use.ts'
 import { type StuckDocuments, stuckDocuments } from './use-cases/stuck-effects.ts'
 
 /** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
@@ -76,7 +79,7 @@ export const role: Role = {
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
         createChargebackRpc(chargeback_deps),
-        createAttachmentUseRpc(store),
+        createAttachmentUseRpc(fileOwners(store)),
         createEffectRpc(
           new Map([
             ['tickets', stuckTickets(store, runners.tickets)],
@@ -97,6 +100,15 @@ export const role: Role = {
   },
 }
 
+/** The resources that have files, each asked by the part that it belongs to (F7). */
+export function fileOwners({ tickets, comments, chargebacks }: SupportStore): FileOwners {
+  return {
+    ticket: (use, id) => isUsedByTicket({ tickets }, use, id),
+    comment: (use, id) => isUsedByComment({ tickets, comments }, use, id),
+    chargeback: (use, id) => isUsedByChargeback(chargebacks, use, id),
+  }
+}
+
 /** What effects need besides the store. */
 interface EffectDeps {
   readonly publisher: Publisher
@@ -114,6 +126,7 @@ interface Runners {
 function createRunners(store: SupportStore, deps: EffectDeps): Runners {
   const { tickets, comments, refunds, refund_comments, chargebacks } = store
   const { publisher, payment_refunds, clock_guard } = deps
+  const publish = publishEventHandler(publisher)
   return {
     tickets: createEffectRunner<Ticket>({
       name: 'tickets',
@@ -122,7 +135,7 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       keyOf: keyOfTicket,
       effects: [
         bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
-        bindPublishEvent(publisher),
+        publishEventEffect.bind<Ticket>(publish),
       ],
     }),
     refunds: createEffectRunner<Refund>({
@@ -132,7 +145,7 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       keyOf: keyOfRefund,
       effects: [
         bindStoreComment(storeRefundCommentEffect, (comment) => storeRefundComment(refund_comments, comment)),
-        bindPublishEvent(publisher),
+        publishEventEffect.bind<Refund>(publish),
       ],
     }),
     chargebacks: createEffectRunner<Chargeback>({
@@ -140,7 +153,7 @@ function createRunners(store: SupportStore, deps: EffectDeps): Runners {
       collection: chargebacks,
       clock_guard,
       keyOf: keyOfChargeback,
-      effects: [bindReturnAmount(payment_refunds), bindPublishEvent(publisher)],
+      effects: [bindReturnAmount(payment_refunds), publishEventEffect.bind<Chargeback>(publish)],
     }),
   }
 }

@@ -14,16 +14,16 @@ import {
 import { checkClaimEffect } from '../../services/attachments/domain/attachment-effects.ts'
 import { openAttachmentsStore } from '../../services/attachments/store/attachments-store.ts'
 import { createAttachmentUseRpc } from '../../services/support/rpc/attachment-use-service.ts'
-import { storeCommentEffect } from '../../services/support/tickets/domain/ticket-effects.ts'
+import { fileOwners } from '../../services/support/service.ts'
+import { storeCommentEffect } from '../../services/support/tickets/domain/comment.ts'
 import { openTickets, type TicketsFixture } from '../../services/support/tickets/tickets.fixture.ts'
 import { createComment } from '../../services/support/tickets/use-cases/comment-ticket.ts'
 import {
   type CreateTicketRequest,
   createTicket,
 } from '../../services/support/tickets/use-cases/create-ticket.ts'
-import type { TicketDeps } from '../../services/support/tickets/use-cases/deps.ts'
-import { findTicket } from '../../services/support/tickets/use-cases/find-ticket.ts'
 import { remove } from '../../services/support/tickets/use-cases/operate-ticket.ts'
+import { findTicket, type TicketDeps } from '../../services/support/tickets/use-cases/update-ticket.ts'
 import type { AttachmentClaims } from '../../services/support/use-cases/claim-attachments.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
@@ -47,10 +47,8 @@ afterAll(async () => {
 
 /** The support role as the attachments service calls it. */
 function supportOver({ store }: TicketsFixture): Role {
-  const { comments, chargebacks } = store
-  const rpc = createAttachmentUseRpc({
-    comments,
-    chargebacks,
+  const owners = fileOwners({
+    ...store,
     tickets: {
       ...store.tickets,
       async find(...call) {
@@ -60,6 +58,7 @@ function supportOver({ store }: TicketsFixture): Role {
       },
     },
   })
+  const rpc = createAttachmentUseRpc(owners)
   return {
     name: 'support',
     settings: {},

@@ -12,3 +12,18 @@ export interface PaymentReference {
   readonly c_id: string
   readonly h_id: string
 }
+
+/** A file of a ticket, a comment or a chargeback. Its facts never change, so the resource stores them. */
+export type AttachedFile = {
+  readonly attachment_id: string
+  readonly name: string
+  readonly mime_type: string
+  readonly size_bytes: number
+  readonly created_at: Date
+}
+
+/** The longest reason or note, in characters (S7). */
+export const REASON_MAX = 500
+
+/** The longest comment, in characters (S1). */
+export const COMMENT_MAX = 5_000

@@ -12,9 +12,8 @@ import { startSupportRole } from '../support-role.fixture.ts'
 import { newRefund, type Refund } from './domain/refund.ts'
 import { addRefundComment, storeRefundCommentEffect } from './domain/refund-comment.ts'
 import { keyOfRefund } from './store/refunds.ts'
-import { acceptRefundComment } from './use-cases/add-refund-comment.ts'
-import { listAllRefundComments, listRefundComments } from './use-cases/comment-refund.ts'
-import { getRefund } from './use-cases/find-refund.ts'
+import { acceptRefundComment, listAllRefundComments, listRefundComments } from './use-cases/comment-refund.ts'
+import { getRefund } from './use-cases/record-refund-change.ts'
 
 const OWNER = { merchant_id: '7001', environment: 'test' } as const
 

@@ -2,8 +2,8 @@ import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_se
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { type AttachmentUseDeps, isAttachmentUsed } from '../use-cases/attachment-use.ts'
-import { scopeFromProto } from './owner-from-proto.ts'
+import { type FileOwners, isAttachmentUsed } from '../use-cases/attachment-use.ts'
+import { scopeFromProto } from './merchant-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {
@@ -11,10 +11,10 @@ const PERMISSIONS = {
 } as const
 
 /** Serves the RPC by which the attachments service checks whether the owner of a claim was stored and has the file (F7). */
-export function createAttachmentUseRpc(deps: AttachmentUseDeps): RpcService {
+export function createAttachmentUseRpc(owners: FileOwners): RpcService {
   return rpcService(AttachmentUseService, PERMISSIONS, {
     async getAttachmentUse(request) {
-      const isUsed = await isAttachmentUsed(deps, {
+      const isUsed = await isAttachmentUsed(owners, {
         ...scopeFromProto(request),
         attachment_id: requiredId(request.attachmentId, 'attachment_id'),
         claim_owner: requiredText(request.owner, 'owner'),

@@ -7,12 +7,10 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { createSummary } from '../use-cases/summarize.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { openTickets, type TicketProcess, type TicketsFixture } from './tickets.fixture.ts'
-import { createComment, updateComment } from './use-cases/comment-ticket.ts'
+import { createComment, listComments, updateComment } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
-import type { TicketDeps } from './use-cases/deps.ts'
-import { reopen, updateDescription } from './use-cases/edit-ticket.ts'
-import { listComments } from './use-cases/list-comments.ts'
 import { move, remove } from './use-cases/operate-ticket.ts'
+import { reopen, type TicketDeps, updateDescription } from './use-cases/update-ticket.ts'
 
 const clock = createAdjustableClock()
 let restoreClock: () => void

@@ -7,22 +7,22 @@ import { createKeyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
-import type { Publisher } from '#lib/patterns/effects/publisher.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { type Publisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import { bindPublishEvent } from '../effects/publish-event.ts'
 import { bindStoreComment } from '../effects/store-comment.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
 import type { AttachmentClaims } from '../use-cases/claim-attachments.ts'
+import { storeCommentEffect } from './domain/comment.ts'
 import type { Ticket } from './domain/ticket.ts'
-import { storeCommentEffect } from './domain/ticket-effects.ts'
 import { storeComment } from './store/comments.ts'
 import { keyOfTicket } from './store/tickets.ts'
-import type { TicketDeps } from './use-cases/deps.ts'
+import type { TicketDeps } from './use-cases/update-ticket.ts'
 
 /** A process that works with tickets. Its writes can be counted, and end at a chosen one as if it had crashed. */
 export interface TicketProcess {
@@ -87,7 +87,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         sweep_ms: 10,
         effects: [
           bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
-          bindPublishEvent(publisher),
+          publishEventEffect.bind<Ticket>(publishEventHandler(publisher)),
         ],
       })
       runners.push(runner)

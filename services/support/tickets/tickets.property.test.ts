@@ -14,12 +14,11 @@ import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts
 import { createSummary } from '../use-cases/summarize.ts'
 import { createTicketModel, type TicketModel } from './ticket-model.fixture.ts'
 import { openTickets, type TicketProcess, type TicketsFixture } from './tickets.fixture.ts'
-import { createComment } from './use-cases/comment-ticket.ts'
+import { createComment, listAllComments, listComments } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
-import { reopen, updateDescription } from './use-cases/edit-ticket.ts'
-import { listAllComments, listComments } from './use-cases/list-comments.ts'
 import { listTickets } from './use-cases/list-tickets.ts'
 import { answer, move, prioritize, remove } from './use-cases/operate-ticket.ts'
+import { reopen, updateDescription } from './use-cases/update-ticket.ts'
 
 const clock = createAdjustableClock()
 let restoreClock: () => void

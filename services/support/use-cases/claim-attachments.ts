@@ -9,8 +9,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
-import type { AttachedFile } from '../domain/attached-file.ts'
-import type { MerchantScope } from '../domain/support-resource.ts'
+import type { AttachedFile, MerchantScope } from '../domain/support-resource.ts'
 
 /** What claims need of the service that keeps files. */
 export type AttachmentClaims = Pick<

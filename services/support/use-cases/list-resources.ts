@@ -4,12 +4,43 @@ import type { JsonValue } from '#lib/patterns/idempotency/idempotency.ts'
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { type IndexedRange, mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
 import { checkPageSize, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection, Stored } from '#lib/store/store.ts'
+import type { Collection, IndexSpec, Stored } from '#lib/store/store.ts'
 import type { MerchantScope, PaymentReference } from '../domain/support-resource.ts'
-import type { CursorPage, CursorRequest } from './cursor-page.ts'
+
+/** A page of a merchant's list. Every page but the last has as many items as the limit. */
+export interface CursorPage<T> {
+  readonly items: readonly T[]
+  /** Empty on the last page. */
+  readonly next_cursor: string
+}
+
+/** The page that a merchant requested: up to `limit` items, 25 for 0, after the cursor. */
+export interface CursorRequest {
+  readonly limit: number
+  readonly cursor: string
+}
+
+const OWNER = ['merchant_id', 'environment'] as const
+
+/**
+ * The indexes of lists and summaries of a collection of refunds or chargebacks: one for each way in which a list can be
+ * restricted, newest first, and those of one millisecond by the id in `id_field` (S6). A payment has few of them, so its list
+ * needs no order.
+ */
+export function listIndexes(id_field: string): Readonly<Record<string, IndexSpec>> {
+  const order = ['created_at', id_field]
+  return {
+    list: { fields: [...OWNER, ...order] },
+    list_status: { fields: [...OWNER, 'status', ...order] },
+    list_payment_c_id: { fields: [...OWNER, 'payment.c_id'] },
+    list_payment_h_id: { fields: [...OWNER, 'payment.h_id'] },
+    by_created: { fields: ['merchant_id', 'created_at'] },
+    summary: { fields: [...OWNER, ...order, 'status'] },
+  }
+}
 
 /** A refund or a chargeback, as their lists know it. */
-export interface ListedResource extends MerchantScope {
+interface ListedResource extends MerchantScope {
   readonly status: string
   readonly payment: PaymentReference
   readonly created_at: Date
@@ -27,7 +58,7 @@ export interface ResourceFilter<Status extends string> extends MerchantScope {
 }
 
 /** What a list reads. */
-export interface ListDeps<D> {
+interface ListDeps<D> {
   /** The public name of the list, which its cursors are bound to. */
   readonly name: string
   /** A collection with the indexes of `listIndexes(id_field)`. */

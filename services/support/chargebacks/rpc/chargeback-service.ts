@@ -10,18 +10,17 @@ import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { checkInstant, checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { REASON_MAX } from '../../domain/text-limits.ts'
+import { REASON_MAX } from '../../domain/support-resource.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'
-import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback-to-proto.ts'
-import { type AddEvidenceDeps, addEvidence } from '../use-cases/add-evidence.ts'
+import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback.ts'
+import { type AddEvidenceDeps, addEvidence, moveChargeback } from '../use-cases/change-chargeback.ts'
 import { listChargebacksForOperator } from '../use-cases/list-chargebacks.ts'
-import { moveChargeback } from '../use-cases/move-chargeback.ts'
 import {
   type OpenChargebackDeps,
   type OpenChargebackRequest,
   openChargeback,
+  recordChargeback,
 } from '../use-cases/open-chargeback.ts'
-import { recordChargeback } from '../use-cases/record-chargeback.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

@@ -5,13 +5,11 @@ import {
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
-import { scopeFromProto } from '../../rpc/owner-from-proto.ts'
-import { summaryToProto } from '../../rpc/summary-to-proto.ts'
+import { paymentFilter, scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { createSummary } from '../../use-cases/summarize.ts'
-import { chargebackToProto } from '../domain/chargeback-to-proto.ts'
-import { findChargeback } from '../use-cases/find-chargeback.ts'
+import { chargebackToProto } from '../domain/chargeback.ts'
+import { findChargeback } from '../use-cases/change-chargeback.ts'
 import { type ListChargebacksDeps, listChargebacks } from '../use-cases/list-chargebacks.ts'
 
 /** The callers that each RPC permits. */

@@ -1,7 +1,7 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import type { MerchantScope } from '../../domain/support-resource.ts'
-import { listIndexes } from '../../store/list-indexes.ts'
+import { listIndexes } from '../../use-cases/list-resources.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 
 /** The collection of chargebacks. A merchant's chargebacks spread over all servers of a cluster. */

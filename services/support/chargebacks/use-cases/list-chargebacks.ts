@@ -2,15 +2,16 @@ import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
-import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {
+  type CursorPage,
+  type CursorRequest,
   listForOperator,
   listResources,
   type OperatorFilter,
   type ResourceFilter,
 } from '../../use-cases/list-resources.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
-import type { ChargebacksDeps } from './record-chargeback.ts'
+import type { ChargebacksDeps } from './open-chargeback.ts'
 
 const KEY = {
   key_field: 'chargeback_id',

@@ -2,11 +2,32 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { type Idempotency, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Stored } from '#lib/store/store.ts'
-import type { Chargeback } from '../domain/chargeback.ts'
-import { chargebackFromDebit } from '../domain/chargeback-to-proto.ts'
-import { type ChargebacksDeps, recordChargeback } from './record-chargeback.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import {
+  type Chargeback,
+  chargebackFromDebit,
+  type NewChargebackFields,
+  newChargeback,
+} from '../domain/chargeback.ts'
+
+/** What the use cases of chargebacks read and write. */
+export interface ChargebacksDeps {
+  readonly chargebacks: Collection<Chargeback>
+  readonly runner: EffectRunner<Chargeback>
+}
+
+/** Stores a chargeback that was debited, with its event. The second report of it changes nothing. */
+export async function recordChargeback(
+  { runner }: ChargebacksDeps,
+  fields: NewChargebackFields,
+): Promise<Stored<Chargeback>> {
+  const { stored, is_new } = await runner.insertOrGet(newChargeback(fields))
+  if (is_new) runner.runEffectsInBackground(stored)
+  return stored
+}
 
 /** What opening a chargeback needs. */
 export interface OpenChargebackDeps extends ChargebacksDeps {

@@ -1,8 +1,13 @@
-import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import { create } from '@bufbuild/protobuf'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { RefundChange as RefundChangeProto } from '#gen/multihub/payments/v1/refund_pb.ts'
+import { type Refund as RefundProto, RefundSchema } from '#gen/multihub/support/v1/refund_pb.ts'
+import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
 import type { CommentThread } from '../../domain/comment-thread.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
-import { refundToProto } from './refund-to-proto.ts'
 
 /**
  * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
@@ -53,7 +58,7 @@ const TRANSITIONS: Readonly<Partial<Record<RefundStatus, readonly RefundStatus[]
 }
 
 /** Whether a refund can change from one status to the other (S7). */
-export function canTransition(from: RefundStatus, to: RefundStatus): boolean {
+function canTransition(from: RefundStatus, to: RefundStatus): boolean {
   return TRANSITIONS[from]?.includes(to) ?? false
 }
 
@@ -102,4 +107,46 @@ function withEvent(
   const numbered = number === undefined ? {} : { number }
   const announced = newSupportEvent({ owner: refund, h_id, event, ...numbered, resource, at })
   return { ...refund, effects: [...refund.effects, announced] }
+}
+
+/** Maps a change that a payment reports. Throws 1005 or 9000 for a missing or wrong field. */
+export function refundChangeFromProto(proto: RefundChangeProto | undefined): RefundChange {
+  const change = requiredMessage(proto, 'change')
+  const { minor, currency } = requiredMessage(change.amount, 'change.amount')
+  const at = requiredMessage(change.changeTime, 'change.change_time')
+  return {
+    refund: {
+      merchant_id: requiredText(change.merchantId, 'change.merchant_id'),
+      environment: ENVIRONMENTS.required(change.environment, 'change.environment'),
+      refund_id: requiredText(change.refundId, 'change.refund_id'),
+      c_id: change.cId,
+      payment: { payment_id: change.paymentId, c_id: change.paymentCId, h_id: change.paymentHId },
+      amount: minor,
+      currency,
+    },
+    number: change.number,
+    status: REFUND_STATUSES.required(change.status, 'change.status'),
+    reason: change.reason,
+    at: timestampDate(at),
+  }
+}
+
+/** The refund as RPCs and events carry it. */
+export function refundToProto(refund: Refund): RefundProto {
+  const { payment } = refund
+  return create(RefundSchema, {
+    refundId: refund.refund_id,
+    cId: refund.c_id,
+    merchantId: refund.merchant_id,
+    environment: environmentToProto(refund.environment),
+    paymentId: payment.payment_id,
+    paymentCId: payment.c_id,
+    paymentHId: payment.h_id,
+    amount: { minor: refund.amount, currency: refund.currency },
+    status: REFUND_STATUSES.toProto(refund.status),
+    reason: refund.reason ?? '',
+    operatorReason: refund.operator_reason ?? '',
+    createTime: timestampFromDate(refund.created_at),
+    updateTime: timestampFromDate(refund.updated_at),
+  })
 }

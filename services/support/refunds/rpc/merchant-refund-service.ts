@@ -2,17 +2,16 @@ import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { scopeFromProto } from '../../rpc/owner-from-proto.ts'
-import { summaryToProto } from '../../rpc/summary-to-proto.ts'
+import { scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import { createSummary } from '../../use-cases/summarize.ts'
-import { refundToProto } from '../domain/refund-to-proto.ts'
+import { refundToProto } from '../domain/refund.ts'
 import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
-import { findRefund } from '../use-cases/find-refund.ts'
 import { listRefunds } from '../use-cases/list-refunds.ts'
+import { findRefund } from '../use-cases/record-refund-change.ts'
 import { type RequestRefundDeps, requestRefund } from '../use-cases/request-refund.ts'
-import { refundCommentToProto } from './refund-comment-to-proto.ts'
 import {
   refundCommentFromProto,
+  refundCommentToProto,
   refundFilterFromProto,
   refundQueryFromProto,
   requestRefundRequestFromProto,

@@ -1,18 +1,22 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type {
   CreateRefundCommentRequest,
   ListMerchantRefundsRequest,
   RefundReference,
   RequestRefundRequest as RequestRefundRequestProto,
 } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
+import type { RefundCommentSchema } from '#gen/multihub/support/v1/refund_pb.ts'
 import type { ListRefundsRequest } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
-import { paymentFilter } from '../../rpc/list-filter-from-proto.ts'
-import { type ScopeFields, scopeFromProto } from '../../rpc/owner-from-proto.ts'
+import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
+import { paymentFilter, type ScopeFields, scopeFromProto } from '../../rpc/merchant-proto.ts'
 import type { OperatorFilter, ResourceFilter } from '../../use-cases/list-resources.ts'
+import type { RefundComment } from '../domain/refund-comment.ts'
 import type { RefundQuery } from '../store/refunds.ts'
 import type { RefundCommentRequest } from '../use-cases/comment-refund.ts'
 import type { RequestRefundRequest } from '../use-cases/request-refund.ts'
@@ -70,5 +74,15 @@ export function refundCommentFromProto(request: CreateRefundCommentRequest): Ref
     payload_hash: requiredText(request.payloadHash, 'payload_hash'),
     refund: refundQueryFromProto(request),
     body: requiredText(request.body, 'body'),
+  }
+}
+
+/** Maps a comment on a refund. */
+export function refundCommentToProto(comment: RefundComment): MessageInitShape<typeof RefundCommentSchema> {
+  return {
+    commentId: comment.comment_id,
+    author: COMMENT_AUTHORS.toProto(comment.author),
+    body: comment.body,
+    createTime: timestampFromDate(comment.created_at),
   }
 }

@@ -1,6 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
-import { listIndexes } from '../../store/list-indexes.ts'
+import { listIndexes } from '../../use-cases/list-resources.ts'
 import type { Refund } from '../domain/refund.ts'
 
 /**

@@ -1,17 +1,71 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { type Idempotency, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { now } from '#lib/base/time.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { checkPageSize, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Range, Stored } from '#lib/store/store.ts'
-import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
+import { acceptOnce, type CommentStorage, storePending } from '../../use-cases/accept-comment.ts'
+import type { CursorPage, CursorRequest } from '../../use-cases/list-resources.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import type { Refund } from '../domain/refund.ts'
-import type { RefundComment } from '../domain/refund-comment.ts'
-import { keyOfRefundComment } from '../store/refund-comments.ts'
-import type { RefundQuery } from '../store/refunds.ts'
-import { type AddRefundCommentDeps, acceptRefundComment, storeAccepted } from './add-refund-comment.ts'
-import { findRefund, getRefund } from './find-refund.ts'
+import {
+  addRefundComment,
+  type CarriedRefundComment,
+  type NewRefundComment,
+  type RefundComment,
+  storeRefundCommentEffect,
+} from '../domain/refund-comment.ts'
+import { keyOfRefundComment, storeRefundComment } from '../store/refund-comments.ts'
+import { keyOfRefund, type RefundQuery } from '../store/refunds.ts'
+import { findRefund, getRefund } from './record-refund-change.ts'
+
+/** What adds comments to refunds. */
+interface AddRefundCommentDeps {
+  readonly refund_comments: Collection<RefundComment>
+  readonly runner: EffectRunner<Refund>
+}
+
+/**
+ * Adds a comment to a refund, once per `comment_id`: the refund accepts it in one guarded write, and an effect of that write
+ * stores it. `find` reads the refund, and throws 11001 when there is none.
+ */
+export function acceptRefundComment(
+  { refund_comments, runner }: AddRefundCommentDeps,
+  find: () => Promise<Stored<Refund>>,
+  written: NewRefundComment,
+): Promise<Stored<RefundComment>> {
+  const { comment_id } = written
+  return acceptOnce(storageOf(refund_comments), {
+    comment_id,
+    find,
+    read: ({ merchant_id, environment, refund_id }) =>
+      refund_comments.get(keyOfRefundComment({ merchant_id, environment, refund_id, comment_id })),
+    async accept(refund) {
+      const stored = await runner.update(
+        keyOfRefund(refund),
+        (current) =>
+          current.version === refund.version ? addRefundComment(current, written, now()) : undefined,
+        refund,
+      )
+      if (stored) await runner.runEffects(stored)
+    },
+  })
+}
+
+/** Stores the accepted comments of a refund whose effects have not run yet: whatever reads its comments does this first. */
+async function storeAccepted(
+  { refund_comments }: Pick<AddRefundCommentDeps, 'refund_comments'>,
+  refund: Refund,
+): Promise<void> {
+  await storePending(storageOf(refund_comments), refund)
+}
+
+function storageOf(comments: Collection<RefundComment>): CommentStorage<RefundComment, CarriedRefundComment> {
+  return { effect: storeRefundCommentEffect, store: (comment) => storeRefundComment(comments, comment) }
+}
 
 /** What the lists, summaries and comments of refunds need. */
 export interface RefundCommentDeps extends AddRefundCommentDeps {
@@ -47,7 +101,7 @@ export async function commentRefund(
 }
 
 /** The operator's answer to a refund. An empty `operation_id` is none. */
-export interface RefundAnswer {
+interface RefundAnswer {
   readonly refund_id: string
   readonly body: string
   readonly operation_id: string

@@ -1,8 +1,9 @@
 import type { RefundStatus } from '#lib/contract/refund-status.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
-import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
 import {
+  type CursorPage,
+  type CursorRequest,
   listForOperator,
   listResources,
   type OperatorFilter,

@@ -1,7 +1,23 @@
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { applyRefundChange, newRefund, type Refund, type RefundChange } from '../domain/refund.ts'
-import { findRefundBy, keyOfRefund } from '../store/refunds.ts'
+import { findRefundBy, findRefundById, keyOfRefund, type RefundQuery } from '../store/refunds.ts'
+
+/** Finds a merchant's refund. Throws 11001, also for a refund of another merchant or environment. */
+export async function findRefund(refunds: Collection<Refund>, query: RefundQuery): Promise<Stored<Refund>> {
+  return existing(await findRefundBy(refunds, query))
+}
+
+/** Finds a refund of any merchant, for the operator. Throws 11001 when there is none. */
+export async function getRefund(refunds: Collection<Refund>, refund_id: string): Promise<Stored<Refund>> {
+  return existing(await findRefundById(refunds, refund_id))
+}
+
+function existing(refund: Stored<Refund> | undefined): Stored<Refund> {
+  if (!refund) throw new PublicError(11001)
+  return refund
+}
 
 /** What the use cases of refunds read and write. */
 export interface RefundsDeps {

@@ -1,12 +1,9 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { newCommentTime } from '../../domain/comment-thread.ts'
-import type { Comment } from './comment.ts'
-import { isEditable } from './edit-window.ts'
-import type { Ticket } from './ticket.ts'
-import { storeCommentEffect } from './ticket-effects.ts'
+import { type Comment, storeCommentEffect } from './comment.ts'
+import { isEditable, type Ticket, takesComments } from './ticket.ts'
 import { announce } from './ticket-event.ts'
-import { takesComments } from './transition-table.ts'
 
 /** What a side decides about a new comment. */
 export interface NewCommentFields extends Pick<Comment, 'comment_id' | 'author' | 'body' | 'attachments'> {

@@ -1,10 +1,15 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import { isEditable } from './edit-window.ts'
-import { slaDeadline } from './sla-deadline.ts'
-import { OPERATIONS_MAX, type Ticket, withListing } from './ticket.ts'
+import {
+  canMove,
+  canReopen,
+  isEditable,
+  OPERATIONS_MAX,
+  slaDeadline,
+  type Ticket,
+  withListing,
+} from './ticket.ts'
 import { announce } from './ticket-event.ts'
-import { canMove, canReopen } from './transition-table.ts'
 
 /*
  * The changes of a ticket. Each returns the changed ticket with its effects, or `undefined` when there is nothing to

@@ -1,8 +1,8 @@
-import type { AttachedFile } from '../../domain/attached-file.ts'
-import type { MerchantScope } from '../../domain/support-resource.ts'
+import { defineStoreComment } from '../../domain/comment-thread.ts'
+import type { AttachedFile, MerchantScope } from '../../domain/support-resource.ts'
 
 /** The side that wrote a comment. Nothing stored says which person it was. */
-export type CommentAuthor = 'merchant' | 'support'
+type CommentAuthor = 'merchant' | 'support'
 
 /** A comment of a ticket, as it is stored. */
 export interface Comment extends MerchantScope {
@@ -27,3 +27,6 @@ export type CarriedTicketComment = { [Field in keyof WithoutLists]: WithoutLists
   edits: string[]
   attachments: AttachedFile[]
 }
+
+/** The effect that stores a comment which its ticket has accepted. */
+export const storeCommentEffect = defineStoreComment<CarriedTicketComment>()

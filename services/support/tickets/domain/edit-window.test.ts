@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isEditable } from './edit-window.ts'
+import { isEditable } from './ticket.ts'
 
 const created_at = new Date('2026-11-22T10:00:00.000Z')
 

@@ -1,8 +1,6 @@
 import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
-import type { AttachedFile } from '../../domain/attached-file.ts'
-import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
-import { slaDeadline } from './sla-deadline.ts'
-import { type Ticket, withListing } from './ticket.ts'
+import type { AttachedFile, MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
+import { slaDeadline, type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
 
 /** What a merchant decides about a new ticket. */

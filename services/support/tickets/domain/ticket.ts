@@ -1,7 +1,6 @@
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import type { AttachedFile } from '../../domain/attached-file.ts'
 import type { CommentThread } from '../../domain/comment-thread.ts'
-import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
+import type { AttachedFile, MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
 export interface Ticket extends CommentThread, MerchantScope {
@@ -74,4 +73,56 @@ export function withListing(ticket: Ticket): Ticket {
     ...(references ? { payment_references: references } : {}),
     ...(UNRESOLVED.includes(status) ? { open_deadline: sla_deadline } : {}),
   }
+}
+
+/** Every change of status that the operator can make (S4). */
+const OPERATOR_TRANSITIONS: Readonly<Record<TicketStatus, readonly TicketStatus[]>> = {
+  open: ['in_progress', 'waiting_customer', 'on_hold', 'resolved', 'closed', 'canceled'],
+  in_progress: ['waiting_customer', 'on_hold', 'resolved', 'closed', 'canceled'],
+  waiting_customer: ['in_progress', 'on_hold', 'resolved', 'closed', 'canceled'],
+  on_hold: ['in_progress', 'waiting_customer', 'resolved', 'closed', 'canceled'],
+  resolved: ['closed'],
+  closed: [],
+  canceled: [],
+}
+
+/** Whether the operator can move a ticket between two statuses (S4). */
+export function canMove(from: TicketStatus, to: TicketStatus): boolean {
+  return OPERATOR_TRANSITIONS[from].includes(to)
+}
+
+/** Whether the merchant can reopen a ticket (S4). */
+export function canReopen(status: TicketStatus): boolean {
+  return status === 'resolved' || status === 'closed'
+}
+
+/** Whether a ticket takes comments that the merchant sees (S4). */
+export function takesComments(status: TicketStatus): boolean {
+  return status !== 'closed' && status !== 'canceled'
+}
+
+const HOUR_MS = 3_600_000
+
+/** The time within which a ticket of a priority must be handled (S5). */
+const SLA_MS: Readonly<Record<TicketPriority, number>> = {
+  urgent: 4 * HOUR_MS,
+  high: 8 * HOUR_MS,
+  medium: 24 * HOUR_MS,
+  low: 72 * HOUR_MS,
+}
+
+/** When a ticket must be handled. The time runs from its creation, also when its priority changes later (S5). */
+export function slaDeadline(priority: TicketPriority, created_at: Date): Date {
+  return new Date(created_at.getTime() + SLA_MS[priority])
+}
+
+/** How long after its creation the merchant can edit a description or a comment (spec: Limits). */
+const EDIT_WINDOW_MS = 3_600_000
+
+/** Whether a description or comment can be edited: within an hour of its creation, to the millisecond, 100 times at most. */
+export function isEditable(
+  { created_at, edits }: { readonly created_at: Date; readonly edits: readonly string[] },
+  at: Date,
+): boolean {
+  return at.getTime() - created_at.getTime() <= EDIT_WINDOW_MS && edits.length < OPERATIONS_MAX
 }

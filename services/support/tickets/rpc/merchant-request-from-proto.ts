@@ -7,11 +7,11 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
-import { type ScopeFields, scopeFromProto } from '../../rpc/owner-from-proto.ts'
+import { type ScopeFields, scopeFromProto } from '../../rpc/merchant-proto.ts'
 import type { TicketFilter } from '../domain/ticket-filter.ts'
 import type { TicketQuery } from '../store/tickets.ts'
 import type { CreateTicketRequest } from '../use-cases/create-ticket.ts'
-import type { TicketMutation } from '../use-cases/edit-ticket.ts'
+import type { TicketMutation } from '../use-cases/update-ticket.ts'
 
 interface TicketFields extends ScopeFields {
   readonly ticket?: TicketReference | undefined

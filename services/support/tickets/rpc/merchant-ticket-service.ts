@@ -3,24 +3,19 @@ import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { scopeFromProto } from '../../rpc/owner-from-proto.ts'
-import { summaryToProto } from '../../rpc/summary-to-proto.ts'
+import { scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import { createSummary } from '../../use-cases/summarize.ts'
-import { createComment, updateComment } from '../use-cases/comment-ticket.ts'
+import { createComment, listComments, updateComment } from '../use-cases/comment-ticket.ts'
 import { createTicket } from '../use-cases/create-ticket.ts'
-import type { TicketDeps } from '../use-cases/deps.ts'
-import { reopen, updateDescription } from '../use-cases/edit-ticket.ts'
-import { findTicket } from '../use-cases/find-ticket.ts'
-import { listComments } from '../use-cases/list-comments.ts'
 import { listTickets } from '../use-cases/list-tickets.ts'
-import { commentToProto } from './comment-to-proto.ts'
+import { findTicket, reopen, type TicketDeps, updateDescription } from '../use-cases/update-ticket.ts'
 import {
   createTicketRequestFromProto,
   mutationFromProto,
   ticketFilterFromProto,
   ticketQueryFromProto,
 } from './merchant-request-from-proto.ts'
-import { ticketToProto } from './ticket-to-proto.ts'
+import { commentToProto, ticketToProto } from './ticket-to-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

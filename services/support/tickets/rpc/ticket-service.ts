@@ -4,13 +4,11 @@ import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { COMMENT_MAX } from '../../domain/text-limits.ts'
-import type { TicketDeps } from '../use-cases/deps.ts'
-import { getTicket } from '../use-cases/find-ticket.ts'
-import { listAllComments } from '../use-cases/list-comments.ts'
+import { COMMENT_MAX } from '../../domain/support-resource.ts'
+import { listAllComments } from '../use-cases/comment-ticket.ts'
 import { answer, listForOperator, move, prioritize, remove } from '../use-cases/operate-ticket.ts'
-import { commentToProto } from './comment-to-proto.ts'
-import { ticketToProto } from './ticket-to-proto.ts'
+import { getTicket, type TicketDeps } from '../use-cases/update-ticket.ts'
+import { commentToProto, ticketToProto } from './ticket-to-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

@@ -1,10 +1,28 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
+import type { TicketCommentSchema } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
+import type { TicketAttachmentSchema, TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
+import {
+  COMMENT_AUTHORS,
+  TICKET_CATEGORIES,
+  TICKET_PRIORITIES,
+  TICKET_STATUSES,
+} from '#lib/contract/ticket.ts'
+import type { AttachedFile } from '../../domain/support-resource.ts'
+import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
-import { attachmentToProto } from './attachment-to-proto.ts'
+
+/** The file as RPCs carry it with its ticket or comment. */
+function attachmentToProto(attachment: AttachedFile): MessageInitShape<typeof TicketAttachmentSchema> {
+  return {
+    attachmentId: attachment.attachment_id,
+    name: attachment.name,
+    mimeType: attachment.mime_type,
+    sizeBytes: BigInt(attachment.size_bytes),
+    createTime: timestampFromDate(attachment.created_at),
+  }
+}
 
 /** The ticket as RPCs carry it. */
 export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSchema> {
@@ -27,5 +45,18 @@ export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSch
     createTime: timestampFromDate(ticket.created_at),
     updateTime: timestampFromDate(ticket.updated_at),
     lastActivityTime: timestampFromDate(ticket.last_activity_at),
+  }
+}
+
+/** The comment as RPCs carry it. */
+export function commentToProto(comment: Comment): MessageInitShape<typeof TicketCommentSchema> {
+  return {
+    commentId: comment.comment_id,
+    author: COMMENT_AUTHORS.toProto(comment.author),
+    body: comment.body,
+    attachments: comment.attachments.map(attachmentToProto),
+    createTime: timestampFromDate(comment.created_at),
+    updateTime: timestampFromDate(comment.updated_at),
+    internal: comment.shown_at === undefined,
   }
 }

@@ -9,8 +9,7 @@ import { runMutation } from '../../use-cases/mutation.ts'
 import { type NewTicketFields, newTicket, replaceDeleted } from '../domain/new-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
-import type { TicketDeps } from './deps.ts'
-import { findTicket } from './find-ticket.ts'
+import { findTicket, type TicketDeps } from './update-ticket.ts'
 
 /** A request for a ticket. The gateway has validated its form. */
 export interface CreateTicketRequest extends NewTicketFields {

@@ -2,7 +2,7 @@ import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
 import { checkPageSize } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
-import type { CursorPage, CursorRequest } from '../../use-cases/cursor-page.ts'
+import type { CursorPage, CursorRequest } from '../../use-cases/list-resources.ts'
 import { paymentReferenceKey, type Ticket } from '../domain/ticket.ts'
 import {
   matchesFilter,
@@ -12,7 +12,7 @@ import {
   type TicketFilter,
   type TicketPosition,
 } from '../domain/ticket-filter.ts'
-import type { TicketDeps } from './deps.ts'
+import type { TicketDeps } from './update-ticket.ts'
 
 const POSITION = { listed_at: 'instant', ticket_id: 'text' } as const
 

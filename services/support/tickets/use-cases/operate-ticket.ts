@@ -8,10 +8,8 @@ import { deleteTicket, moveTicket, setPriority } from '../domain/change-ticket.t
 import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfComment } from '../store/comments.ts'
-import { acceptComment } from './add-comment.ts'
-import type { TicketDeps } from './deps.ts'
-import { getTicket } from './find-ticket.ts'
-import { updateTicket } from './update-ticket.ts'
+import { acceptComment } from './comment-ticket.ts'
+import { getTicket, type TicketDeps, updateTicket } from './update-ticket.ts'
 
 /*
  * What the operator does with tickets. A ticket that has the status or the priority already stays as it is; deleting a ticket

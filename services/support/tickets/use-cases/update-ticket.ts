@@ -1,9 +1,45 @@
+import type { Client } from '@connectrpc/connect'
+import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Stored } from '#lib/store/store.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
+import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
+import { editDescription, reopenTicket } from '../domain/change-ticket.ts'
+import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
-import { keyOfTicket } from '../store/tickets.ts'
-import type { TicketDeps } from './deps.ts'
+import { findTicketBy, findTicketOfAny, keyOfTicket, type TicketQuery } from '../store/tickets.ts'
+
+/** What the use cases of tickets need. */
+export interface TicketDeps {
+  readonly tickets: Collection<Ticket>
+  readonly comments: Collection<Comment>
+  /** Writes tickets and runs their effects. */
+  readonly runner: EffectRunner<Ticket>
+  readonly idempotency: Idempotency
+  readonly payments: Pick<Client<typeof PaymentService>, 'findPayment'>
+  readonly attachments: AttachmentClaims
+  /** Signs the cursors of merchants' lists (S6). */
+  readonly keyring: Keyring
+}
+
+/** Finds a merchant's ticket. Throws 10001, also for a deleted one and for that of another merchant or environment. */
+export async function findTicket(tickets: Collection<Ticket>, query: TicketQuery): Promise<Stored<Ticket>> {
+  return undeleted(await findTicketBy(tickets, query))
+}
+
+/** Finds a ticket of any merchant, for the operator. Throws 10001, also for a deleted one. */
+export async function getTicket(tickets: Collection<Ticket>, ticket_id: string): Promise<Stored<Ticket>> {
+  return undeleted(await findTicketOfAny(tickets, ticket_id))
+}
+
+function undeleted(ticket: Stored<Ticket> | undefined): Stored<Ticket> {
+  if (!ticket || ticket.deleted_at) throw new PublicError(10001)
+  return ticket
+}
 
 /**
  * Applies a change to a ticket that was just found, and runs the effects that follow. `change` is pure and gets the time
@@ -25,4 +61,41 @@ export async function updateTicket(
   )
   if (!stored) throw new PublicError(10001)
   return runner.runEffects(stored)
+}
+
+/** A merchant's mutation of one of its tickets. */
+export interface TicketMutation extends Mutation {
+  readonly ticket: TicketQuery
+}
+
+/**
+ * The merchant's `ticket.description.update`: replaces the description, once per operation. A repetition gets the ticket
+ * as it is by then. Throws 1013, 10001, and 10004 later than an hour after the creation.
+ */
+export function updateDescription(
+  deps: TicketDeps,
+  request: TicketMutation & { readonly description: string },
+): Promise<Stored<Ticket>> {
+  return mutateTicket(deps, 'ticket.description.update', request, (ticket, operation_id, at) =>
+    editDescription(ticket, request.description, operation_id, at),
+  )
+}
+
+/** The merchant's `ticket.reopen`, once per operation. Throws 1013, 10001, and 10003 for a status that forbids it. */
+export function reopen(deps: TicketDeps, request: TicketMutation): Promise<Stored<Ticket>> {
+  return mutateTicket(deps, 'ticket.reopen', request, reopenTicket)
+}
+
+async function mutateTicket(
+  deps: TicketDeps,
+  method: 'ticket.description.update' | 'ticket.reopen',
+  request: TicketMutation,
+  change: (ticket: Ticket, operation_id: string, at: Date) => Ticket | undefined,
+): Promise<Stored<Ticket>> {
+  const ticket_id = await runMutation(deps.idempotency, method, request, async (id) => {
+    const found = await findTicket(deps.tickets, request.ticket)
+    await updateTicket(deps, found, (ticket, at) => change(ticket, id('operation'), at))
+    return found.ticket_id
+  })
+  return findTicket(deps.tickets, { ...request.ticket, by: 'h_id', id: ticket_id })
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { openTestStore, type TestStore } from '../../../test/support/store.ts'
-import { openSupportStore } from '../store/support-store.ts'
-import { isAttachmentUsed } from './attachment-use.ts'
+import { openTestStore, type TestStore } from '../../test/support/store.ts'
+import { fileOwners } from './service.ts'
+import { openSupportStore } from './store/support-store.ts'
+import { isAttachmentUsed } from './use-cases/attachment-use.ts'
 
 let opened: TestStore
 beforeAll(async () => {
@@ -28,8 +29,8 @@ test.each([
     const { claim_owner, ticket_id, is_used } = claim
     const owner = { merchant_id: '7001', environment: 'test' } as const
     const store = await openSupportStore(opened.store)
-    expect(await isAttachmentUsed(store, { ...owner, attachment_id: 'a', claim_owner, ticket_id })).toBe(
-      is_used,
-    )
+    expect(
+      await isAttachmentUsed(fileOwners(store), { ...owner, attachment_id: 'a', claim_owner, ticket_id }),
+    ).toBe(is_used)
   },
 )
