@@ -3,8 +3,7 @@ import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
-import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { type Idempotency, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import {
   type Chargeback,
