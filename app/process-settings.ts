@@ -29,7 +29,7 @@ import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/store/open.ts'
 import { LOG_LEVELS } from '#lib/telemetry/log.ts'
 import { TRACING_SETTINGS } from '#lib/telemetry/tracing.ts'
-import { NO_SCANNER, SCANNER_SETTING } from '../services/attachments/scanner/scanner-setting.ts'
+import { NO_SCANNER, SCANNER_SETTING } from '../services/attachments/scanner/clamd.ts'
 
 /** The infrastructure that all processes of a system share. */
 const INFRASTRUCTURE_SETTINGS = {

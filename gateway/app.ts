@@ -10,22 +10,21 @@ import {
   createRequestAuthenticator,
   isAuthenticationFailure,
 } from './auth/authenticate.ts'
-import type { Caller } from './auth/caller.ts'
-import { resendScheme } from './auth/resend-scheme.ts'
-import type { SignatureScheme } from './auth/signature-scheme.ts'
-import { v1Scheme } from './auth/v1-scheme.ts'
-import { V2_SCHEME } from './auth/v2-scheme.ts'
-import { clientAddress } from './http/address.ts'
-import { RequestAborted, readBody } from './http/body.ts'
-import { type BodyMemoryBudget, createBodyMemoryBudget } from './http/body-memory-budget.ts'
+import type { Caller } from './auth/credential.ts'
+import { resendScheme, type SignatureScheme, V2_SCHEME, v1Scheme } from './auth/signature-schemes.ts'
 import { type ConnectionLimit, createConnectionLimit } from './http/connection-limit.ts'
-import type { Exchange } from './http/exchange.ts'
+import { beginObservation, type Exchange, REQUEST_SPAN } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
-import { beginObservation, REQUEST_SPAN } from './http/exchange-telemetry.ts'
-import { networkOf } from './http/network.ts'
-import { checkJsonRequestHead } from './http/request-head.ts'
-import { createResponder } from './http/responder.ts'
+import {
+  type BodyMemoryBudget,
+  createBodyMemoryBudget,
+  RequestAborted,
+  readBody,
+} from './http/request-body.ts'
+import { checkJsonRequestHead, clientAddress, networkOf } from './http/request-head.ts'
+import { createResponder } from './http/response.ts'
 import { createServer, type PublicPath } from './http/server.ts'
+import type { JsonSchema } from './json/json-schema.ts'
 import type { JsonObject } from './json/parse-json.ts'
 import type { FloodLimiter } from './limits/flood-limiter.ts'
 import type { Limits } from './limits/limits.ts'
@@ -38,7 +37,6 @@ import {
   type MethodTable,
   parseRequest,
 } from './methods/method.ts'
-import type { JsonSchema } from './openapi/json-schema.ts'
 import { openApiPath } from './openapi/openapi-path.ts'
 import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
 import { downloadPath } from './transfers/download-path.ts'

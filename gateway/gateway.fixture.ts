@@ -2,6 +2,7 @@ import type { DescService, MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import {
@@ -21,7 +22,7 @@ import type { Environment as EnvironmentName } from '#lib/contract/environment.t
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { parseIpRanges } from '#lib/http/address-policy.ts'
-import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
+import type { CallbackHostCheck } from '#lib/http/callback-url.ts'
 import type { StreamHandler } from '#lib/http/internal-link.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { type ClientOf, createRpc } from '#lib/rpc/rpc.ts'
@@ -42,14 +43,14 @@ import { createGateway } from './app.ts'
 import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore, type NonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
-import { V1_WINDOW_MS } from './auth/v1-scheme.ts'
+import { V1_WINDOW_MS } from './auth/signature-schemes.ts'
+import type { JsonSchema } from './json/json-schema.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import { createMerchantRequests, type MerchantRequests } from './limits/merchant-requests.ts'
+import { webhookResend } from './methods/existing-payments.ts'
 import type { MethodDeps } from './methods/method.ts'
 import { bindMethods } from './methods/public-methods.ts'
-import { webhookResend } from './methods/webhook-resend.ts'
-import type { JsonSchema } from './openapi/json-schema.ts'
 import { V1_PATH } from './paths.ts'
 import { openGatewayStore } from './store.ts'
 
@@ -73,6 +74,7 @@ export interface FixtureOptions {
   readonly trusted_proxies?: readonly string[]
   readonly payments?: Partial<ServiceImpl<typeof PaymentService>>
   readonly balances?: Partial<ServiceImpl<typeof BalanceService>>
+  readonly attachments?: Partial<ServiceImpl<typeof AttachmentService>>
   readonly registryService?: Partial<ServiceImpl<typeof RegistryService>>
   readonly acceptsCallbackUrl?: (url: string, environment: EnvironmentName) => boolean
   readonly acceptsCallbackHost?: CallbackHostCheck
@@ -102,6 +104,7 @@ export async function createClients(options: FixtureOptions): Promise<ClientOf> 
     serviceOf(RegistryService, { ...registryServiceOf(options), ...options.registryService }),
     serviceOf(PaymentService, options.payments ?? {}),
     serviceOf(BalanceService, options.balances ?? {}),
+    serviceOf(AttachmentService, options.attachments ?? {}),
   ])
   return rpc.clientsOf('gateway')
 }

@@ -2,15 +2,11 @@ import { constantTimeEqual } from '#lib/base/crypto/hash.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
-import { clientAddress } from '../http/address.ts'
 import type { Exchange, SignResponse } from '../http/exchange.ts'
-import { singleHeader } from '../http/headers.ts'
-import type { Caller } from './caller.ts'
-import type { UnsealedCredential } from './credential.ts'
-import { checkCredential } from './credential-checks.ts'
+import { clientAddress, singleHeader } from '../http/request-head.ts'
+import { type Caller, checkCredential, type UnsealedCredential } from './credential.ts'
 import { createReplayCheck, type ReplayCheckDeps } from './replay.ts'
-import type { SignatureScheme, SignedContent } from './signature-scheme.ts'
-import { V2_NONCE_PATTERN } from './v2-scheme.ts'
+import { type SignatureScheme, type SignedContent, V2_NONCE_PATTERN } from './signature-schemes.ts'
 
 /** Authenticates a request. Rejects with the `PublicError` of the first check that fails, in the order of A1. */
 export type AuthenticateRequest = (exchange: Exchange, body: Buffer) => Promise<Caller>

@@ -4,13 +4,33 @@ import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchant
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { type IpRanges, parseIpRanges } from '#lib/http/address-policy.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 
+/** The authenticated caller of a method: a credential whose signature was verified and that may be used. */
+export interface Caller
+  extends Pick<
+    ParsedSettings,
+    | 'merchant_id'
+    | 'environment'
+    | 'scopes'
+    | 'service_ids'
+    | 'currencies'
+    | 'daily_limit'
+    | 'rate_limits'
+    | 'disabled_methods'
+    | 'support_resources'
+  > {
+  readonly application_id: string
+  /** The secret that signed the request; during a rotation, each credential has two. */
+  readonly secret: Secret
+}
+
 /** A secret that verifies signatures until `expires_at_ms`, in wall-clock time; without one, permanently (A6). */
-export interface UnsealedSecret {
+interface UnsealedSecret {
   readonly secret: Secret
   readonly expires_at_ms: number | undefined
 }
@@ -19,7 +39,7 @@ export interface UnsealedSecret {
 export type PublicApiVersion = 'v1' | 'v2'
 
 /** The settings of a credential, parsed. If any of them is invalid, the credential is refused with 3007. */
-export interface ParsedSettings {
+interface ParsedSettings {
   readonly merchant_id: string
   readonly environment: Environment
   readonly version: PublicApiVersion
@@ -125,4 +145,25 @@ function readSettings({
     disabled_methods: new Set(credential.disabledMethods),
     support_resources: new Set(credential.supportResources),
   }
+}
+
+/**
+ * Checks whether a credential with a verified signature may be used, in the order of A1: settings, status, allowlist, API
+ * version and environment. Throws 3007 for invalid settings, 3004 for a disabled and 3005 for a blocked credential, 3006
+ * for the caller's address, and 3008 for the API version or the environment.
+ */
+export function checkCredential(
+  { settings }: UnsealedCredential,
+  versions: readonly PublicApiVersion[],
+  addressOf: () => string | undefined,
+): ParsedSettings {
+  if (settings === undefined) throw new PublicError(3007)
+  if (settings.status === 'disabled') throw new PublicError(3004)
+  if (settings.status === 'blocked') throw new PublicError(3005)
+  if (settings.allowlist !== undefined) {
+    const address = addressOf()
+    if (address === undefined || !settings.allowlist.contain(address)) throw new PublicError(3006)
+  }
+  if (!versions.includes(settings.version) || !settings.environment_granted) throw new PublicError(3008)
+  return settings
 }

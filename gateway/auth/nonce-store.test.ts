@@ -10,7 +10,7 @@ import {
 } from '../limits/limits.fixture.ts'
 import { createNonceStore } from './nonce-store.ts'
 import { nonceTtlMs } from './replay.ts'
-import { V1_WINDOW_MS } from './v1-scheme.ts'
+import { V1_WINDOW_MS } from './signature-schemes.ts'
 
 const TTL_MS = nonceTtlMs(V1_WINDOW_MS)
 

@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
-import { hasHeader, singleHeader } from '../http/headers.ts'
+import { hasHeader, singleHeader } from '../http/request-head.ts'
 import type { NonceStore } from './nonce-store.ts'
 
 /** What protects a request from being replayed. */

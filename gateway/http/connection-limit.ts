@@ -4,7 +4,7 @@ import { clock } from '#lib/base/time.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
-import { networkOf } from './network.ts'
+import { networkOf } from './request-head.ts'
 
 /** The connections of a gateway, with the limits that no caller without a credential can turn against others. */
 export interface ConnectionLimit {

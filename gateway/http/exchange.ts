@@ -3,6 +3,8 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, elapsedSince } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { histogram, level } from '#lib/telemetry/metrics.ts'
+import type { Span, SpanDescription } from '#lib/telemetry/span.ts'
 
 /** The parts of a response that a signature can cover. */
 export interface SignableResponse {
@@ -16,7 +18,7 @@ export interface SignableResponse {
 export type SignResponse = (response: SignableResponse) => readonly [name: string, value: string]
 
 /** What is known of a request so far. The response and the log line need it after a failure at any step too. */
-export interface ExchangeContext {
+interface ExchangeContext {
   /** Set when the caller's signature is verified; from then on every response is signed, refusals too (A5). */
   sign?: SignResponse
   application_id?: string | undefined
@@ -50,4 +52,47 @@ export function beginExchange(request: IncomingMessage, response: ServerResponse
 /** The time since the start of an exchange in milliseconds, with at most 3 decimals (E3). */
 export function elapsedMs({ started_ms }: Exchange): number {
   return elapsedSince(started_ms)
+}
+
+const seconds = histogram(
+  'multihub_gateway_request_seconds',
+  'Duration of public requests, by method (none before it is known) and code (ok, aborted, or of the error table).',
+  ['method', 'code'],
+)
+const in_flight = level(
+  'multihub_gateway_requests_in_flight',
+  'Public requests that this process is serving.',
+).of({})
+
+/**
+ * The first span of the trace of each request. A `traceparent` of the caller is ignored, so no caller decides what is
+ * recorded.
+ */
+export const REQUEST_SPAN: SpanDescription = { name: 'request', kind: 'server', begins_trace: true }
+
+/**
+ * Begins to observe a request. The returned function ends that when the response was sent: it measures the request, and
+ * describes it in its span.
+ */
+export function beginObservation(exchange: Exchange, span: Span | undefined): () => void {
+  in_flight.value += 1
+  return () => {
+    in_flight.value -= 1
+    const { method = 'none', code } = exchange.context
+    const result = code === undefined ? outcomeOf(exchange) : String(code)
+    seconds.observe({ method, code: result }, elapsedMs(exchange) / 1_000)
+    if (span !== undefined) describeExchange(span, exchange)
+  }
+}
+
+/** What a response without a code of the error table came to. */
+function outcomeOf({ response }: Exchange): 'ok' | 'aborted' {
+  return response.writableEnded ? 'ok' : 'aborted'
+}
+
+function describeExchange(span: Span, { request_id, response, context }: Exchange): void {
+  const { method, code, application_id, merchant_id, environment } = context
+  const { statusCode: http_status } = response
+  if (method !== undefined) span.rename(method)
+  span.add({ request_id, code, application_id, merchant_id, environment, http_status })
 }

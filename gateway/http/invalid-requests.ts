@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { failureText } from './envelope.ts'
 import type { ExchangeLog } from './exchange-log.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import { closeLingering } from './lingering-close.ts'
+import { failureText } from './response.ts'
 
 /** Answers bytes that never become a request: invalid HTTP, a head that is too large, a request that is too slow. */
 export interface InvalidRequestHandler {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { hasHeader, singleHeader } from './headers.ts'
+import { type IpRanges, parseIpAddress } from '#lib/http/address-policy.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 
 /** `application/json`, with `charset=utf-8` or no charset. HTTP allows empty parameters. */
@@ -35,4 +37,61 @@ export function checkRequestHead(request: IncomingMessage): void {
 function hasUnambiguousFraming({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
   return coding === undefined || (httpVersion === '1.1' && coding.toLowerCase() === 'chunked')
+}
+
+/**
+ * The value of a header that must be sent exactly once (A4); `undefined` when it is missing or repeated. Reads the raw
+ * header list, because Node joins repeated headers or drops all but one. `name` must be lower case.
+ */
+export function singleHeader(raw_headers: readonly string[], name: string): string | undefined {
+  let value: string | undefined
+  for (let index = 0; index < raw_headers.length; index += 2) {
+    if (!hasName(raw_headers[index], name)) continue
+    if (value !== undefined) return undefined
+    value = raw_headers[index + 1]
+  }
+  return value
+}
+
+/** Whether a header was sent at least once. `name` must be lower case. */
+export function hasHeader(raw_headers: readonly string[], name: string): boolean {
+  for (let index = 0; index < raw_headers.length; index += 2) {
+    if (hasName(raw_headers[index], name)) return true
+  }
+  return false
+}
+
+/** Compares lengths first, which spares most headers the conversion to lower case. */
+function hasName(header: string | undefined, name: string): boolean {
+  return header !== undefined && header.length === name.length && header.toLowerCase() === name
+}
+
+/**
+ * The address of the caller (A7): the socket's address, or the last hop of `X-Forwarded-For` that is not a trusted proxy.
+ * Only hops that trusted proxies appended are believed. `undefined` when that hop is not an IP address.
+ */
+export function clientAddress(request: IncomingMessage, trusted: IpRanges | undefined): string | undefined {
+  let address = request.socket.remoteAddress
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+  const hops = forwarded === '' ? [] : forwarded.split(',').map((hop) => hop.trim())
+  while (address !== undefined && trusted?.contain(address)) {
+    const hop = hops.pop()
+    if (hop === undefined) return address
+    address = parseIpAddress(hop) === undefined ? undefined : hop
+  }
+  return address
+}
+
+/**
+ * The network of an address: the unit that shares a budget of unauthenticated resources. It is an IPv4 address, or an
+ * IPv6 /48, because one customer commonly has no more than a /48. Text that is not an address maps to `unknown`. The zone
+ * of a link-local address is dropped, because it only names an interface of this machine.
+ */
+export function networkOf(address: string | undefined): string {
+  const version = isIP(address ?? '')
+  if (address === undefined || version === 0) return 'unknown'
+  if (version === 4) return address
+  const [without_zone = ''] = address.split('%')
+  const parsed = ipaddr.process(without_zone)
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 3).join(':') : parsed.toString()
 }

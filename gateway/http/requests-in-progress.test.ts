@@ -4,7 +4,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import type { Exchange } from './exchange.ts'
 import { createExchangeLog } from './exchange-log.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
-import { createResponder } from './responder.ts'
+import { createResponder } from './response.ts'
 import { createServer } from './server.ts'
 
 test('answers 2002 beyond the limit of requests in progress, and serves again when one has ended', async () => {

@@ -12,7 +12,7 @@ import { beginExchange, type Exchange } from './exchange.ts'
 import type { ExchangeLog } from './exchange-log.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import { createInvalidRequestHandler, type InvalidRequestHandler } from './invalid-requests.ts'
-import type { Responder } from './responder.ts'
+import type { Responder } from './response.ts'
 
 /** A path of the public interface, and the function that answers its requests. */
 export interface PublicPath {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { INT64_MAX } from '#lib/contract/money.ts'
-import { digitAmount } from './digit-amount.ts'
+import { digitAmount } from './scalars.ts'
 import { validate } from './schema.ts'
 
 const schema = digitAmount(11003)

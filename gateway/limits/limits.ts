@@ -1,6 +1,6 @@
 import { clock } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
-import { DAILY_BUCKET } from '../http/refusal.ts'
+import { DAILY_BUCKET } from '../http/response.ts'
 import { DEFAULT_QUOTAS } from '../methods/public-methods.ts'
 import type { QuotaCounter } from '../store.ts'
 import { createLeaseCache } from './lease-cache.ts'

@@ -5,14 +5,12 @@ import type { Frozen } from '#lib/base/deep-freeze.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { permits, permitsRoute } from '#lib/contract/policy.ts'
 import { safeNumber } from '#lib/contract/public-payment/public-values.ts'
-import type { Caller } from '../auth/caller.ts'
-import { exactNumber } from '../json/exact-number.ts'
+import type { Caller } from '../auth/credential.ts'
+import { type JsonSchema, record } from '../json/json-schema.ts'
 import { serviceId } from '../json/scalars.ts'
 import { described, notApplicable, object, optional } from '../json/schema.ts'
-import { type JsonSchema, record } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
-import { METHOD } from './request-fields.ts'
-import { ownerOf } from './request-to-proto.ts'
+import { METHOD, merchantScope } from './request-fields.ts'
 
 const COMPATIBILITY: JsonSchema = { const: true, description: 'Kept for compatibility.' }
 
@@ -58,7 +56,7 @@ export const balanceGet = defineMethod({
       const { merchant_id, environment } = caller
       const routes = await registry_cache.merchantRoutes(merchant_id, environment)
       const requested = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
-      const { balances } = await ledger.getBalances(ownerOf(caller))
+      const { balances } = await ledger.getBalances(merchantScope(caller))
       const existing = [...routes, ...balances].map(({ currency }) => currency)
       const shown = requested === undefined ? visibleCurrencies(existing, routes, caller) : [requested]
       if (shown.length === 0) throw new PublicError(1011)
@@ -101,4 +99,20 @@ function amountObject(currency: string, balance: Balance | undefined): unknown {
     currency,
     enabled: true,
   }
+}
+
+declare global {
+  interface JSON {
+    /** A value that `JSON.stringify` writes as this text. */
+    rawJSON(text: string): object
+  }
+}
+
+/**
+ * Returns a 64-bit integer in a form that `JSON.stringify` writes with all its digits. A balance is the sum of many
+ * amounts and can exceed what a double holds exactly. Our response must be right even if a client then rounds it.
+ */
+function exactNumber(value: bigint): number | object {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : JSON.rawJSON(value.toString())
 }

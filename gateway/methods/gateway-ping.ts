@@ -1,5 +1,5 @@
+import { record } from '../json/json-schema.ts'
 import { described, ignored, notApplicable, object } from '../json/schema.ts'
-import { record } from '../openapi/json-schema.ts'
 import { defineMethod } from './method.ts'
 import { METHOD } from './request-fields.ts'
 

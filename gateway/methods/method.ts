@@ -3,13 +3,13 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type MethodName, type RESEND_METHOD, supportResourceOf } from '#lib/contract/methods.ts'
 import type { Scope } from '#lib/contract/scopes.ts'
-import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
+import type { CallbackHostCheck } from '#lib/http/callback-url.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../auth/credential.ts'
+import type { JsonSchema } from '../json/json-schema.ts'
 import { type Json, type JsonObject, parseJson } from '../json/parse-json.ts'
 import { isObject, type Schema, type Shape, validate } from '../json/schema.ts'
-import type { JsonSchema } from '../openapi/json-schema.ts'
 
 /** The name of a public method. The resend path counts as one, although it has a path of its own. */
 export type PublicMethodName = MethodName | typeof RESEND_METHOD
@@ -105,12 +105,6 @@ export function defineMethod<T>({
       }
     },
   }
-}
-
-/** Turns the name of a method into a part of other names: `payment.in` becomes `Payment-In` or `PaymentIn`. */
-export function methodTitle(name: string, separator: '-' | ''): string {
-  const words = name.split('.').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-  return words.join(separator)
 }
 
 /** The callable methods of the request envelope, by name. */

@@ -4,13 +4,15 @@ import {
   type CreatePaymentRequestSchema,
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import type { Caller } from '../auth/caller.ts'
+import { hmacHex } from '#lib/base/crypto/hash.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
+import type { Caller } from '../auth/credential.ts'
 import { amount, CALLBACK_URL, currency, text } from '../json/scalars.ts'
 import { described, object, optional, type TypeOf } from '../json/schema.ts'
 import type { MethodDeps } from './method.ts'
-import { sealWebhook } from './payment-webhook.ts'
-import { MERCHANT_REFERENCE, optionalText } from './request-fields.ts'
-import { credentialPolicy, ownerOf } from './request-to-proto.ts'
+import { credentialPolicy, MERCHANT_REFERENCE, merchantScope, optionalText } from './request-fields.ts'
 
 const C_ID = 'Your own reference, which must be unique: creating a payment with it again is 6009.'
 
@@ -84,7 +86,7 @@ export function createPaymentCall({ clientOf, keyring, create_timeout_ms }: Meth
     const { c_id } = identifiers
     const { payment } = await payments.createPayment(
       {
-        ...ownerOf(caller),
+        ...merchantScope(caller),
         policy: credentialPolicy(caller),
         serviceId: service_id,
         cId: c_id,
@@ -106,4 +108,21 @@ export function personMessage(
   person: TypeOf<typeof PERSON> | undefined,
 ): MessageInitShape<typeof PersonSchema> | undefined {
   return person && { firstName: person.first_name, lastName: person.last_name }
+}
+
+/** The text whose HMAC is the secret of a payment's own callback address (spec: Callback signatures). */
+const DERIVATION_LABEL = 'service:merchant-webhook-signing:v1'
+
+/**
+ * Returns the callback address of a payment with its signing secret. The secret is derived from the API secret that
+ * signed the request (N8), and sealed for this merchant and this c_id, so that no other payment can use it.
+ */
+export function sealWebhook(
+  url: string,
+  c_id: string,
+  { merchant_id, secret }: Pick<Caller, 'merchant_id' | 'secret'>,
+  keyring: Keyring,
+): { readonly url: string; readonly sealedSecret: string } {
+  const derived = new Secret(hmacHex('sha256', secret, DERIVATION_LABEL))
+  return { url, sealedSecret: keyring.seal(derived, ownerOfWebhookSecret({ merchant_id, c_id })) }
 }

@@ -1,7 +1,7 @@
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { type Audience, operationObject, paymentObject } from '#lib/contract/public-payment/public-payment.ts'
 import { OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
-import { componentRef, type JsonSchema, record } from '../openapi/json-schema.ts'
+import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 
 /** Makes `{payment, operation}`: the payment and its primary operation (spec: Payment object). */
 export function toPaymentResult(payment: Payment | undefined, audience: Audience): unknown {

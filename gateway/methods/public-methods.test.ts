@@ -1,29 +1,35 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { RESEND_METHOD } from '#lib/contract/methods.ts'
-import { DEFAULT_QUOTAS, PUBLIC_METHODS } from './public-methods.ts'
+import { METHODS } from '#lib/contract/methods.ts'
+import { DEFAULT_QUOTAS, ENVELOPE_METHODS, PUBLIC_METHODS } from './public-methods.ts'
 
-const GATEWAY = join(import.meta.dirname, '..')
-const sources = readdirSync(GATEWAY, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !/\.(test|fixture|generated)\.ts$/.test(path))
-  .map((path) => ({ path, text: readFileSync(join(GATEWAY, path), 'utf8') }))
+const sources = readdirSync(import.meta.dirname)
+  .filter((path) => path.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(path))
+  .map((path) => readFileSync(join(import.meta.dirname, path), 'utf8'))
 
-describe('the registry of methods', () => {
-  test('holds every method that a file declares', () => {
-    const declaring = sources.filter(({ text }) => /= defineMethod\(/.test(text)).map(({ path }) => path)
-    const registered = PUBLIC_METHODS.map(({ name }) => `methods/${name.replaceAll('.', '-')}.ts`)
-    expect(registered.sort()).toEqual(declaring.sort())
+describe('the list of methods', () => {
+  test('holds every method of the contract, in its order', () => {
+    expect(ENVELOPE_METHODS.map(({ name }) => name)).toEqual(METHODS)
   })
 
-  test('is generated: only the file of a method names it in code', () => {
-    for (const { name } of PUBLIC_METHODS.filter((method) => method.name !== RESEND_METHOD)) {
-      const own = `methods/${name.replaceAll('.', '-')}.ts`
-      const naming = sources.filter(({ path, text }) => path !== own && text.includes(`'${name}'`))
-      expect(naming.map(({ path }) => path)).toEqual([])
+  test('holds every method that a file declares', () => {
+    const declared = sources.flatMap((text) => [...text.matchAll(/^export const (\w+) = define\w+\(/gm)])
+    expect(declared).toHaveLength(PUBLIC_METHODS.length)
+  })
+
+  test('is the only other place that knows a method: no code compares its name', () => {
+    for (const name of METHODS) {
+      const mentions = sources.flatMap((text) => text.split(`'${name}'`).slice(1))
+      expect([name, mentions.length]).toEqual([name, 1 + exampleMentions(name)])
     }
   })
 })
+
+/** How often the descriptor of a method names it again, in its example. */
+function exampleMentions(name: string): number {
+  return sources.flatMap((text) => text.split(`method: '${name}'`).slice(1)).length
+}
 
 describe('the default quotas', () => {
   test('exist for every method but the ping', () => {

@@ -1,6 +1,61 @@
-import { ENVELOPE_METHODS } from './envelope-methods.generated.ts'
+import { attachmentFinalize, attachmentGet, attachmentPrepare, attachmentStatus } from './attachments.ts'
+import { balanceGet } from './balance-get.ts'
+import { chargebackAttachmentsList, chargebackGet, chargebackList, chargebackSummary } from './chargebacks.ts'
+import { paymentNotification, paymentStatus, webhookResend } from './existing-payments.ts'
+import { gatewayPing } from './gateway-ping.ts'
 import type { MethodDeps, MethodTable, PublicMethod } from './method.ts'
-import { webhookResend } from './webhook-resend.ts'
+import { paymentIn } from './payment-in.ts'
+import { paymentOut } from './payment-out.ts'
+import {
+  refundCommentCreate,
+  refundCommentsList,
+  refundGet,
+  refundList,
+  refundRequest,
+  refundSummary,
+} from './refunds.ts'
+import { ticketCommentCreate, ticketCommentsList, ticketCommentUpdate } from './ticket-comments.ts'
+import {
+  ticketCreate,
+  ticketDescriptionUpdate,
+  ticketGet,
+  ticketList,
+  ticketReopen,
+  ticketSummary,
+} from './tickets.ts'
+
+/** The methods that a request envelope names in its field `method`, in the order of `METHODS`. */
+export const ENVELOPE_METHODS: readonly PublicMethod[] = [
+  paymentIn,
+  paymentOut,
+  paymentStatus,
+  paymentNotification,
+  balanceGet,
+  gatewayPing,
+  ticketCreate,
+  ticketGet,
+  ticketList,
+  ticketSummary,
+  ticketDescriptionUpdate,
+  ticketReopen,
+  ticketCommentCreate,
+  ticketCommentsList,
+  ticketCommentUpdate,
+  refundRequest,
+  refundGet,
+  refundList,
+  refundSummary,
+  refundCommentCreate,
+  refundCommentsList,
+  chargebackGet,
+  chargebackList,
+  chargebackSummary,
+  chargebackAttachmentsList,
+  attachmentPrepare,
+  attachmentFinalize,
+  attachmentStatus,
+  attachmentGet,
+]
 
 /** Every public method: those that a request envelope names, then that of the resend path. */
 export const PUBLIC_METHODS: readonly PublicMethod[] = [...ENVELOPE_METHODS, webhookResend]

@@ -1,5 +1,9 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { CredentialPolicySchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import type { Caller } from '../auth/credential.ts'
 import { NO_CONTROL_CHARACTERS, serviceId, type TextRule, text } from '../json/scalars.ts'
-import { described, notApplicable, object, optional, type Schema } from '../json/schema.ts'
+import { described, optional, type Schema } from '../json/schema.ts'
 
 /** The name of the method, which the gateway has already looked up. */
 export const METHOD = text({ max: 64 })
@@ -18,22 +22,16 @@ export function optionalText(rule: TextRule): Schema<string, 'optional'> {
   return optional(text(rule))
 }
 
-/** The route in a request for an existing payment. It is accepted, but the route of the stored payment counts (E9). */
-export const IGNORED_SERVICE_ID = described(
-  'Accepted, but has no effect: the route that the payment was created with counts.',
-  optional(serviceId()),
-)
+/** The merchant and environment of the caller: the first fields of each RPC that a method calls. */
+export function merchantScope({ merchant_id, environment }: Pick<Caller, 'merchant_id' | 'environment'>) {
+  return { merchantId: merchant_id, environment: environmentToProto(environment) }
+}
 
-/** The parameters of a request for an existing payment. If both identifiers are given, both must match the same payment (P16). */
-export const EXISTING_PAYMENT_PARAMS = object({
-  payment: object({
-    identifiers: object(
-      {
-        c_id: described('Your own reference.', optional(text(MERCHANT_REFERENCE))),
-        h_id: described('Our identifier, from the response to `payment.in`.', optionalText({ max: 128 })),
-        p_id: notApplicable(),
-      },
-      { at_least_one: ['c_id', 'h_id'] },
-    ),
-  }),
-})
+/** The restrictions of the caller's credential, which the payments service applies to the route of the payment (E9). */
+export function credentialPolicy({
+  application_id,
+  service_ids,
+  currencies,
+}: Caller): MessageInitShape<typeof CredentialPolicySchema> {
+  return { applicationId: application_id, serviceIds: [...service_ids], currencies: [...currencies] }
+}

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { strictViolationsOf, violationsOf } from '../../test/support/openapi.ts'
+import type { JsonSchema } from '../json/json-schema.ts'
+import { webhookResend } from '../methods/existing-payments.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
-import { webhookResend } from '../methods/webhook-resend.ts'
 import { methodSchemas, openApiDocument } from './document.ts'
-import { codesByStatus } from './envelope-schemas.ts'
-import { failureName, type JsonSchema, requestName } from './json-schema.ts'
+import { codesByStatus, failureName, requestName } from './envelope-schemas.ts'
 
 const document = openApiDocument()
 

@@ -1,18 +1,17 @@
-import { ENVELOPE_METHODS } from '../methods/envelope-methods.generated.ts'
+import { componentRef, type JsonSchema, jsonSchemaOf } from '../json/json-schema.ts'
+import { webhookResend } from '../methods/existing-payments.ts'
 import type { PublicMethod } from '../methods/method.ts'
-import { PUBLIC_METHODS } from '../methods/public-methods.ts'
-import { webhookResend } from '../methods/webhook-resend.ts'
+import { ENVELOPE_METHODS, PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
-import { codesByStatus, failureSchema, successSchema } from './envelope-schemas.ts'
 import {
-  componentRef,
+  codesByStatus,
   failureName,
-  type JsonSchema,
-  jsonSchemaOf,
+  failureSchema,
   requestName,
   responseName,
   resultName,
-} from './json-schema.ts'
+  successSchema,
+} from './envelope-schemas.ts'
 import { operationOf, type PathDescription } from './operation.ts'
 import {
   HEADERS,

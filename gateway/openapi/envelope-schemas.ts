@@ -1,6 +1,27 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorRow, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { methodTitle } from '#lib/contract/methods.ts'
+import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 import { ERROR_ADVICE } from './error-advice.ts'
-import { componentRef, type JsonSchema, record } from './json-schema.ts'
+
+/** The component for the requests of a method: `PaymentInRequest` for `payment.in`. */
+export function requestName(method: string): string {
+  return `${methodTitle(method, '')}Request`
+}
+
+/** The component for the whole response of a method, envelope included: `PaymentInResponse` for `payment.in`. */
+export function responseName(method: string): string {
+  return `${methodTitle(method, '')}Response`
+}
+
+/** The component for the `result` of a method: `PaymentInResult` for `payment.in`. */
+export function resultName(method: string): string {
+  return `${methodTitle(method, '')}Result`
+}
+
+/** The component for the failures with an HTTP status. */
+export function failureName(status: number): string {
+  return `Failure${status}`
+}
 
 /** The codes of each HTTP status, in the order of the error table. A code can have two statuses. */
 export function codesByStatus(): ReadonlyMap<number, readonly ErrorCode[]> {

@@ -1,7 +1,7 @@
-import { retryHeaderName } from '../http/refusal.ts'
+import { retryHeaderName } from '../http/response.ts'
+import { componentRef, type JsonSchema } from '../json/json-schema.ts'
 import type { PublicMethod } from '../methods/method.ts'
-import { codesByStatus } from './envelope-schemas.ts'
-import { componentRef, failureName, type JsonSchema, requestName, responseName } from './json-schema.ts'
+import { codesByStatus, failureName, requestName, responseName } from './envelope-schemas.ts'
 
 /** A public path in the API reference: its purpose, its signature and the methods that it serves. */
 export interface PathDescription {

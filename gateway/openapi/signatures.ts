@@ -1,10 +1,16 @@
 import { SIGNATURE_PATTERN } from '../auth/authenticate.ts'
 import { TIMESTAMP_PATTERN } from '../auth/replay.ts'
-import { RESEND_REQUEST_PREFIX } from '../auth/resend-scheme.ts'
-import { V1_NONCE_PATTERN, V1_WINDOW_MS } from '../auth/v1-scheme.ts'
-import { V2_NONCE_PATTERN, V2_REQUEST_PREFIX, V2_RESPONSE_PREFIX, V2_WINDOW_MS } from '../auth/v2-scheme.ts'
+import {
+  RESEND_REQUEST_PREFIX,
+  V1_NONCE_PATTERN,
+  V1_WINDOW_MS,
+  V2_NONCE_PATTERN,
+  V2_REQUEST_PREFIX,
+  V2_RESPONSE_PREFIX,
+  V2_WINDOW_MS,
+} from '../auth/signature-schemes.ts'
 import { CLIENT_REQUEST_ID } from '../http/exchange-log.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from '../json/json-schema.ts'
 import type { SignatureDescription } from './operation.ts'
 
 /** v1: a hash of the body, with an optional timestamp and nonce (spec: v1 request headers). */

@@ -1,8 +1,8 @@
 import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import { ATTACHMENT_TYPES } from '#lib/contract/attachments.ts'
-import { ATTACHMENT } from '../methods/attachment-result.ts'
+import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
+import { ATTACHMENT } from '../methods/attachments.ts'
 import { codesByStatus, successSchema } from './envelope-schemas.ts'
-import { componentRef, type JsonSchema, record } from './json-schema.ts'
 import { bareFailureResponse } from './operation.ts'
 
 const UPLOAD_RESULT = 'AttachmentUploadResult'

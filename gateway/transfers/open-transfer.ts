@@ -5,15 +5,14 @@ import type { IpRanges } from '#lib/http/address-policy.ts'
 import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/internal-link.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
 import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
-import { clientAddress } from '../http/address.ts'
 import type { ConnectionLimit } from '../http/connection-limit.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
-import { checkRequestHead } from '../http/request-head.ts'
-import type { Responder } from '../http/responder.ts'
+import { checkRequestHead, clientAddress } from '../http/request-head.ts'
+import { CONCURRENCY_BUCKET, createLimitRefusal, type Responder } from '../http/response.ts'
 import type { FloodLimiter } from '../limits/flood-limiter.ts'
-import { createTransferShares } from './transfer-shares.ts'
+import { createKeyedCount } from '../limits/merchant-requests.ts'
 
 /** What the paths of transfers need. */
 export interface TransferDeps {
@@ -31,7 +30,7 @@ export interface TransferDeps {
 }
 
 /** A transfer whose link was proven. */
-export interface Transfer {
+interface Transfer {
   readonly link: AttachmentLink
   /** The proof, which the attachments service checks again. */
   readonly sealed: string
@@ -111,4 +110,50 @@ export async function readShort(body: AsyncIterable<Uint8Array>): Promise<Buffer
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+/** Limits the transfers in progress in this process, so that neither a merchant nor the holder of one link takes them all. */
+interface TransferShares {
+  /**
+   * Counts one more transfer; returns the function that ends it. Throws 1000 (429) when the merchant or the link has too
+   * many (E10), and 2002 when the process has.
+   */
+  begin(link: AttachmentLink, kind: LinkKind): () => void
+}
+
+/** Other transfers end at an unknown time; clients should not ask at once again. */
+const RETRY_AFTER_MS = 1_000
+/** The key of the transfers of the whole process. */
+const ALL = 'all'
+
+/** Makes the limits of one process. */
+function createTransferShares(): TransferShares {
+  const count = createKeyedCount()
+  const { transfers_max, merchant_transfers_max, link_transfers_max } = HTTP_LIMITS
+  return {
+    begin({ merchant_id, environment, attachment_id, expires_at }, kind) {
+      const merchant = `${merchant_id} ${environment}`
+      const shares = [
+        [`${merchant} ${kind} ${attachment_id} ${expires_at.getTime()}`, link_transfers_max],
+        [merchant, merchant_transfers_max],
+        [ALL, transfers_max],
+      ] as const
+      const ends: (() => void)[] = []
+      const end = (): void => {
+        for (const endOne of ends) endOne()
+      }
+      for (const [key, limit] of shares) {
+        const endOne = count.begin(key, limit)
+        if (endOne !== undefined) {
+          ends.push(endOne)
+          continue
+        }
+        end()
+        throw key === ALL
+          ? new PublicError(2002)
+          : createLimitRefusal({ bucket: CONCURRENCY_BUCKET, limit, retry_after_ms: RETRY_AFTER_MS })
+      }
+      return end
+    },
+  }
 }

@@ -5,14 +5,13 @@ import { UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
-import { RequestAborted } from '../http/body.ts'
-import { hasHeader, singleHeader } from '../http/headers.ts'
 import { closeAfterResponse } from '../http/lingering-close.ts'
+import { isTooFragmented, RequestAborted } from '../http/request-body.ts'
+import { hasHeader, singleHeader } from '../http/request-head.ts'
 import type { PublicPath } from '../http/server.ts'
-import { toAttachmentObject } from '../methods/attachment-result.ts'
+import { toAttachmentObject } from '../methods/attachments.ts'
 import { UPLOAD_TARGET } from '../paths.ts'
 import { type OpenTransfer, readShort, sendTransfer, type TransferDeps } from './open-transfer.ts'
-import { uploadBodyOf } from './upload-body.ts'
 
 /**
  * The path to which merchants send the bytes of an attachment (F2). The link is the proof, so the request has no signature
@@ -69,4 +68,33 @@ function reasonOf(
   if (!signal.aborted) return error
   closeAfterResponse(response)
   return fieldError(1003, 'body')
+}
+
+/** The body of an upload on its way to the attachments service. */
+interface UploadBody {
+  readonly bytes: AsyncIterable<Uint8Array>
+  /** Why the gateway stopped it; `undefined` unless it did. The service sees only that the bytes broke off. */
+  refusal(): PublicError | undefined
+}
+
+/**
+ * Passes the bytes of a request on as they arrive. Stops when they are too fragmented (1003). The request itself stays open
+ * when they are not read to the end, so that its response can be sent.
+ */
+export function uploadBodyOf(request: Pick<IncomingMessage, 'iterator'>): UploadBody {
+  let refusal: PublicError | undefined
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    let fragments = 0
+    let length = 0
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      fragments += 1
+      length += chunk.length
+      if (isTooFragmented(fragments, length)) {
+        refusal = fieldError(1003, 'body')
+        throw refusal
+      }
+      yield chunk
+    }
+  }
+  return { bytes: bytes(), refusal: () => refusal }
 }

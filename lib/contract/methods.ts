@@ -50,3 +50,9 @@ export function supportResourceOf(method: string): SupportResource | undefined {
 
 /** The rate-limit bucket of the resend path (E10). No request envelope names it, but it is counted like a method. */
 export const RESEND_METHOD = 'webhook.resend'
+
+/** Turns the name of a method into a part of other names: `payment.in` becomes `Payment-In` or `PaymentIn`. */
+export function methodTitle(name: string, separator: '-' | ''): string {
+  const words = name.split('.').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return words.join(separator)
+}

@@ -1,3 +1,4 @@
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { fieldError } from './errors/public-error.ts'
 
 /** A text field that must not be empty. Throws 1005 with `path`, its dotted name in the request. */
@@ -59,5 +60,16 @@ export function createEnumMap<Name extends string, Value extends number>(
     optional,
     required,
     requiredEach: (listed, path) => listed.map((value, index) => required(value, `${path}.${index}`)),
+  }
+}
+
+/** Maps the timestamps of a document. */
+export function timesToProto(document: { readonly created_at: Date; readonly updated_at: Date }): {
+  createTime: Timestamp
+  updateTime: Timestamp
+} {
+  return {
+    createTime: timestampFromDate(document.created_at),
+    updateTime: timestampFromDate(document.updated_at),
   }
 }

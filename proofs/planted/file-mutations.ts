@@ -92,9 +92,11 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a file that nothing uses stays',
-    file: 'services/attachments/effects/expire-unused.ts',
-    search: 'return (current) => expire(current, now())',
-    replace: 'return (current) => (current.claim ? expire(current, now()) : current)',
+    file: 'services/attachments/effects/clean-up.ts',
+    search:
+      'expireUnusedEffect.bind<Attachment>({\n    ...OPTIONS,\n    run: async () => (current) => expire(current, now()),',
+    replace:
+      'expireUnusedEffect.bind<Attachment>({\n    ...OPTIONS,\n    run: async () => (current) => (current.claim ? expire(current, now()) : current),',
     has_files: true,
   },
   {

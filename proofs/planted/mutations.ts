@@ -208,13 +208,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a replaced secret is accepted',
-    file: 'services/merchants/use-cases/rotate-secret.ts',
+    file: 'services/merchants/use-cases/credentials.ts',
     search: '...(overlap_seconds === 0 ? [] : keepOlder',
     replace: '...(overlap_seconds < 0 ? [] : keepOlder',
   },
   {
     name: 'a disabled credential is accepted',
-    file: 'gateway/auth/credential-checks.ts',
+    file: 'gateway/auth/credential.ts',
     search: "if (settings.status === 'disabled')",
     replace: "if (settings.status === 'disabled' && settings.version === 'v1')",
   },
@@ -226,7 +226,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a v2 nonce that cannot be checked is accepted',
-    file: 'gateway/auth/v2-scheme.ts',
+    file: 'gateway/auth/signature-schemes.ts',
     search: 'accept_if_store_down: false',
     replace: 'accept_if_store_down: true',
   },

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callbackUrlTable } from './callback-urls.ts'
 import { partsDiagrams, statesDiagram } from './diagrams.ts'
-import { ENVELOPE_METHODS_PATH, envelopeMethodsText } from './envelope-methods.ts'
 import { errorTable } from './errors.ts'
 import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
 import { metricsTable } from './metrics.ts'
@@ -37,7 +36,6 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | P
 /** The files that are generated as a whole. */
 const WHOLE_FILES: Readonly<Record<string, () => string>> = {
   'docs/merchants/openapi.json': openApiText,
-  [ENVELOPE_METHODS_PATH]: envelopeMethodsText,
   [PROMETHEUS_RULE_PATH]: prometheusRuleText,
 }
 

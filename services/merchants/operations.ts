@@ -1,9 +1,14 @@
-import type { RoleOperations } from '#lib/role/operations.ts'
-import { openMerchantsStore } from './store/merchants-store.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
-import { checkMasterKeys } from './use-cases/check-master-keys.ts'
-import { resealSecrets } from './use-cases/reseal-secrets.ts'
-import { skipIssuedIds } from './use-cases/skip-issued-ids.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { StartError } from '#lib/base/start-error.ts'
+import { now } from '#lib/base/time.ts'
+import { ownerOfCredentialSecret, ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
+import type { DataCheck, ReadDocuments, ResealCount, RoleOperations } from '#lib/role/operations.ts'
+import { resealDocuments } from '#lib/role/operations.ts'
+import type { Credential } from './domain/credential.ts'
+import type { Endpoint } from './domain/endpoint.ts'
+import { ID_KINDS, type IssuedIds } from './store/issued-ids.ts'
+import { CREDENTIALS, ENDPOINTS, type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
+import type { MerchantsDeps } from './use-cases/deps.ts'
 
 /** What the commands of an installation need of the registry. */
 export const operations: RoleOperations = {
@@ -15,4 +20,104 @@ export const operations: RoleOperations = {
     yield* resealSecrets(await openMerchantsStore(store), { readDocuments, keyring })
   },
   checkData: async (store) => createDataCheck(await openMerchantsStore(store)),
+}
+
+/** The number of credentials to try: some may be damaged, or encrypted under a master key that was removed on purpose. */
+const CREDENTIALS_TRIED = 20
+
+/**
+ * Prevents a start with the master keys of another system, with which every request would fail. Throws `StartError`
+ * when none of the secrets of up to 20 credentials can be decrypted. Passes when no secret is stored yet.
+ */
+export async function checkMasterKeys({
+  store,
+  keyring,
+}: Pick<MerchantsDeps, 'store' | 'keyring'>): Promise<void> {
+  const credentials = await store.credentials.listChangedSince(new Date(0), CREDENTIALS_TRIED)
+  const secrets = credentials.flatMap(({ application_id, secrets }) =>
+    secrets.map(({ sealed }) => ({ sealed, owner: ownerOfCredentialSecret(application_id) })),
+  )
+  const canDecrypt = ({ sealed, owner }: (typeof secrets)[number]): boolean => {
+    try {
+      return keyring.unseal(sealed, owner) !== undefined
+    } catch {
+      return false
+    }
+  }
+  if (secrets.length === 0 || secrets.some(canDecrypt)) return
+  throw new StartError(
+    'none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
+  )
+}
+
+/** Far above the number of merchants, credentials or routes that are created between two backups. */
+const SKIPPED = 1_000n
+
+/**
+ * Leaves out the next 1,000 ids of each kind after a restore. The ids that were issued after the backup are not in it, but
+ * merchants may hold them, so they must not be issued again to others.
+ */
+export async function skipIssuedIds(issued_ids: Pick<IssuedIds, 'skip'>): Promise<void> {
+  for (const kind of ID_KINDS) await issued_ids.skip(kind, SKIPPED)
+}
+
+/** Encrypts the secrets of credentials and endpoints again under the newest master key. */
+export async function* resealSecrets(
+  { credentials, endpoints }: Pick<MerchantsStore, 'credentials' | 'endpoints'>,
+  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
+): AsyncGenerator<ResealCount> {
+  yield await resealDocuments<Credential>(deps, {
+    spec: CREDENTIALS,
+    change: resealCredential,
+    update: ({ application_id }, decide) =>
+      credentials.update(application_id, (current) => decide(current) ?? current),
+  })
+  yield await resealDocuments<Endpoint>(deps, {
+    spec: ENDPOINTS,
+    change: resealEndpoint,
+    update: ({ endpoint_id }, decide) =>
+      endpoints.update(endpoint_id, (current) => decide(current) ?? current),
+  })
+}
+
+/** Secrets that have expired are left out: the key that encrypted them may be gone. */
+function resealCredential(credential: Credential, reseal: Keyring['reseal']): Credential {
+  const owner = ownerOfCredentialSecret(credential.application_id)
+  const secrets = credential.secrets
+    .filter(({ expires_at }) => expires_at === undefined || expires_at > now())
+    .map((secret) => ({ ...secret, sealed: reseal(secret.sealed, owner) }))
+  const is_same =
+    secrets.length === credential.secrets.length &&
+    secrets.every(({ sealed }, at) => sealed === credential.secrets[at]?.sealed)
+  return is_same ? credential : { ...credential, secrets }
+}
+
+function resealEndpoint(endpoint: Endpoint, reseal: Keyring['reseal']): Endpoint {
+  const { sealed_secret: before, endpoint_id } = endpoint
+  if (before === undefined) return endpoint
+  const sealed_secret = reseal(before, ownerOfEndpointSecret(endpoint_id))
+  return sealed_secret === before ? endpoint : { ...endpoint, sealed_secret }
+}
+
+/** The clocks of two processes differ by less: one wrote the endpoint, the other the time of the event. */
+const CLOCK_MARGIN_MS = 15_000
+
+/** Says which events endpoints must have got, for the check of what other roles have stored. */
+export function createDataCheck({ endpoints }: Pick<MerchantsStore, 'endpoints'>): DataCheck {
+  // Calls come merchant by merchant.
+  let last: { readonly merchant_id: string; readonly listed: Promise<readonly Endpoint[]> } | undefined
+  return {
+    async subscribes({ merchant_id, environment, event, at }) {
+      if (last?.merchant_id !== merchant_id)
+        last = { merchant_id, listed: endpoints.listByMerchant(merchant_id) }
+      const unchanged_since_ms = at.getTime() - CLOCK_MARGIN_MS
+      return (await last.listed).some(
+        (endpoint) =>
+          endpoint.environment === environment &&
+          endpoint.enabled &&
+          endpoint.events.some((name) => name === event) &&
+          endpoint.updated_at.getTime() < unchanged_since_ms,
+      )
+    },
+  }
 }

@@ -6,16 +6,14 @@ import {
   createCallbackHostCheck,
 } from '#lib/http/callback-host.ts'
 import type { Role } from '#lib/role/role.ts'
+import { checkMasterKeys } from './operations.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'
 import { createMerchantRpc } from './rpc/merchant-service.ts'
 import { createRegistryRpc } from './rpc/registry-service.ts'
 import { createRouteRpc } from './rpc/route-service.ts'
-import { openMerchantsStore } from './store/merchants-store.ts'
-import { withTrustedWrites } from './store/trusted-writes.ts'
-import { createAnnounceChange } from './use-cases/announce-change.ts'
-import { checkMasterKeys } from './use-cases/check-master-keys.ts'
-import type { MerchantsDeps } from './use-cases/deps.ts'
+import { openMerchantsStore, withTrustedWrites } from './store/merchants-store.ts'
+import { createAnnounceChange, type MerchantsDeps } from './use-cases/deps.ts'
 
 /** The settings of this role. */
 export const MERCHANTS_CONFIG = {

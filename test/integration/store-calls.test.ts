@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { METHODS, supportResourceOf } from '#lib/contract/methods.ts'
 import { eventually } from '../support/eventually.ts'
 import type { PublicResponse } from '../support/public-client.ts'
 import { announcementOf, transfer } from './attachments.fixture.ts'
@@ -126,6 +127,17 @@ const NAMING: readonly [string, Resource, (reference: Reference) => object][] = 
   ['attachment.finalize', 'attachment', (attachment) => ({ attachment })],
 ]
 
+/** The methods that name no resource that exists. */
+const NAMING_NOTHING = [
+  ...['payment.in', 'payment.out', 'balance.get', 'gateway.ping', 'attachment.prepare'],
+  ...['ticket.summary', 'refund.summary', 'chargeback.summary'],
+]
+
+test('every method is in the table above, or is known to name no resource', () => {
+  const listed = [...new Set(NAMING.map(([method]) => method)), ...NAMING_NOTHING]
+  expect(listed.toSorted()).toEqual(METHODS.toSorted())
+})
+
 const KEYED = new Set([
   ...['ticket.description.update', 'ticket.reopen', 'ticket.comment.create', 'ticket.comment.update'],
   ...['refund.comment.create', 'attachment.finalize', 'payment.notification'],
@@ -233,6 +245,19 @@ const REPEATED: readonly RepeatedMutation[] = [
     readParamsOf: () => ({ attachment: own.attachment }),
   },
 ]
+
+test('every support method is repeated here, or is known to read only', () => {
+  const read_only = [
+    ...['ticket.get', 'ticket.list', 'ticket.summary', 'ticket.comments.list'],
+    ...['refund.get', 'refund.list', 'refund.summary', 'refund.comments.list'],
+    ...['chargeback.get', 'chargeback.list', 'chargeback.summary', 'chargeback.attachments.list'],
+    ...['attachment.status', 'attachment.get'],
+  ]
+  // The repetition of a reopening shows the ticket as it is by then, so it reads it as the first request did.
+  const listed = [...REPEATED.map(({ method }) => method), ...read_only, 'ticket.reopen']
+  const support_methods = METHODS.filter((method) => supportResourceOf(method) !== undefined)
+  expect(listed.toSorted()).toEqual(support_methods.toSorted())
+})
 
 // S3
 test.each(REPEATED)(

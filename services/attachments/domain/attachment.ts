@@ -1,10 +1,15 @@
-import type {
-  AttachmentPurpose,
-  AttachmentStatus,
-  AttachmentType,
-  RejectionReason,
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import {
+  ATTACHMENT_PURPOSES,
+  ATTACHMENT_STATUSES,
+  type AttachmentPurpose,
+  type AttachmentStatus,
+  type AttachmentType,
+  type RejectionReason,
 } from '#lib/contract/attachments.ts'
-import type { Environment } from '#lib/contract/environment.ts'
+import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 
 /** The bytes of a complete upload. */
@@ -92,4 +97,27 @@ export function statusAt(attachment: Attachment, at: Date): AttachmentStatus {
     return isSessionOpen(attachment, at) ? status : 'expired'
   const is_unused = claim === undefined && unused_until !== undefined && at >= unused_until
   return status === 'ready' && is_unused ? 'expired' : status
+}
+
+/** Maps an attachment as it is at a time: one whose session has ended is expired. */
+export function attachmentToProto(
+  attachment: Attachment,
+  at: Date,
+): MessageInitShape<typeof AttachmentSchema> {
+  return {
+    attachmentId: attachment.attachment_id,
+    merchantId: attachment.merchant_id,
+    environment: environmentToProto(attachment.environment),
+    purpose: ATTACHMENT_PURPOSES.toProto(attachment.purpose),
+    name: attachment.name,
+    mimeType: attachment.mime_type,
+    sizeBytes: BigInt(attachment.size_bytes),
+    sha256: attachment.sha256,
+    status: ATTACHMENT_STATUSES.toProto(statusAt(attachment, at)),
+    reason: attachment.reason ?? '',
+    scanSkipped: attachment.scan_skipped ?? false,
+    owner: attachment.claim?.owner ?? '',
+    createTime: timestampFromDate(attachment.created_at),
+    updateTime: timestampFromDate(attachment.updated_at),
+  }
 }

@@ -9,7 +9,7 @@ import {
   releasePlaceEffect,
   scanContentEffect,
 } from './attachment-effects.ts'
-import { hasTypeOf } from './content/magic-bytes.ts'
+import { hasTypeOf } from './content/check-content.ts'
 
 /**
  * The attachment after a finalize: `scanning`, or `rejected` when the bytes are not those that were announced. The same

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Attachment, Upload, Writer } from './attachment.ts'
-import { SESSION_MS, statusAt } from './attachment.ts'
+import { type Attachment, SESSION_MS, statusAt, type Upload, type Writer } from './attachment.ts'
 import { finalize } from './finalize.ts'
 import { abandonUpload, beginUpload, completeUpload, expire, openSession, renewUpload } from './session.ts'
 

@@ -1,7 +1,16 @@
 import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
-import type { AttachmentPurpose, AttachmentType } from '#lib/contract/attachments.ts'
+import {
+  ATTACHMENT_MAX_BYTES,
+  ATTACHMENT_NAME_MAX_BYTES,
+  ATTACHMENT_TYPES,
+  type AttachmentPurpose,
+  type AttachmentType,
+  isAttachmentName,
+  isAttachmentType,
+  SHA256_DIGEST,
+} from '#lib/contract/attachments.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import {
   type Attachment,
   isSessionOpen,
@@ -141,4 +150,28 @@ function refuseUnlessOpen(attachment: Attachment, at: Date): void {
   const status = statusAt(attachment, at)
   if (status === 'expired' || status === 'rejected') throw refusalUnlessReady(status, attachment.reason)
   throw new PublicError(1003, { details: { status, reason: 'the attachment is finalized' } })
+}
+
+/** A file as a request announces it. */
+interface AnnouncedFile {
+  readonly name: string
+  readonly mime_type: string
+  readonly size_bytes: bigint
+  readonly sha256: string
+}
+
+/** Checks what a sender announces (F4, F6). Throws 9000 with the path of the first field that is wrong. */
+export function checkNewFile({ name, mime_type, size_bytes, sha256 }: AnnouncedFile): NewFile {
+  if (!isAttachmentName(name))
+    throw fieldError(
+      9000,
+      'file.name',
+      `1 to ${ATTACHMENT_NAME_MAX_BYTES} bytes, without separators of paths`,
+    )
+  if (!isAttachmentType(mime_type))
+    throw fieldError(9000, 'file.mime_type', `one of ${Object.keys(ATTACHMENT_TYPES).join(', ')}`)
+  if (size_bytes < 1n || size_bytes > BigInt(ATTACHMENT_MAX_BYTES))
+    throw fieldError(9000, 'file.size_bytes', `1 to ${ATTACHMENT_MAX_BYTES}`)
+  if (!SHA256_DIGEST.test(sha256)) throw fieldError(9000, 'file.sha256', '64 lower-case hexadecimal digits')
+  return { name, mime_type, size_bytes: Number(size_bytes), sha256 }
 }

@@ -8,8 +8,8 @@ import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { inspectContentEffect } from '../domain/attachment-effects.ts'
 import { applyInspection } from '../domain/finalize.ts'
-import type { Scanner } from '../scanner/scanner-setting.ts'
-import { readBytes } from '../use-cases/read-bytes.ts'
+import type { Scanner } from '../scanner/clamd.ts'
+import { readBytes } from '../use-cases/read-attachment.ts'
 import type { ContentCheck } from './content-check.ts'
 
 /** Each holds a whole file in memory, up to 10 MiB, and waits for the same thread. */

@@ -7,10 +7,8 @@ import { log } from '#lib/telemetry/log.ts'
 import { type Attachment, SCAN_PAUSE_MAX_MS } from '../domain/attachment.ts'
 import { scanContentEffect } from '../domain/attachment-effects.ts'
 import { applyScan, type ScanResult } from '../domain/finalize.ts'
-import { toScanVerdict } from '../domain/scan-verdict.ts'
-import { scanStream } from '../scanner/scan-stream.ts'
-import { NO_SCANNER, type Scanner } from '../scanner/scanner-setting.ts'
-import { readBytes } from '../use-cases/read-bytes.ts'
+import { NO_SCANNER, type Scanner, scanStream, toScanVerdict } from '../scanner/clamd.ts'
+import { readBytes } from '../use-cases/read-attachment.ts'
 
 /** clamd works with as many threads by default, and each scan holds a connection. */
 const SCANS_MAX = 8

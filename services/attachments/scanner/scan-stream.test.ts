@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../../../test/support/scripted-clamd.ts'
-import { scanStream } from './scan-stream.ts'
+import { scanStream } from './clamd.ts'
 
 let clamd: ScriptedClamd
 beforeEach(async () => {

@@ -1,9 +1,8 @@
+import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Blobs, Collection, Store } from '#lib/store/store.ts'
-import type { Attachment } from '../domain/attachment.ts'
+import type { Blobs, Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import type { Attachment, AttachmentIdentity } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
-import { ATTACHMENTS } from './attachments.ts'
-import { UPLOAD_QUOTAS } from './upload-quotas.ts'
 
 /** What the attachments service keeps. */
 export interface AttachmentsStore {
@@ -26,4 +25,26 @@ export async function openAttachmentsStore(store: Store): Promise<AttachmentsSto
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
     files: await store.blobs('files'),
   }
+}
+
+/** The collection of attachments. Nothing lists them, so they spread over all servers of a cluster. */
+export const ATTACHMENTS: CollectionSpec = {
+  name: 'attachments',
+  partition: ['merchant_id', 'environment', 'attachment_id'],
+  key: ['merchant_id', 'environment', 'attachment_id'],
+  indexes: EFFECT_INDEXES,
+}
+
+/** The key of an attachment in the store. */
+export function keyOfAttachment({ merchant_id, environment, attachment_id }: AttachmentIdentity): {
+  [Field in keyof AttachmentIdentity]: string
+} {
+  return { merchant_id, environment, attachment_id }
+}
+
+/** The files of one sender that are uploaded or scanned. */
+const UPLOAD_QUOTAS: CollectionSpec = {
+  name: 'upload_quotas',
+  partition: ['merchant_id', 'environment', 'sender'],
+  key: ['merchant_id', 'environment', 'sender'],
 }

@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { now } from '#lib/base/time.ts'
+import { ATTACHMENT_TYPES, type AttachmentType } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/internal-link.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
@@ -12,10 +13,9 @@ import {
 } from '#lib/patterns/attachment-transfer.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { attachmentToProto } from '../domain/attachment-to-proto.ts'
-import { contentDisposition } from '../domain/content-disposition.ts'
+import { attachmentToProto } from '../domain/attachment.ts'
 import type { AttachmentsDeps } from '../use-cases/deps.ts'
-import { openDownload } from '../use-cases/open-download.ts'
+import { openDownload } from '../use-cases/read-attachment.ts'
 import { BrokenUpload, receiveUpload } from '../use-cases/receive-upload.ts'
 
 /**
@@ -83,3 +83,29 @@ async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} }
+
+/** Characters that need no encoding in `filename*` (RFC 8187). */
+const PLAIN = /[A-Za-z0-9!#$&+.^_`|~-]/
+/** Characters that every client reads in the quoted `filename`. */
+const NOT_QUOTABLE = /[^ !#-[\]-~]|%/g
+
+/**
+ * The header `Content-Disposition` of a download (F6, RFC 6266): it is saved and never shown, under the name that its
+ * sender gave it. A name without an ending of its type gets one, so that no system runs or renders the saved file as
+ * something else.
+ */
+export function contentDisposition(given_name: string, type: AttachmentType): string {
+  const endings: readonly string[] = ATTACHMENT_TYPES[type]
+  const has_ending = endings.some((ending) => given_name.toLowerCase().endsWith(ending))
+  const name = has_ending ? given_name : given_name + (endings[0] ?? '')
+  return `attachment; filename="${name.replaceAll(NOT_QUOTABLE, '_')}"; filename*=UTF-8''${percentEncoded(name)}`
+}
+
+function percentEncoded(name: string): string {
+  return [...new TextEncoder().encode(name)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte)
+      return PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    })
+    .join('')
+}

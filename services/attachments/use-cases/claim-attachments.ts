@@ -9,7 +9,7 @@ import {
   withoutExecution,
   withoutOwner,
 } from '../domain/claim.ts'
-import { keyOfAttachment } from '../store/attachments.ts'
+import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
 /** A request to give attachments to their one owner. */

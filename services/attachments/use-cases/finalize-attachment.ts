@@ -4,9 +4,9 @@ import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Attachment, type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
 import { finalize } from '../domain/finalize.ts'
-import { keyOfAttachment } from '../store/attachments.ts'
+import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
-import { getAttachment } from './get-attachment.ts'
+import { getAttachment } from './read-attachment.ts'
 import { keepPlace } from './upload-places.ts'
 
 /** A request to finalize an upload. */

@@ -1,12 +1,10 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { PrepareAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { type Attachment, SESSION_MS } from '../domain/attachment.ts'
-import { attachmentToProto } from '../domain/attachment-to-proto.ts'
+import { type Attachment, attachmentToProto, SESSION_MS } from '../domain/attachment.ts'
 import { type NewAttachment, openSession } from '../domain/session.ts'
 import type { AttachmentsDeps } from './deps.ts'
-import { getAttachment } from './get-attachment.ts'
-import { linkTo } from './link.ts'
+import { getAttachment, linkTo } from './read-attachment.ts'
 import { reservePlace } from './upload-places.ts'
 
 /** A request for an upload session. */

@@ -11,8 +11,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { type AttachmentsFixture, MERCHANT, startAttachments, TEXT } from '../attachments.fixture.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { deleteBytesEffect } from '../domain/attachment-effects.ts'
-import { keyOfAttachment } from '../store/attachments.ts'
-import { openAttachmentsStore } from '../store/attachments-store.ts'
+import { keyOfAttachment, openAttachmentsStore } from '../store/attachments-store.ts'
 import { receiveUpload } from './receive-upload.ts'
 
 const clock = createAdjustableClock()

@@ -6,7 +6,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Attachment, Upload } from '../domain/attachment.ts'
-import { HEAD_BYTES } from '../domain/content/magic-bytes.ts'
+import { HEAD_BYTES } from '../domain/content/check-content.ts'
 import {
   abandonUpload,
   beginUpload,
@@ -14,7 +14,7 @@ import {
   type FailedUpload,
   renewUpload,
 } from '../domain/session.ts'
-import { keyOfAttachment } from '../store/attachments.ts'
+import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
 /** How long the lease of an upload lasts after its process has died. */

@@ -13,7 +13,7 @@ import {
   withPlace,
 } from '../domain/upload-quota.ts'
 import type { AttachmentsDeps } from './deps.ts'
-import { getAttachments } from './get-attachment.ts'
+import { getAttachments } from './read-attachment.ts'
 
 type QuotaDeps = Pick<AttachmentsDeps, 'attachments' | 'upload_quotas'>
 

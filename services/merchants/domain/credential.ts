@@ -10,8 +10,14 @@ import {
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
 import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
 import { isIpRange } from '#lib/http/address-policy.ts'
-import { checkCount, checkInteger, checkQuantity, checkWords, notFound } from './field-checks.ts'
-import { parseNumericId } from './numeric-id.ts'
+import {
+  checkCount,
+  checkInteger,
+  checkQuantity,
+  checkWords,
+  notFound,
+  parseNumericId,
+} from './field-checks.ts'
 import type { Route } from './route.ts'
 
 /** The version of the public API that a credential may use (A2). */

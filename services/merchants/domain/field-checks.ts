@@ -1,5 +1,10 @@
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 
+/** Parses a numeric id, which RPCs carry as digits; `undefined` for a text that cannot be one. */
+export function parseNumericId(digits: string): number | undefined {
+  return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined
+}
+
 /** The refusal of an unknown id: 1004 for a route, 3003 for a credential, 1003 for a merchant or an endpoint. */
 export function notFound(code: 1003 | 1004 | 3003, path: string): PublicError {
   return fieldError(code, path, 'nothing has this id')

@@ -2,10 +2,11 @@ import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
+import { checkLine } from '#lib/contract/operator-fields.ts'
 import { currenciesOf, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
-import { checkCount, checkQuantity } from './field-checks.ts'
+import { checkCount, checkInteger, checkQuantity } from './field-checks.ts'
 
 /** The form of the public payment ids of a route (P1). */
 export type HIdFormat = 'uuid' | 'numeric'
@@ -19,37 +20,46 @@ export interface PayoutLimits {
   readonly since_settlement: bigint
 }
 
+/** The fields of a route that the operator can change. */
+export interface RouteSettings {
+  /** The accounts at the provider, in the order in which they are tried. */
+  readonly provider_accounts: readonly string[]
+  /** How long a deposit waits for its customer (P8). */
+  readonly expires_in_seconds: number
+  readonly payout_limits: PayoutLimits
+  /** The smallest amount of a payment, in minor units. */
+  readonly minimum_amount: bigint
+  /** The operator's note. */
+  readonly purpose: string
+}
+
+/** The fields that never change, because existing payments depend on them. `currency` is not checked yet. */
+interface RouteIdentity {
+  readonly direction: Direction
+  readonly method: string
+  readonly currency: string
+  readonly connector: string
+  readonly h_id_format: HIdFormat
+}
+
+/** The fields of a new route, before they are checked. */
+export interface NewRoute extends RouteIdentity, RouteSettings {}
+
 /**
- * How payments of one `service_id` are made, as it is stored. Direction, method, currency, connector, owner and format
- * of ids never change, because existing payments depend on them.
+ * How payments of one `service_id` are made, as it is stored. Its merchant, environment and identity never change.
  */
-export interface Route {
+export interface Route extends RouteIdentity, RouteSettings {
   readonly service_id: number
   readonly merchant_id: string
   readonly environment: Environment
-  readonly direction: Direction
-  readonly method: string
   readonly currency: RouteCurrency
-  readonly connector: string
-  readonly provider_accounts: readonly string[]
-  readonly h_id_format: HIdFormat
-  readonly expires_in_seconds: number
-  readonly payout_limits: PayoutLimits
-  readonly minimum_amount: bigint
   readonly enabled: boolean
-  readonly purpose: string
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-/** The default of `expires_in_seconds`: how long a deposit waits for its customer (P8). */
+/** The default of `expires_in_seconds`. */
 export const EXPIRES_DEFAULT_SECONDS = 1_800
-
-/** The maximum of `expires_in_seconds`: 30 days. */
-export const EXPIRES_MAX_SECONDS = 30 * 86_400
-
-/** The most characters of `purpose`, the operator's note. */
-export const PURPOSE_MAX = 128
 
 /** The payout limits of a route without limits. */
 export const NO_LIMITS: PayoutLimits = {
@@ -60,12 +70,48 @@ export const NO_LIMITS: PayoutLimits = {
   since_settlement: 0n,
 }
 
+/** The maximum of `expires_in_seconds`: 30 days. */
+const EXPIRES_MAX_SECONDS = 30 * 86_400
+const PURPOSE_MAX = 128
+const ACCOUNTS_MAX = 10
 const SANDBOX = 'sandbox'
 const CONNECTOR = /^[a-z][a-z0-9_-]{0,31}$/
-const ACCOUNTS_MAX = 10
+
+/** Accepts the fields of a new route of an environment. */
+export function checkNewRoute(
+  environment: Environment,
+  { direction, method, currency, connector, h_id_format, ...settings }: NewRoute,
+): Pick<Route, keyof NewRoute> {
+  return {
+    direction,
+    method,
+    currency: checkMethod(direction, method, currency),
+    connector: checkConnector(environment, connector),
+    h_id_format,
+    ...settings,
+    ...checkRouteSettings(direction, settings),
+  }
+}
+
+/** Checks every given setting. Absent fields stay absent. */
+export function checkRouteSettings(
+  direction: Direction,
+  input: Partial<RouteSettings>,
+): Partial<RouteSettings> {
+  const { provider_accounts, expires_in_seconds, payout_limits, minimum_amount, purpose } = input
+  return {
+    ...(provider_accounts && { provider_accounts: checkAccounts(provider_accounts) }),
+    ...(expires_in_seconds !== undefined && {
+      expires_in_seconds: checkInteger(expires_in_seconds, 'expires_in_seconds', 1, EXPIRES_MAX_SECONDS),
+    }),
+    ...(payout_limits && { payout_limits: checkLimits(direction, payout_limits) }),
+    ...(minimum_amount !== undefined && { minimum_amount: checkMinimum(minimum_amount) }),
+    ...(purpose !== undefined && { purpose: checkLine(purpose, 'purpose', PURPOSE_MAX) }),
+  }
+}
 
 /** Accepts a currency that the payment method has in this direction (P13). */
-export function checkMethod(direction: Direction, method: string, currency: string): RouteCurrency {
+function checkMethod(direction: Direction, method: string, currency: string): RouteCurrency {
   requiredText(method, 'method')
   requiredText(currency, 'currency')
   const currencies = currenciesOf(direction, method)
@@ -86,7 +132,7 @@ export function checkMethod(direction: Direction, method: string, currency: stri
  * Accepts the name of a connector. A test route uses the sandbox only and a production route never does. So a payment
  * cannot reach a provider of the other environment (spec: What the service does, 7).
  */
-export function checkConnector(environment: Environment, connector: string): string {
+function checkConnector(environment: Environment, connector: string): string {
   requiredText(connector, 'connector')
   if (!CONNECTOR.test(connector)) throw fieldError(9000, 'connector', 'the name of a connector in lower case')
   if (environment === 'test' && connector !== SANDBOX)
@@ -98,7 +144,7 @@ export function checkConnector(environment: Environment, connector: string): str
 }
 
 /** Accepts 1 to 10 different provider accounts, in the order in which they are tried. */
-export function checkAccounts(accounts: readonly string[]): readonly string[] {
+function checkAccounts(accounts: readonly string[]): readonly string[] {
   if (accounts.length === 0) throw fieldError(1005, 'provider_accounts')
   checkCount(accounts, 'provider_accounts', ACCOUNTS_MAX)
   for (const [place, account] of accounts.entries()) {
@@ -110,7 +156,7 @@ export function checkAccounts(accounts: readonly string[]): readonly string[] {
 }
 
 /** Accepts payout limits: none negative, the maximum not below the minimum, and none on a deposit route. */
-export function checkLimits(direction: Direction, limits: PayoutLimits): PayoutLimits {
+function checkLimits(direction: Direction, limits: PayoutLimits): PayoutLimits {
   for (const [name, value] of Object.entries(limits)) {
     checkQuantity(value, `payout_limits.${name}`)
     if (direction === 'in' && value > 0n) {
@@ -128,7 +174,7 @@ export function checkLimits(direction: Direction, limits: PayoutLimits): PayoutL
 }
 
 /** Accepts the minimum amount of a payment on the route, in minor units. */
-export function checkMinimum(minimum: bigint): bigint {
+function checkMinimum(minimum: bigint): bigint {
   if (minimum < 0n || minimum > AMOUNT_MAX)
     throw fieldError(9000, 'minimum_amount', 'an integer from 0 to 2^53-1')
   return minimum

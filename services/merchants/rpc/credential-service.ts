@@ -10,15 +10,17 @@ import {
   type UpdateCredentialRequest,
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
-import { createEnumMap } from '#lib/contract/proto-fields.ts'
+import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
-import { createCredential } from '../use-cases/create-credential.ts'
+import {
+  type CredentialChanges,
+  createCredential,
+  listCredentials,
+  rotateSecret,
+  updateCredential,
+} from '../use-cases/credentials.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listCredentials } from '../use-cases/list-credentials.ts'
-import { rotateSecret } from '../use-cases/rotate-secret.ts'
-import { type CredentialChanges, updateCredential } from '../use-cases/update-credential.ts'
-import { timesToProto } from './times-to-proto.ts'
 
 const API_VERSIONS = createEnumMap<Credential['api_version'], ApiVersionProto>({
   v1: ApiVersionProto.V1,

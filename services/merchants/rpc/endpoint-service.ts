@@ -2,13 +2,16 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
-import { createEndpoint } from '../use-cases/create-endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listEndpoints } from '../use-cases/list-endpoints.ts'
-import { rotateEndpointSecret, updateEndpoint } from '../use-cases/update-endpoint.ts'
-import { timesToProto } from './times-to-proto.ts'
+import {
+  createEndpoint,
+  listEndpoints,
+  rotateEndpointSecret,
+  updateEndpoint,
+} from '../use-cases/endpoints.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

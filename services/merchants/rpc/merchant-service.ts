@@ -2,14 +2,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
-import { createMerchant } from '../use-cases/create-merchant.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { getMerchant } from '../use-cases/get-merchant.ts'
-import { listMerchants } from '../use-cases/list-merchants.ts'
-import { updateMerchant } from '../use-cases/update-merchant.ts'
-import { timesToProto } from './times-to-proto.ts'
+import { createMerchant, getMerchant, listMerchants, updateMerchant } from '../use-cases/merchants.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

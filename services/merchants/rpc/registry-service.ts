@@ -11,14 +11,14 @@ import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listChanges } from '../use-cases/list-changes.ts'
 import {
   findCredential,
   findEndpoint,
   findRoute,
+  listChanges,
   listEndpointsIn,
   listRoutesIn,
-} from '../use-cases/read-registry.ts'
+} from '../use-cases/registry-reads.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'

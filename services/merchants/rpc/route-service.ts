@@ -7,14 +7,11 @@ import {
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
-import { createEnumMap } from '#lib/contract/proto-fields.ts'
+import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
-import { createRoute } from '../use-cases/create-route.ts'
+import { EXPIRES_DEFAULT_SECONDS, NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listRoutes } from '../use-cases/list-routes.ts'
-import { updateRoute } from '../use-cases/update-route.ts'
-import { timesToProto } from './times-to-proto.ts'
+import { createRoute, listRoutes, updateRoute } from '../use-cases/routes.ts'
 
 const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
   uuid: FormatProto.UUID,
@@ -32,16 +29,15 @@ const PERMISSIONS = {
 export function createRouteRpc(deps: MerchantsDeps): RpcService {
   return rpcService(RouteService, PERMISSIONS, {
     async createRoute(request) {
-      const route = await createRoute(deps, {
-        merchant_id: request.merchantId,
-        environment: ENVIRONMENTS.required(request.environment, 'environment'),
+      const environment = ENVIRONMENTS.required(request.environment, 'environment')
+      const route = await createRoute(deps, request.merchantId, environment, {
         direction: DIRECTIONS.required(request.direction, 'direction'),
         method: request.method,
         currency: request.currency,
         connector: request.connector,
         provider_accounts: request.providerAccounts,
         h_id_format: FORMATS.optional(request.hIdFormat, 'h_id_format') ?? 'uuid',
-        expires_in_seconds: request.expiresInSeconds,
+        expires_in_seconds: request.expiresInSeconds || EXPIRES_DEFAULT_SECONDS,
         payout_limits: request.payoutLimits ? limitsFromProto(request.payoutLimits) : NO_LIMITS,
         minimum_amount: request.minimumAmount,
         purpose: request.purpose,

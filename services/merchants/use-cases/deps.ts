@@ -1,10 +1,14 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import { type ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Bus } from '#lib/bus/bus.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { AddressPolicy } from '#lib/http/address-policy.ts'
-import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
+import type { CallbackHostCheck } from '#lib/http/callback-url.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
+import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { MerchantsStore } from '../store/merchants-store.ts'
-import type { AnnounceChange } from './announce-change.ts'
 
 /** The dependencies of the use cases of this service. */
 export interface MerchantsDeps {
@@ -19,4 +23,22 @@ export interface MerchantsDeps {
   readonly acceptsCallbackHost: CallbackHostCheck
   /** How far `listChanges` reads back before the requested instant, in milliseconds. */
   readonly changes_overlap_ms: number
+}
+
+/** Announces that a document of the registry was created or updated. `id` is that of the document. */
+type AnnounceChange = (kind: ChangeKind, id: string | number, merchant_id: string) => Promise<void>
+
+/**
+ * Creates the announcer, which publishes each change on the bus so that caches drop the entry at once. A failed
+ * publication is logged and the write succeeds: every process also calls `ListChanges` once per second.
+ */
+export function createAnnounceChange(bus: Bus): AnnounceChange {
+  return async (kind, id, merchant_id) => {
+    try {
+      const change = create(ChangeSchema, { kind, id: String(id), merchantId: merchant_id })
+      await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, change))
+    } catch (error) {
+      log.warn({ role: 'merchants', merchant_id, error }, 'change of the registry was not announced')
+    }
+  }
 }

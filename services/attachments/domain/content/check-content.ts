@@ -1,11 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import type { AttachmentType, RejectionReason } from '#lib/contract/attachments.ts'
-import { isWholeJpeg } from './jpeg.ts'
-import { HEAD_BYTES, hasTypeOf } from './magic-bytes.ts'
+import { isWholeJpeg, isWholePng, isWholeWebp } from './images.ts'
 import { checkPdf } from './pdf.ts'
-import { isWholePng } from './png.ts'
-import { checkText } from './text.ts'
-import { isWholeWebp } from './webp.ts'
-import { endsAsZip } from './zip.ts'
 
 /** The check of each type: the reason for which the content must be rejected, or `undefined`. */
 const CHECKS: Readonly<Record<AttachmentType, (content: Buffer) => RejectionReason | undefined>> = {
@@ -26,4 +22,69 @@ export function checkContent(content: Buffer, type: AttachmentType): RejectionRe
   if (!hasTypeOf(content.subarray(0, HEAD_BYTES), type)) return 'wrong_type'
   if (endsAsZip(content)) return 'malformed'
   return CHECKS[type](content)
+}
+
+/** How many bytes of a file `hasTypeOf` needs. */
+export const HEAD_BYTES = 16
+
+const STARTS: Readonly<Record<AttachmentType, (head: string) => boolean>> = {
+  'application/pdf': (head) => /^%PDF-[12]\.\d/.test(head),
+  'image/png': (head) => head.startsWith('\x89PNG\r\n\x1a\n'),
+  'image/jpeg': (head) => head.startsWith('\xff\xd8\xff'),
+  'image/webp': (head) => head.startsWith('RIFF') && head.startsWith('WEBP', 8),
+  // A text has no signature of its own, and none of a format that is written as text.
+  'text/plain': isTextHead,
+  'text/csv': isTextHead,
+}
+
+/** Whether a file that begins with these bytes can be of a type. The structure of the whole file is checked later. */
+export function hasTypeOf(head: Uint8Array, type: AttachmentType): boolean {
+  return STARTS[type](Buffer.from(head).toString('latin1'))
+}
+
+/** Formats that begin with printable characters and that programs run or render. */
+const OTHER_FORMATS = ['%PDF-', '%!PS', '{\\rtf', 'PK\x03\x04']
+
+function isTextHead(head: string): boolean {
+  return !head.includes('\0') && !OTHER_FORMATS.some((start) => head.startsWith(start))
+}
+
+/** The end record of a zip archive: its signature, 18 bytes, and a comment of up to 65,535 bytes. */
+const END_RECORD = Buffer.from('PK\x05\x06', 'latin1')
+const END_RECORD_BYTES = 22
+const COMMENT_LENGTH_AT = 20
+const COMMENT_MAX_BYTES = 0xffff
+
+/**
+ * Whether programs would find a zip archive (also a JAR or an office document) in these bytes. They look for the end
+ * record from the back, so an archive can be added to nearly every format, with the end of that format as its comment.
+ */
+function endsAsZip(content: Buffer): boolean {
+  const first = Math.max(0, content.length - END_RECORD_BYTES - COMMENT_MAX_BYTES)
+  for (let at = content.indexOf(END_RECORD, first); at >= 0; at = content.indexOf(END_RECORD, at + 1)) {
+    const comment_at = at + END_RECORD_BYTES
+    if (comment_at > content.length) return false
+    // Programs differ in whether the comment must reach the end exactly, so a shorter one counts too.
+    if (comment_at + content.readUInt16LE(at + COMMENT_LENGTH_AT) <= content.length) return true
+  }
+  return false
+}
+
+/** Control characters that no text has: all but tab, line feed, form feed and carriage return. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\x00-\x08\x0b\x0e-\x1f\x7f]/
+
+/** What browsers and viewers render as a document, whatever its declared type. */
+const MARKUP =
+  /^\s*<(?:!doctype|!--|\?xml|html|head|body|svg|script|iframe|style|title|table|a|img|meta|link|object|embed|form)\b/i
+
+/**
+ * Accepts UTF-8 text without control characters, with or without a byte order mark. Text that begins as markup is of
+ * another type.
+ */
+function checkText(content: Buffer): RejectionReason | undefined {
+  if (!isUtf8(content)) return 'malformed'
+  const text = content.toString('utf8')
+  if (CONTROL.test(text)) return 'malformed'
+  return MARKUP.test(text) ? 'wrong_type' : undefined
 }

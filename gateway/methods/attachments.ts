@@ -1,0 +1,333 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Attachment, AttachmentLink } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import {
+  AttachmentService,
+  type GetAttachmentResponse,
+} from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
+import {
+  ATTACHMENT_MAX_BYTES,
+  ATTACHMENT_NAME_MAX_BYTES,
+  ATTACHMENT_PURPOSES,
+  ATTACHMENT_STATUSES,
+  ATTACHMENT_TYPES,
+  type AttachmentPurpose,
+  type AttachmentStatus,
+  type AttachmentType,
+  FORBIDDEN_IN_NAME,
+  isAttachmentName,
+  REJECTION_REASONS,
+  SHA256_DIGEST,
+} from '#lib/contract/attachments.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Scope } from '#lib/contract/scopes.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Caller } from '../auth/credential.ts'
+import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
+import { integer, type TextFormat, text, word } from '../json/scalars.ts'
+import { described, object, type Schema } from '../json/schema.ts'
+import { defineMethod, type MethodDeps } from './method.ts'
+import { merchantScope } from './request-fields.ts'
+import { keyedRequest, OUR_IDENTIFIER, supportRequest } from './support-methods.ts'
+
+/** The purpose of an attachment that the service has sent. */
+function purposeOf({ purpose }: Attachment): AttachmentPurpose {
+  return ATTACHMENT_PURPOSES.fromProtoOrThrow(purpose, 'purpose')
+}
+
+/** The status of an attachment that the service has sent. */
+function statusOf({ status }: Attachment): AttachmentStatus {
+  return ATTACHMENT_STATUSES.fromProtoOrThrow(status, 'status')
+}
+
+/** The attachment of a response, which the service always sends. */
+function requiredAttachment(attachment: Attachment | undefined): Attachment {
+  if (attachment === undefined) throw new TypeError('the attachments service answered without an attachment')
+  return attachment
+}
+
+/** The public record of an attachment (F3). A reason is present only when it was rejected. */
+export function toAttachmentObject(attachment: Attachment): object {
+  const { createTime, updateTime, reason } = attachment
+  if (!createTime || !updateTime) throw new TypeError('the attachments service answered without times')
+  return {
+    identifiers: { h_id: attachment.attachmentId },
+    purpose: purposeOf(attachment),
+    name: attachment.name,
+    mime_type: attachment.mimeType,
+    size: Number(attachment.sizeBytes),
+    sha256: attachment.sha256,
+    status: statusOf(attachment),
+    ...(reason === '' ? {} : { reason }),
+    created_at: timestampDate(createTime).toISOString(),
+    updated_at: timestampDate(updateTime).toISOString(),
+  }
+}
+
+/** Where a link leads and until when it works. */
+function toLinkObject(
+  link: AttachmentLink | undefined,
+  public_url: string,
+): { url: string; expires_at: string } {
+  if (!link?.expireTime) throw new TypeError('the attachments service answered without a link')
+  return { url: public_url + link.path, expires_at: timestampDate(link.expireTime).toISOString() }
+}
+
+const instant = { type: 'string', format: 'date-time' } as const
+
+const STATUS = {
+  status: { type: 'string', enum: ATTACHMENT_STATUSES.names },
+  reason: {
+    type: 'string',
+    enum: REJECTION_REASONS,
+    description: 'Present only when the file was rejected.',
+  },
+}
+
+/** The schema of `attachment.status`. */
+const ATTACHMENT_STATUS_RESULT: JsonSchema = record({ h_id: { type: 'string', format: 'uuid' }, ...STATUS }, [
+  'reason',
+])
+
+/** The schemas that results with an attachment refer to. */
+const ATTACHMENT_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
+  Attachment: record(
+    {
+      identifiers: record({ h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' } }),
+      purpose: { type: 'string', enum: ATTACHMENT_PURPOSES.names },
+      name: { type: 'string' },
+      mime_type: { type: 'string', enum: Object.keys(ATTACHMENT_TYPES) },
+      size: { type: 'integer', description: 'In bytes.' },
+      sha256: { type: 'string' },
+      ...STATUS,
+      created_at: instant,
+      updated_at: instant,
+    },
+    ['reason'],
+  ),
+}
+
+/** The schema of an attachment in a result. */
+export const ATTACHMENT: JsonSchema = componentRef('Attachment')
+
+/** The schema of a link with more fields. */
+function linkSchema(more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
+  return record({ ...more, url: { type: 'string', format: 'uri' }, expires_at: instant })
+}
+
+/** The scopes with which a merchant uploads files, by purpose; evidence is the operator's (F7). */
+const WRITE_SCOPES = {
+  ticket: 'tickets.create',
+  ticket_comment: 'tickets.comment',
+} as const satisfies Readonly<Partial<Record<AttachmentPurpose, Scope>>>
+
+/** The scopes with which a merchant reads files, by purpose (F7). */
+const READ_SCOPES = {
+  ticket: 'tickets.read',
+  ticket_comment: 'tickets.read',
+  chargeback_evidence: 'chargebacks.read',
+} as const satisfies Readonly<Record<AttachmentPurpose, Scope>>
+
+type PurposeScopes = Readonly<Partial<Record<AttachmentPurpose, Scope>>>
+
+/** The purposes that a credential may act on. Throws 3008 when there are none (F7). */
+function permittedPurposes(scopes: PurposeScopes, caller: Caller): readonly AttachmentPurpose[] {
+  const purposes = (Object.keys(scopes) as AttachmentPurpose[]).filter((purpose) => {
+    const scope = scopes[purpose]
+    return scope !== undefined && caller.scopes.has(scope)
+  })
+  if (purposes.length === 0) throw new PublicError(3008)
+  return purposes
+}
+
+const FILE_NAME: TextFormat = { pattern: new RegExp(`^[^${FORBIDDEN_IN_NAME}]*$`), accepts: isAttachmentName }
+
+/** The name of a file (F6). */
+const ATTACHMENT_NAME: Schema<string, 'required'> = described(
+  'At most 255 bytes of UTF-8, without separators of paths, control characters and characters that change the ' +
+    'direction of text.',
+  text({ min: 1, max: ATTACHMENT_NAME_MAX_BYTES, format: FILE_NAME }),
+)
+
+/** The request of a method that names one attachment. */
+const ATTACHMENT_PARAMS = object({ attachment: OUR_IDENTIFIER })
+
+/** `attachment.prepare`: opens an upload session for a file (F1). */
+export const attachmentPrepare = defineMethod({
+  name: 'attachment.prepare',
+  default_quota: 20,
+  summary: 'Prepares the upload of a file',
+  description:
+    'The purpose `ticket` needs the scope `tickets.create`, `ticket_comment` needs `tickets.comment`. Send the bytes with ' +
+    'a PUT to `upload.url`, with the given headers, until `upload.expires_at`, then call `attachment.finalize`. The link ' +
+    'needs no signature of yours; keep it as secret as the file. Beyond 20 files or 100 MiB that are not uploaded or ' +
+    'not scanned yet the response is 429.',
+  example: {
+    method: 'attachment.prepare',
+    operation_id: 'prepare-receipt-1',
+    params: {
+      purpose: 'ticket',
+      name: 'receipt.pdf',
+      mime_type: 'application/pdf',
+      size: 48_213,
+      sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+  },
+  request: keyedRequest(
+    object({
+      purpose: word(Object.keys(WRITE_SCOPES) as (keyof typeof WRITE_SCOPES)[]),
+      name: ATTACHMENT_NAME,
+      mime_type: word(Object.keys(ATTACHMENT_TYPES) as AttachmentType[]),
+      size: described('In bytes, exactly.', integer({ min: 1, max: ATTACHMENT_MAX_BYTES })),
+      sha256: described(
+        'The SHA-256 of the bytes in lower-case hexadecimal.',
+        text({ min: 64, max: 64, format: { pattern: SHA256_DIGEST } }),
+      ),
+    }),
+  ),
+  result: {
+    type: 'object',
+    required: ['attachment', 'upload'],
+    properties: {
+      attachment: ATTACHMENT,
+      upload: linkSchema({
+        method: { const: 'PUT' },
+        headers: { type: 'object', additionalProperties: { type: 'string' } },
+      }),
+    },
+  },
+  result_components: ATTACHMENT_COMPONENTS,
+  createHandler({ clientOf, publicUrl }) {
+    const attachments = clientOf(AttachmentService)
+    return async ({ operation_id, params }, caller) => {
+      const { purpose, name, mime_type, size, sha256 } = params
+      if (!permittedPurposes(WRITE_SCOPES, caller).includes(purpose)) throw new PublicError(3008)
+      const { attachment, upload } = await attachments.prepareAttachment({
+        ...merchantScope(caller),
+        purpose: ATTACHMENT_PURPOSES.toProto(purpose),
+        file: { name, mimeType: mime_type, sizeBytes: BigInt(size), sha256 },
+        operationId: operation_id,
+        payloadHash: payloadHash(params),
+      })
+      return {
+        attachment: toAttachmentObject(requiredAttachment(attachment)),
+        upload: {
+          method: 'PUT',
+          headers: { 'Content-Type': mime_type, 'Content-Length': String(size) },
+          ...toLinkObject(upload, publicUrl()),
+        },
+      }
+    }
+  },
+})
+
+/** `attachment.finalize`: ends an upload and has the file checked (F3). */
+export const attachmentFinalize = defineMethod({
+  name: 'attachment.finalize',
+  default_quota: 20,
+  summary: 'Ends the upload of a file and has it checked',
+  description:
+    'Needs the scope of the purpose, as `attachment.prepare`. Without a complete upload it is 13003, after the session ' +
+    '13002. Bytes that are not what was announced are 13004, and `details.reason` says why; prepare the file again. ' +
+    'Otherwise the file is `scanning`; ask for `attachment.status` until it is `ready` or `rejected`.',
+  example: {
+    method: 'attachment.finalize',
+    operation_id: 'finalize-receipt-1',
+    params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
+  },
+  request: keyedRequest(ATTACHMENT_PARAMS),
+  result: record({ attachment: ATTACHMENT }),
+  result_components: ATTACHMENT_COMPONENTS,
+  createHandler({ clientOf }) {
+    const attachments = clientOf(AttachmentService)
+    return async ({ operation_id, params }, caller) => {
+      const purposes = permittedPurposes(WRITE_SCOPES, caller)
+      const { attachment } = await attachments.finalizeAttachment({
+        ...merchantScope(caller),
+        attachmentId: params.attachment.h_id,
+        permittedPurposes: purposes.map((purpose) => ATTACHMENT_PURPOSES.toProto(purpose)),
+        operationId: operation_id,
+        payloadHash: payloadHash(params),
+      })
+      return { attachment: toAttachmentObject(requiredAttachment(attachment)) }
+    }
+  },
+})
+
+/** An attachment with the link to its bytes, if it is ready. */
+interface ReadableAttachment extends Pick<GetAttachmentResponse, 'download'> {
+  readonly attachment: Attachment
+}
+
+/**
+ * Makes the function that reads an attachment of the caller. It throws 13001 for one that the caller's merchant does not
+ * have, and 3008 without the scope of its purpose (F7).
+ */
+function createReadAttachment({
+  clientOf,
+}: Pick<MethodDeps, 'clientOf'>): (h_id: string, caller: Caller) => Promise<ReadableAttachment> {
+  const attachments = clientOf(AttachmentService)
+  return async (h_id, caller) => {
+    const purposes = permittedPurposes(READ_SCOPES, caller)
+    const { attachment, download } = await attachments.getAttachment({
+      ...merchantScope(caller),
+      attachmentId: h_id,
+    })
+    const found = requiredAttachment(attachment)
+    if (!purposes.includes(purposeOf(found))) throw new PublicError(3008)
+    return { attachment: found, ...(download && { download }) }
+  }
+}
+
+/** `attachment.status`: shows the step at which a file is (F3). */
+export const attachmentStatus = defineMethod({
+  name: 'attachment.status',
+  default_quota: 20,
+  summary: 'Shows the status of a file',
+  description:
+    'Needs `tickets.read`, or `chargebacks.read` for evidence of a chargeback. The steps are `awaiting_upload`, `uploaded`, ' +
+    '`scanning`, and then `ready` or `rejected`; `expired` means that the upload was not finalized, or the file not used, in time.',
+  example: {
+    method: 'attachment.status',
+    params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
+  },
+  request: supportRequest(ATTACHMENT_PARAMS),
+  result: ATTACHMENT_STATUS_RESULT,
+  createHandler(deps) {
+    const readAttachment = createReadAttachment(deps)
+    return async ({ params }, caller) => {
+      const { attachment } = await readAttachment(params.attachment.h_id, caller)
+      const { attachmentId: h_id, reason } = attachment
+      return { h_id, status: statusOf(attachment), ...(reason === '' ? {} : { reason }) }
+    }
+  },
+})
+
+/** `attachment.get`: shows a ready file, with a link to its bytes (F3). */
+export const attachmentGet = defineMethod({
+  name: 'attachment.get',
+  default_quota: 20,
+  summary: 'Shows a file and where to download it',
+  description:
+    'Needs the same scope as `attachment.status`. Get `download.url` within 5 minutes; it needs no signature of yours. Until the ' +
+    'file is ready the response is 13003, of a rejected one 13004, of an expired one 13002.',
+  example: {
+    method: 'attachment.get',
+    params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
+  },
+  request: supportRequest(ATTACHMENT_PARAMS),
+  result: record({ attachment: ATTACHMENT, download: linkSchema() }),
+  result_components: ATTACHMENT_COMPONENTS,
+  createHandler(deps) {
+    const readAttachment = createReadAttachment(deps)
+    return async ({ params }, caller) => {
+      const { attachment, download } = await readAttachment(params.attachment.h_id, caller)
+      const refusal = refusalUnlessReady(statusOf(attachment), attachment.reason)
+      if (refusal !== undefined) throw refusal
+      return {
+        attachment: toAttachmentObject(attachment),
+        download: toLinkObject(download, deps.publicUrl()),
+      }
+    }
+  },
+})

@@ -1,0 +1,158 @@
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { record } from '../json/json-schema.ts'
+import { serviceId, text } from '../json/scalars.ts'
+import { described, notApplicable, object, optional } from '../json/schema.ts'
+import { defineMethod } from './method.ts'
+import { PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
+import {
+  credentialPolicy,
+  MERCHANT_REFERENCE,
+  METHOD,
+  merchantScope,
+  optionalText,
+} from './request-fields.ts'
+
+/** The route in a request for an existing payment. It is accepted, but the route of the stored payment counts (E9). */
+const IGNORED_SERVICE_ID = described(
+  'Accepted, but has no effect: the route that the payment was created with counts.',
+  optional(serviceId()),
+)
+
+/** The parameters of a request for an existing payment. If both identifiers are given, both must match the same payment (P16). */
+const EXISTING_PAYMENT_PARAMS = object({
+  payment: object({
+    identifiers: object(
+      {
+        c_id: described('Your own reference.', optional(text(MERCHANT_REFERENCE))),
+        h_id: described('Our identifier, from the response to `payment.in`.', optionalText({ max: 128 })),
+        p_id: notApplicable(),
+      },
+      { at_least_one: ['c_id', 'h_id'] },
+    ),
+  }),
+})
+
+/** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost response to a create (P2). */
+export const paymentStatus = defineMethod({
+  name: 'payment.status',
+  default_quota: 300_000,
+  is_read: true,
+  summary: 'Shows a payment and its status',
+  description:
+    'Give `c_id`, `h_id` or both; both must belong to the same payment. The response reflects everything that you have ' +
+    'sent before.',
+  example: { method: 'payment.status', params: { payment: { identifiers: { c_id: 'order-1' } } } },
+  request: object({
+    method: METHOD,
+    service_id: IGNORED_SERVICE_ID,
+    operation_id: notApplicable(),
+    params: EXISTING_PAYMENT_PARAMS,
+  }),
+  result: PAYMENT_RESULT,
+  result_components: PAYMENT_COMPONENTS,
+  createHandler({ clientOf }) {
+    const payments = clientOf(PaymentService)
+    return async ({ params }, caller) => {
+      const { c_id, h_id } = params.payment.identifiers
+      const { payment } = await payments.findPayment({
+        ...merchantScope(caller),
+        policy: credentialPolicy(caller),
+        cId: c_id,
+        hId: h_id,
+      })
+      return toPaymentResult(payment, 'status')
+    }
+  },
+})
+
+const OPERATION_ID =
+  'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, ' +
+  'also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 ' +
+  'to second 59) queue one callback.'
+
+/** `payment.notification`: queues the callback of the payment's current status and answers as `payment.status` (P15). */
+export const paymentNotification = defineMethod({
+  name: 'payment.notification',
+  default_quota: 10,
+  summary: 'Sends the callback of a payment’s current status again',
+  description:
+    'Queues the callback and answers as `payment.status`, without waiting for the delivery. A status that has no event ' +
+    'of its own is sent as `payment.created`. If the payment has no callback address, the response is 1003. With an ' +
+    '`operation_id`, repeating exactly the same request queues nothing.',
+  example: {
+    method: 'payment.notification',
+    operation_id: 'notify-order-1',
+    params: { payment: { identifiers: { c_id: 'order-1' } } },
+  },
+  request: object({
+    method: METHOD,
+    service_id: IGNORED_SERVICE_ID,
+    operation_id: described(OPERATION_ID, optionalText(MERCHANT_REFERENCE)),
+    params: EXISTING_PAYMENT_PARAMS,
+  }),
+  result: PAYMENT_RESULT,
+  result_components: PAYMENT_COMPONENTS,
+  createHandler({ clientOf }) {
+    const payments = clientOf(PaymentService)
+    return async ({ operation_id, ...payload }, caller) => {
+      const { c_id, h_id } = payload.params.payment.identifiers
+      const { payment } = await payments.notifyPayment({
+        ...merchantScope(caller),
+        policy: credentialPolicy(caller),
+        cId: c_id,
+        hId: h_id,
+        operationId: operation_id,
+        payloadHash: payloadHash(payload),
+      })
+      return toPaymentResult(payment, 'status')
+    }
+  },
+})
+
+/** The resend path: queues the callback of a payment with a final status once more (spec: Webhook resend). */
+export const webhookResend = defineMethod({
+  name: RESEND_METHOD,
+  scope: 'webhooks.update',
+  default_quota: 10,
+  summary: 'Sends the callback of a finished payment again',
+  description:
+    'Needs the scope `webhooks.update`. If the status of the payment is not final, the response is 8801; if the payment ' +
+    'has no callback address, it is 1003. Each delivery gets a new `X-Webhook-Id`; the `id` in the body stays the same. ' +
+    'Repeating exactly the same request queues nothing.',
+  example: { payment_id: '0199c0de-0000-7000-8000-000000000001', operation_id: 'resend-order-1' },
+  request: object({
+    payment_id: described('The `h_id` of the payment, the same as in the path.', text(MERCHANT_REFERENCE)),
+    operation_id: described(
+      'An idempotency key. Reuse it only to repeat exactly the same request; with another request it is 1013.',
+      text(MERCHANT_REFERENCE),
+    ),
+  }),
+  result: record({
+    payment_id: { type: 'string' },
+    operation_id: { type: 'string' },
+    delivery_ids: {
+      type: 'array',
+      items: { type: 'string', description: 'The `X-Webhook-Id` of a queued delivery.' },
+    },
+    status: { const: 'queued' },
+  }),
+  createHandler({ clientOf }) {
+    const payments = clientOf(PaymentService)
+    return async ({ operation_id, ...payload }, caller, path_id) => {
+      const { payment_id } = payload
+      // The body repeats the id of the path; another id is 9000 (P15).
+      if (payment_id !== path_id) throw fieldError(9000, 'payment_id')
+      const { deliveryIds: delivery_ids } = await payments.resendCallback({
+        ...merchantScope(caller),
+        policy: credentialPolicy(caller),
+        hId: payment_id,
+        operationId: operation_id,
+        payloadHash: payloadHash(payload),
+      })
+      return { payment_id, operation_id, delivery_ids, status: 'queued' }
+    }
+  },
+})

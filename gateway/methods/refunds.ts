@@ -1,0 +1,237 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
+import type { Refund, RefundComment } from '#gen/multihub/support/v1/refund_pb.ts'
+import { refundObject } from '#lib/contract/public-support/public-refund.ts'
+import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
+import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
+import { digitAmount, text } from '../json/scalars.ts'
+import { described, object, optional } from '../json/schema.ts'
+import { defineMethod } from './method.ts'
+import { credentialPolicy, merchantScope } from './request-fields.ts'
+import {
+  COMMENT_BODY,
+  CREATED_FIELDS,
+  defineChange,
+  defineGet,
+  defineList,
+  defineSummary,
+  LIST_DESCRIPTION,
+  NEW_IDENTIFIERS,
+  PAGE_FIELDS,
+  paymentIdentifiers,
+  paymentIdentifierToProto,
+  resourceIdentifiers,
+  resourceReference,
+  supportRequest,
+  type View,
+  wordsOf,
+} from './support-methods.ts'
+
+/** The public refund (S7). */
+function toRefundResult(refund: Refund | undefined): unknown {
+  if (!refund) throw new TypeError('support answered without a refund')
+  return refundObject(refund, 'response')
+}
+
+const instant = (description: string): JsonSchema => ({ type: 'string', format: 'date-time', description })
+
+const REFUND = record(
+  {
+    identifiers: record({
+      c_id: { type: 'string', description: 'Your own reference.' },
+      h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' },
+    }),
+    payment: record({
+      c_id: { type: 'string', description: 'Your own reference of the payment.' },
+      h_id: { type: 'string', description: 'The `h_id` of the payment.' },
+    }),
+    amount: {
+      type: 'string',
+      pattern: '^[1-9][0-9]*$',
+      description: 'In minor units. It is a text, unlike the amounts of payments.',
+    },
+    currency: { type: 'string', pattern: '^[A-Z]{3}$' },
+    status: {
+      type: 'string',
+      enum: REFUND_STATUSES.names,
+      description: '`pending` and `approved` are active; all others are final.',
+    },
+    reason: { type: 'string', description: 'Your own reason.' },
+    created_at: instant('When you requested the refund.'),
+    updated_at: instant('When its status last changed.'),
+  },
+  ['reason'],
+)
+
+const REFUND_VIEW: View<Refund> = {
+  schema: componentRef('Refund'),
+  components: { Refund: REFUND },
+  render: toRefundResult,
+}
+
+/** The longest reason, in characters (S1). */
+const REASON_MAX = 500
+
+/** `refund.request`: asks for a deposit back, in whole or in part, once per `c_id` (S3, S8). */
+export const refundRequest = defineMethod({
+  name: 'refund.request',
+  scope: 'refunds.create',
+  default_quota: 10,
+  summary: 'Requests a refund',
+  description:
+    'Reserves an amount of a successful deposit for a refund, which begins as `pending` and moves no money until the ' +
+    'operator approves it. What remains of a payment is its amount less its completed refunds, its active refund and ' +
+    'every chargeback that you have not won. Refusals in their order: 11003 for an amount of another form, 10001 for a ' +
+    'payment that you do not have, 11002 for one that is not a successful deposit or of which nothing is left, 11005 ' +
+    'while another refund of it is active, 11004 for more than remains. A payment has at most 100 refunds; one more is ' +
+    '11002. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows the refund as it ' +
+    'is by then, another request with the same `c_id` is 1013.',
+  example: {
+    method: 'refund.request',
+    params: {
+      identifiers: { c_id: 'refund-1' },
+      payment: { c_id: 'order-1' },
+      amount: '50000',
+      reason: 'The customer returned the goods.',
+    },
+  },
+  request: supportRequest(
+    object({
+      identifiers: NEW_IDENTIFIERS,
+      payment: paymentIdentifiers(),
+      amount: described(
+        'In minor units, as a text of digits; without it, all that remains of the payment.',
+        optional(digitAmount(11003)),
+      ),
+      reason: described('Why; the operator reads it.', optional(text({ max: REASON_MAX }))),
+    }),
+  ),
+  result: REFUND_VIEW.schema,
+  result_components: REFUND_VIEW.components,
+  createHandler({ clientOf }) {
+    const support = clientOf(MerchantRefundService)
+    return async ({ params }, caller) => {
+      const { identifiers, ...payload } = params
+      const { payment, amount, reason = '' } = payload
+      const { refund } = await support.requestRefund({
+        ...merchantScope(caller),
+        policy: credentialPolicy(caller),
+        cId: identifiers.c_id,
+        payloadHash: payloadHash(payload),
+        payment: paymentIdentifierToProto(payment),
+        ...(amount === undefined ? {} : { amount }),
+        reason,
+      })
+      return REFUND_VIEW.render(refund)
+    }
+  },
+})
+
+/** `refund.get`: shows a refund of the merchant. */
+export const refundGet = defineGet({
+  name: 'refund.get',
+  scope: 'refunds.read',
+  summary: 'Shows a refund',
+  description: 'Give either `c_id` or `h_id`. A refund that you do not have is 11001.',
+  example: { c_id: 'refund-1' },
+  service: MerchantRefundService,
+  view: REFUND_VIEW,
+  identifiers: resourceIdentifiers(),
+  find: async (support, scope, identifiers) =>
+    (await support.findRefund({ ...scope, refund: resourceReference(identifiers) })).refund,
+})
+
+/** `refund.list`: the merchant's refunds, newest first (S6, S7). */
+export const refundList = defineList({
+  name: 'refund.list',
+  scope: 'refunds.read',
+  summary: 'Lists your refunds, newest first',
+  description: LIST_DESCRIPTION,
+  example: { statuses: ['pending', 'approved'], limit: 50 },
+  service: MerchantRefundService,
+  view: REFUND_VIEW,
+  params: object({
+    statuses: wordsOf(REFUND_STATUSES.names),
+    payment: optional(paymentIdentifiers()),
+    ...CREATED_FIELDS,
+    ...PAGE_FIELDS,
+  }),
+  async findPage(support, page, { statuses = [], payment }) {
+    const { refunds: items, nextCursor } = await support.listMerchantRefunds({
+      ...page,
+      statuses: statuses.map(REFUND_STATUSES.toProto),
+      ...(payment && { payment: paymentIdentifierToProto(payment) }),
+    })
+    return { items, nextCursor }
+  },
+})
+
+/** `refund.summary`: the number of the merchant's refunds per status (S11). */
+export const refundSummary = defineSummary({
+  name: 'refund.summary',
+  scope: 'refunds.read',
+  summary: 'Counts your refunds by status',
+  service: MerchantRefundService,
+  statuses: REFUND_STATUSES,
+  count: (support, request) => support.summarizeRefunds(request),
+})
+
+/** The public comment on a refund. It says which side wrote it, never who. */
+function toRefundCommentResult(comment: RefundComment | undefined): unknown {
+  if (!comment?.createTime) throw new TypeError('support answered without a comment or its time')
+  return {
+    identifiers: { h_id: comment.commentId },
+    author: COMMENT_AUTHORS.fromProtoOrThrow(comment.author, 'author'),
+    body: comment.body,
+    created_at: timestampDate(comment.createTime).toISOString(),
+  }
+}
+
+const COMMENT = record({
+  identifiers: record({ h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' } }),
+  author: { type: 'string', enum: COMMENT_AUTHORS.names },
+  body: { type: 'string' },
+  created_at: { type: 'string', format: 'date-time' },
+})
+
+const COMMENT_VIEW: View<RefundComment> = {
+  schema: componentRef('RefundComment'),
+  components: { RefundComment: COMMENT },
+  render: toRefundCommentResult,
+}
+
+/** `refund.comment.create`: adds a comment to a refund, once per `operation_id` (S3). */
+export const refundCommentCreate = defineChange({
+  name: 'refund.comment.create',
+  scope: 'refunds.comment',
+  summary: 'Comments on a refund',
+  description: 'The operator reads it and can answer. A comment cannot be changed, and moves no money.',
+  example: {
+    operation_id: 'comment-1',
+    params: { refund: { c_id: 'refund-1' }, body: 'The customer asks when the money comes.' },
+  },
+  service: MerchantRefundService,
+  view: COMMENT_VIEW,
+  params: object({ refund: resourceIdentifiers(), body: COMMENT_BODY }),
+  change: async (support, key, { refund, body }) =>
+    (await support.createRefundComment({ ...key, refund: resourceReference(refund), body })).comment,
+})
+
+/** `refund.comments.list`: the comments on a refund, oldest first (S6). */
+export const refundCommentsList = defineList({
+  name: 'refund.comments.list',
+  scope: 'refunds.read',
+  summary: 'Lists the comments on a refund, oldest first',
+  description: 'Shows your own comments and those of support.',
+  example: { refund: { c_id: 'refund-1' }, limit: 50 },
+  service: MerchantRefundService,
+  view: COMMENT_VIEW,
+  params: object({ refund: resourceIdentifiers(), ...PAGE_FIELDS }),
+  async findPage(support, page, { refund }) {
+    const request = { ...page, refund: resourceReference(refund) }
+    const { comments: items, nextCursor } = await support.listMerchantRefundComments(request)
+    return { items, nextCursor }
+  },
+})

@@ -1,0 +1,276 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import type { Ticket, TicketAttachment } from '#gen/multihub/support/v1/ticket_pb.ts'
+import {
+  PAYMENT_CATEGORIES,
+  TICKET_CATEGORIES,
+  TICKET_PRIORITIES,
+  TICKET_STATUSES,
+} from '#lib/contract/ticket.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
+import { type TextRule, text, uuid, word } from '../json/scalars.ts'
+import { described, list, object, optional } from '../json/schema.ts'
+import { defineMethod } from './method.ts'
+import { credentialPolicy, MERCHANT_REFERENCE, merchantScope } from './request-fields.ts'
+import {
+  CREATED_FIELDS,
+  defineChange,
+  defineGet,
+  defineList,
+  defineSummary,
+  LIST_DESCRIPTION,
+  NEW_IDENTIFIERS,
+  PAGE_FIELDS,
+  paymentIdentifiers,
+  resourceIdentifiers,
+  resourceReference,
+  supportRequest,
+  type View,
+  wordsOf,
+} from './support-methods.ts'
+
+/** The public ticket (spec: Ticket object). It holds nothing about staff and nothing internal. */
+function toTicketResult(ticket: Ticket | undefined): unknown {
+  const { slaDeadlineTime, createTime, updateTime, lastActivityTime } = ticket ?? {}
+  if (!ticket || !slaDeadlineTime || !createTime || !updateTime || !lastActivityTime)
+    throw new TypeError('support answered without a ticket or its times')
+  const { payment } = ticket
+  return {
+    identifiers: { c_id: ticket.cId, h_id: ticket.ticketId },
+    category: TICKET_CATEGORIES.fromProtoOrThrow(ticket.category, 'category'),
+    status: TICKET_STATUSES.fromProtoOrThrow(ticket.status, 'status'),
+    priority: TICKET_PRIORITIES.fromProtoOrThrow(ticket.priority, 'priority'),
+    title: ticket.title,
+    description: ticket.description,
+    ...(payment && { payment: { h_id: payment.hId } }),
+    reference: null,
+    sla_deadline: timestampDate(slaDeadlineTime).toISOString(),
+    attachments: ticket.attachments.map(toAttachmentResult),
+    created_at: timestampDate(createTime).toISOString(),
+    updated_at: timestampDate(updateTime).toISOString(),
+    last_activity_at: timestampDate(lastActivityTime).toISOString(),
+  }
+}
+
+/** A file as its ticket or comment shows it (spec: Ticket object). */
+export function toAttachmentResult(attachment: TicketAttachment): unknown {
+  const { attachmentId, name, mimeType, sizeBytes, createTime } = attachment
+  if (!createTime) throw new TypeError('support answered with a file without its time')
+  return {
+    identifiers: { h_id: attachmentId },
+    name,
+    mime_type: mimeType,
+    size: Number(sizeBytes),
+    created_at: timestampDate(createTime).toISOString(),
+  }
+}
+
+const instant = (description: string): JsonSchema => ({ type: 'string', format: 'date-time', description })
+
+const TICKET = record(
+  {
+    identifiers: record({
+      c_id: { type: 'string', description: 'Your own reference.' },
+      h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' },
+    }),
+    category: { type: 'string', enum: TICKET_CATEGORIES.names },
+    status: { type: 'string', enum: TICKET_STATUSES.names },
+    priority: {
+      type: 'string',
+      enum: TICKET_PRIORITIES.names,
+      description: 'Only the operator sets `urgent`.',
+    },
+    title: { type: 'string' },
+    description: { type: 'string' },
+    payment: record({ h_id: { type: 'string', description: 'The `h_id` of the payment.' } }),
+    reference: { type: 'null' },
+    sla_deadline: instant('When the operator should have handled the ticket.'),
+    attachments: { type: 'array', items: componentRef('TicketAttachment'), maxItems: 10 },
+    created_at: instant('When the ticket was created.'),
+    updated_at: instant('When its status, priority or description last changed.'),
+    last_activity_at: instant('When the ticket last changed or got a comment.'),
+  },
+  ['payment'],
+)
+
+/** The schema of a file of a ticket or comment. */
+export const TICKET_ATTACHMENT = record({
+  identifiers: record({ h_id: { type: 'string', format: 'uuid' } }),
+  name: { type: 'string' },
+  mime_type: { type: 'string' },
+  size: { type: 'integer', description: 'In bytes.' },
+  created_at: { type: 'string', format: 'date-time' },
+})
+
+const TICKET_VIEW: View<Ticket> = {
+  schema: componentRef('Ticket'),
+  components: { Ticket: TICKET, TicketAttachment: TICKET_ATTACHMENT },
+  render: toTicketResult,
+}
+
+/** The text of a ticket (S1). */
+const TICKET_DESCRIPTION = described('The text of the ticket.', text({ min: 1, max: 10_000 }))
+
+/** The title of a ticket (S1). */
+const TICKET_TITLE: TextRule = { min: 1, max: 200 }
+
+/** The files of a ticket or a comment: at most ten (S1). */
+export const ATTACHMENT_IDS = described(
+  'The `h_id` of uploaded files that are `ready`.',
+  optional(list(uuid(), { max: 10 })),
+)
+
+/** The priorities that a merchant can ask for (S2). */
+const REQUESTED_PRIORITIES = TICKET_PRIORITIES.names.filter((name) => name !== 'urgent')
+
+/** `ticket.create`: opens a conversation with the operator, once per `c_id` (S2, S3). */
+export const ticketCreate = defineMethod({
+  name: 'ticket.create',
+  scope: 'tickets.create',
+  default_quota: 30,
+  summary: 'Opens a ticket',
+  description:
+    'The categories `payment_issue`, `dispute` and `refund_request` need a payment of yours, and `payment_issue` also ' +
+    'needs a file. A payment has one ticket: a second one is 10002, and `details` has the `identifiers` and the ' +
+    '`status` of the first. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows ' +
+    'the ticket as it is by then, another request with the same `c_id` is 1013. A ticket of the category ' +
+    '`refund_request` moves no money.',
+  example: {
+    method: 'ticket.create',
+    params: {
+      identifiers: { c_id: 'ticket-1' },
+      title: 'A question about limits',
+      description: 'What is the highest amount of a deposit?',
+      category: 'question',
+    },
+  },
+  request: supportRequest(
+    object(
+      {
+        identifiers: NEW_IDENTIFIERS,
+        title: text(TICKET_TITLE),
+        description: TICKET_DESCRIPTION,
+        category: word(TICKET_CATEGORIES.names),
+        priority: described('`medium` without one.', optional(word(REQUESTED_PRIORITIES))),
+        payment: optional(
+          object({ c_id: described('Your own reference of the payment.', text(MERCHANT_REFERENCE)) }),
+        ),
+        attachment_ids: ATTACHMENT_IDS,
+      },
+      { required_for: { field: 'payment', of: 'category', words: PAYMENT_CATEGORIES } },
+    ),
+  ),
+  result: TICKET_VIEW.schema,
+  result_components: TICKET_VIEW.components,
+  createHandler({ clientOf }) {
+    const support = clientOf(MerchantTicketService)
+    return async ({ params }, caller) => {
+      const { identifiers, ...payload } = params
+      const { title, description, category, priority, payment, attachment_ids = [] } = payload
+      const { ticket } = await support.createTicket({
+        ...merchantScope(caller),
+        policy: credentialPolicy(caller),
+        cId: identifiers.c_id,
+        payloadHash: payloadHash(payload),
+        title,
+        description,
+        category: TICKET_CATEGORIES.toProto(category),
+        ...(priority && { priority: TICKET_PRIORITIES.toProto(priority) }),
+        ...(payment && { paymentCId: payment.c_id }),
+        attachmentIds: [...attachment_ids],
+      })
+      return TICKET_VIEW.render(ticket)
+    }
+  },
+})
+
+/** `ticket.get`: shows a ticket of the merchant. */
+export const ticketGet = defineGet({
+  name: 'ticket.get',
+  scope: 'tickets.read',
+  summary: 'Shows a ticket',
+  description: 'Give either `c_id` or `h_id`. A ticket that you do not have is 10001.',
+  example: { c_id: 'ticket-1' },
+  service: MerchantTicketService,
+  view: TICKET_VIEW,
+  identifiers: resourceIdentifiers(),
+  find: async (support, scope, identifiers) =>
+    (await support.findTicket({ ...scope, ticket: resourceReference(identifiers) })).ticket,
+})
+
+/** `ticket.list`: the merchant's tickets, newest first (S6). */
+export const ticketList = defineList({
+  name: 'ticket.list',
+  scope: 'tickets.read',
+  summary: 'Lists your tickets, newest first',
+  description: LIST_DESCRIPTION,
+  example: { statuses: ['open', 'in_progress'], limit: 50 },
+  service: MerchantTicketService,
+  view: TICKET_VIEW,
+  params: object({
+    statuses: wordsOf(TICKET_STATUSES.names),
+    categories: wordsOf(TICKET_CATEGORIES.names),
+    priorities: wordsOf(TICKET_PRIORITIES.names),
+    payment: optional(paymentIdentifiers()),
+    ...CREATED_FIELDS,
+    ...PAGE_FIELDS,
+  }),
+  async findPage(support, page, { statuses = [], categories = [], priorities = [], payment }) {
+    const { tickets: items, nextCursor } = await support.listMerchantTickets({
+      ...page,
+      statuses: statuses.map(TICKET_STATUSES.toProto),
+      categories: categories.map(TICKET_CATEGORIES.toProto),
+      priorities: priorities.map(TICKET_PRIORITIES.toProto),
+      ...(payment && { payment: resourceReference(payment) }),
+    })
+    return { items, nextCursor }
+  },
+})
+
+/** `ticket.summary`: the number of the merchant's tickets per status (S11). */
+export const ticketSummary = defineSummary({
+  name: 'ticket.summary',
+  scope: 'tickets.read',
+  summary: 'Counts your tickets by status',
+  service: MerchantTicketService,
+  statuses: TICKET_STATUSES,
+  count: (support, request) => support.summarizeTickets(request),
+})
+
+/** `ticket.description.update`: replaces the description within an hour of the creation. */
+export const ticketDescriptionUpdate = defineChange({
+  name: 'ticket.description.update',
+  scope: 'tickets.update',
+  summary: 'Replaces the description of a ticket',
+  description:
+    'Possible for one hour after the creation, and 100 times at most; then it is 10004. Repeating exactly the same ' +
+    'request changes nothing and shows the ticket as it is by then.',
+  example: {
+    operation_id: 'edit-1',
+    params: { identifiers: { c_id: 'ticket-1' }, description: 'What is the highest amount of a withdrawal?' },
+  },
+  service: MerchantTicketService,
+  view: TICKET_VIEW,
+  params: object({ identifiers: resourceIdentifiers(), description: TICKET_DESCRIPTION }),
+  async change(support, key, { identifiers, description }) {
+    const ticket = resourceReference(identifiers)
+    return (await support.updateTicketDescription({ ...key, ticket, description })).ticket
+  },
+})
+
+/** `ticket.reopen`: opens a resolved or closed ticket again (S4). */
+export const ticketReopen = defineChange({
+  name: 'ticket.reopen',
+  scope: 'tickets.update',
+  summary: 'Opens a resolved or closed ticket again',
+  description:
+    'The ticket becomes `open`. A ticket in any other status is 10003. Repeating exactly the same request changes nothing ' +
+    'and shows the ticket as it is by then.',
+  example: { operation_id: 'reopen-1', params: { identifiers: { c_id: 'ticket-1' } } },
+  service: MerchantTicketService,
+  view: TICKET_VIEW,
+  params: object({ identifiers: resourceIdentifiers() }),
+  change: async (support, key, { identifiers }) =>
+    (await support.reopenTicket({ ...key, ticket: resourceReference(identifiers) })).ticket,
+})
