@@ -22,7 +22,7 @@ import type { Environment as EnvironmentName } from '#lib/contract/environment.t
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { parseIpRanges } from '#lib/http/address-policy.ts'
-import type { CallbackHostCheck } from '#lib/http/callback-url.ts'
+import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { StreamHandler } from '#lib/http/internal-link.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { type ClientOf, createRpc } from '#lib/rpc/rpc.ts'
