@@ -5,33 +5,34 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'the release of a failed withdrawal is forgotten',
     file: 'services/payments/domain/transition.ts',
-    search: '  if (!isFinal(status)) return undefined\n',
-    replace: "  if (!isFinal(status) || status === 'canceled') return undefined\n",
+    search: 'const own_entry = isFinal(status) ?',
+    replace: "const own_entry = isFinal(status) && (payment.direction === 'in' || status !== 'canceled') ?",
   },
   {
     name: 'a failed withdrawal is captured',
-    file: 'services/payments/effects/release-hold.ts',
-    search: 'resolution: HoldResolution.RELEASE',
-    replace: 'resolution: HoldResolution.CAPTURE',
+    file: 'services/payments/effects/post-to-ledger.ts',
+    search: '...owner, ...entry, ...holdOf(payment, data)',
+    replace:
+      '...owner, resolution: data.refund_id === undefined ? HoldResolution.CAPTURE : entry.resolution, ...holdOf(payment, data)',
   },
   {
     name: 'a hold is placed without limits',
-    file: 'services/payments/effects/hold-funds.ts',
-    search: '          limits: holdLimitsToProto(route),\n',
+    file: 'services/payments/effects/post-to-ledger.ts',
+    search: '          ...(limits && { limits }),\n',
     replace: '',
   },
   {
     name: 'a hold gets another id at each try',
-    file: 'services/payments/effects/hold-funds.ts',
-    search: 'holdId: holdIdOf(withdrawal),',
-    replace: "holdId: holdIdOf(withdrawal) + (withdrawal.version > 1 ? withdrawal.version : ''),",
+    file: 'services/payments/effects/post-to-ledger.ts',
+    search: 'holdId: hold_id,',
+    replace: "holdId: hold_id + (refund_id === undefined && payment.version > 1 ? payment.version : ''),",
     needs: ['rpc loses responses'],
   },
   {
     name: 'a refused withdrawal is admitted',
-    file: 'services/payments/effects/hold-funds.ts',
-    search: 'return refused_code === undefined',
-    replace: 'return refused_code === undefined || refused_code === 6035',
+    file: 'services/payments/domain/hold-decision.ts',
+    search: 'return refused_code === undefined\n',
+    replace: 'return refused_code === undefined || refused_code === 6035\n',
   },
   {
     name: 'a withdrawal is sent to the provider before its hold',
@@ -39,7 +40,7 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     search:
       "  return { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects }",
     replace:
-      "  const withdrawal = { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...admitWithdrawal(withdrawal, at).effects] }",
+      "  const withdrawal = { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...withCreatedStatus(withdrawal, at).effects] }",
   },
   {
     name: 'a withdrawal with an unknown result goes to the next account',
@@ -64,7 +65,7 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a withdrawal is refused with another code than the ledger gave',
-    file: 'services/payments/domain/new-payment.ts',
+    file: 'services/payments/domain/hold-decision.ts',
     search: '    error_code,\n    updated_at: at,\n',
     replace: '    error_code: error_code === 6005 ? 6006 : error_code,\n    updated_at: at,\n',
   },

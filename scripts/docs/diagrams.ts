@@ -1,6 +1,6 @@
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
-import { canTransition } from '../../services/payments/domain/transition-table.ts'
+import { canTransition } from '../../services/payments/domain/transition.ts'
 import { importsOf } from '../../test/architecture/import-graph.ts'
 import { isTest, readSources } from '../../test/architecture/sources.ts'
 

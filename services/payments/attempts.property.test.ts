@@ -11,7 +11,7 @@ import { judgeBooks, judgeWrite, openAttemptBooks, statusOf } from './attempt-bo
 import type { ProviderReport } from './connectors/connector.ts'
 import type { Anomaly, ResolutionKind } from './domain/anomaly.ts'
 import type { CallResult, LookupResult, ProviderStatus } from './domain/call-result.ts'
-import { admitWithdrawal } from './domain/new-payment.ts'
+import { admitWithdrawal } from './domain/hold-decision.ts'
 import {
   asPaid,
   operationKindOf,
@@ -19,14 +19,10 @@ import {
   requireAdmitted,
   type StoredPayment,
 } from './domain/payment.ts'
-import { captureHoldEffect, creditLedgerEffect, releaseHoldEffect } from './domain/payment-effects.ts'
-import { bindCreateAtProvider } from './effects/create-at-provider.ts'
-import { bindExpirePayment } from './effects/expire-payment.ts'
-import { bindLookUpLate } from './effects/look-up-late.ts'
-import { bindPollProvider } from './effects/poll-provider.ts'
-import { bindRecordAnomaly } from './effects/record-anomaly.ts'
-import { bindRepeatCreate } from './effects/repeat-create.ts'
-import { bindReportOpen } from './effects/report-open.ts'
+import { postEntryEffect } from './domain/payment-effects.ts'
+import { bindExpirePayment, bindLookUpLate, bindPollProvider } from './effects/ask-provider.ts'
+import { bindCreateAtProvider, bindRepeatCreate } from './effects/create-at-provider.ts'
+import { bindRecordAnomaly, bindReportOpen } from './effects/record-anomaly.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from './payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
@@ -231,7 +227,7 @@ async function begin({ direction, sends_callbacks, window_ms, first_crash, creat
         bindLookUpLate(deps),
         bindReportOpen(),
         bindRecordAnomaly(stores.anomalies),
-        ...[creditLedgerEffect, captureHoldEffect, releaseHoldEffect].map(post),
+        post(postEntryEffect),
       ],
     })
     const background: Promise<unknown>[] = []

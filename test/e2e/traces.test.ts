@@ -60,7 +60,7 @@ const nats_url = 'skip' in nats ? '' : nats.url
       isOf('payments', 'multihub.payments.v1.PaymentService/CreatePayment'),
       isOf('payments', 'create_at_provider'),
       isOf('payments', 'provider_callback'),
-      isOf('payments', 'credit_ledger'),
+      isOf('payments', 'post_entry'),
       isOf('balances', 'multihub.balances.v1.LedgerService/PostTransfer'),
       isOf('payments', 'publish_event'),
       isOf('notifier', 'receive_event'),
@@ -79,12 +79,12 @@ const nats_url = 'skip' in nats ? '' : nats.url
   test('an effect that is taken over after kill -9 stays in the trace', async () => {
     await system.kill('balances')
     const deposit = await alpha.deposit(12_908, { webhook_url: receiver.url })
-    const before = await traceOf(deposit, ({ name, is_error }) => name === 'credit_ledger' && is_error)
+    const before = await traceOf(deposit, ({ name, is_error }) => name === 'post_entry' && is_error)
     await system.kill('payments')
     await system.start('balances', 'payments')
     await receiver.waitFor(deposit.c_id, 'payment.completed')
     const spans = await traceOf(deposit, isDeliveryOf('payment.completed'))
-    const credited = spans.find(({ name, is_error }) => name === 'credit_ledger' && !is_error)
+    const credited = spans.find(({ name, is_error }) => name === 'post_entry' && !is_error)
     expect(Number(credited?.attributes['multihub.tries'])).toBeGreaterThan(1)
     expect(before.map(({ instance }) => instance)).not.toContain(credited?.instance)
   })

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type {
   Capabilities,
-  OperationKind,
   ProviderCallback,
   ProviderOrder,
   ProviderReport,
 } from '../../services/payments/connectors/connector.ts'
+import type { OperationKind } from '../../services/payments/domain/call-result.ts'
 import { eventually } from '../support/eventually.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import type { ReadConnector } from './connector.suite.ts'

@@ -1,5 +1,6 @@
 import { clock } from '#lib/base/time.ts'
-import type { OperationKind, ProviderOrder } from '../../services/payments/connectors/connector.ts'
+import type { ProviderOrder } from '../../services/payments/connectors/connector.ts'
+import type { OperationKind } from '../../services/payments/domain/call-result.ts'
 
 /** What a test chooses about an order. */
 export interface OrderChoice {

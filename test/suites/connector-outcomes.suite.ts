@@ -3,12 +3,8 @@ import fc from 'fast-check'
 import { sleep } from '#lib/base/time.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { INSTRUCTION_FIELDS, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
-import type {
-  Capabilities,
-  OperationKind,
-  ProviderOrder,
-} from '../../services/payments/connectors/connector.ts'
-import type { CallResult, LookupResult } from '../../services/payments/domain/call-result.ts'
+import type { Capabilities, ProviderOrder } from '../../services/payments/connectors/connector.ts'
+import type { CallResult, LookupResult, OperationKind } from '../../services/payments/domain/call-result.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import type { ReadConnector } from './connector.suite.ts'
 import { type OrderChoice, orderOf } from './connector-orders.ts'

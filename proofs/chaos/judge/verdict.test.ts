@@ -80,10 +80,10 @@ const CHANGES: readonly (readonly [
     'a stuck effect',
     (facts) => {
       facts.stuck = [
-        { paymentId: 'p1', effectId: 'p1:3', kind: 'credit_ledger' } as ChangeableFacts['stuck'][number],
+        { paymentId: 'p1', effectId: 'p1:3', kind: 'post_entry' } as ChangeableFacts['stuck'][number],
       ]
     },
-    'still has the effect credit_ledger p1:3, stuck: true',
+    'still has the effect post_entry p1:3, stuck: true',
   ],
   ['no credit', ({ entries }) => entries.shift(), 'p1 is success and has 0 credits'],
   [

@@ -64,7 +64,7 @@ export interface StoredPayment {
 }
 
 /** The late lookups of a payment and of its refunds: they wait for an hour and longer. */
-const LATE_LOOKUPS = ['look_up_late', 'look_up_refund_late']
+const LATE_LOOKUPS = ['look_up_late']
 
 /** The effects of a payment that must end before the simulation does. */
 export function unfinishedEffects({ effects }: StoredPayment): StoredPayment['effects'] {

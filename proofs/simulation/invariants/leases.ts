@@ -31,10 +31,10 @@ interface DocumentWithEffects {
 const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment', 'report_open']
 
 /** A poll needs no lease: any process may poll at once for a merchant that asks. Its lease says when the next poll is due. */
-const NEEDS_NO_LEASE = ['poll_provider', 'poll_refund']
+const NEEDS_NO_LEASE = ['poll_provider']
 
 /** What the end of a refund makes pointless, so that any process may drop it together with that. */
-const DROPPED_WITH_REFUND = ['poll_refund', 'repeat_refund', 'report_open_refund']
+const DROPPED_WITH_REFUND = ['poll_provider', 'repeat_create', 'report_open']
 
 /** The check of a claim begins anew when a call joins the claim, so any process may replace it together with the claim. */
 const REPLACED_WITH_CLAIM = 'check_claim'
@@ -62,8 +62,10 @@ export function createLeaseWatch(): LeaseWatch {
         if (left?.lease?.token === effect.lease?.token) continue
         if (effect.kind === REPLACED_WITH_CLAIM && claimOf(before) !== claimOf(after)) continue
         if (left !== undefined && NEEDS_NO_LEASE.includes(effect.kind)) continue
-        if (is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind)) continue
-        if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, effect.data['refund_id'])) continue
+        const refund_id = effect.data['refund_id']
+        if (refund_id === undefined && is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind))
+          continue
+        if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, refund_id)) continue
         if (owner === writer.process && (left === undefined || isTriedAgain(effect, left))) continue
         yield `${writer.process.name} changed the effect ${effect.id} within the lease of ${owner.name}`
       }
@@ -79,10 +81,7 @@ export function createLeaseWatch(): LeaseWatch {
       if (sent.has(idempotency_key) && !looked_up.has(idempotency_key))
         yield `${process.name} sent the create ${idempotency_key} again without a lookup`
       sent.add(idempotency_key)
-      // The key of an attempt is its payment and its number; the key of a refund is its payment and the id of the refund.
-      const [payment_id, ...name] = idempotency_key.split(':')
-      const effectOf = (kind: string): string =>
-        name.length === 1 ? `${payment_id}:${kind}:${name[0]}` : `${name[1]}:${kind}`
+      const effectOf = (name: string): string => `${idempotency_key}:${name}`
       // What follows a lookup may have been paused since its lease was checked.
       const follows = (kind: string): boolean => ends_ms.has(leaseName(process, effectOf(kind)))
       if (follows('poll') || follows('repeat')) return

@@ -1,9 +1,6 @@
 import type { ReceivedHeaders } from '#lib/base/crypto/signed-request.ts'
 import type { Money } from '#lib/contract/money.ts'
-import type { CallResult, LookupResult, ProviderStatus } from '../domain/call-result.ts'
-
-/** The operations that a provider can perform. */
-export type OperationKind = 'deposit' | 'withdrawal' | 'refund'
+import type { CallResult, LookupResult, OperationKind, ProviderStatus } from '../domain/call-result.ts'
 
 /** What the merchant reported about a person. Providers may ignore all of it. */
 export interface PersonDetails {

@@ -1,11 +1,17 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { defineEffect, isAbsentOrInteger, isInstant, isText } from '#lib/patterns/effects/define-effect.ts'
+import {
+  defineEffect,
+  type EffectDefinition,
+  isAbsentOrInteger,
+  isAbsentOrText,
+  isInstant,
+  isText,
+} from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
-import { addEffect, asPaid, type Payment } from './payment.ts'
-import { requireRefund } from './refund.ts'
+import { OPERATION_RULES, type OperationRef, operationOf } from './operation.ts'
+import { addEffect, type Payment } from './payment.ts'
 
 const ANOMALY_KINDS = [
   'contradicts_final_status',
@@ -67,8 +73,15 @@ export interface Anomaly {
   readonly resolution?: AnomalyResolution
 }
 
+interface AnomalyData
+  extends Pick<Anomaly, 'anomaly_id' | 'kind' | 'description'>,
+    Partial<Record<'refund_id', string | undefined>>,
+    Partial<Record<'attempt_number', number | undefined>> {
+  readonly reported_at: Date
+}
+
 /** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */
-export const recordAnomalyEffect = defineEffect({
+export const recordAnomalyEffect: EffectDefinition<Payment, AnomalyData> = defineEffect({
   kind: 'record_anomaly',
   lane: 'independent',
   data: {
@@ -77,98 +90,64 @@ export const recordAnomalyEffect = defineEffect({
     description: isText,
     reported_at: isInstant,
     attempt_number: isAbsentOrInteger,
+    refund_id: isAbsentOrText,
   },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
-/** The effect that stores an anomaly of a refund. */
-export const recordRefundAnomalyEffect = defineEffect({
-  kind: 'record_refund_anomaly',
-  lane: 'independent',
-  data: {
-    refund_id: isText,
-    anomaly_id: isText,
-    kind: isAnomalyKind,
-    description: isText,
-    reported_at: isInstant,
-  },
-  id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
-})
+/** The operation that an anomaly is about, and when it was noticed. */
+type AnomalySubject = OperationRef & { readonly at: Date }
 
 /**
- * Makes the effect for an update that was not applied. The anomaly id is a hash of what the provider reported, so that
- * a repeated report is not a second anomaly.
+ * Makes the effect for a result that was not applied. The anomaly id is a hash of what the provider reported, so that a
+ * repeated report is not a second anomaly. It says the amount, but not once the payment has many anomalies, so that no
+ * number of amounts hides a report of another kind, or about another operation.
  */
 export function newAnomalyEffect(
   payment: Payment,
   kind: AnomalyKind,
-  { attempt_number, result, at }: Omit<ProviderUpdate, 'poll_at'>,
+  { result, ...subject }: AnomalySubject & { readonly result: CallResult },
 ): Effect {
-  return anomalyOfResult(payment, result, (reported) =>
-    anomalyEffect(payment, kind, reported, { attempt_number, at }),
-  )
-}
-
-/**
- * Makes the anomaly of a result that says what was reported, with its amount. Without the amount once the payment has
- * many anomalies, so that no number of amounts hides a report of another kind, or about another attempt or refund.
- */
-export function anomalyOfResult(
-  { anomalies = [] }: Payment,
-  result: CallResult,
-  newEffect: (reported: string) => Effect,
-): Effect {
+  const { anomalies = [] } = payment
   const named = 'amount' in result ? result.amount : undefined
   const amount = named ? ` of ${named.minor} ${named.currency}` : ''
-  const exact = newEffect(`reported ${result.kind}${amount}`)
-  const is_exact = anomalies.length < ANOMALIES_MAX || anomalies.includes(exact.id)
-  return is_exact ? exact : newEffect(`reported ${result.kind}, and more amounts than are recorded,`)
+  const exact = anomalyEffect(payment, kind, `reported ${result.kind}${amount}`, subject)
+  if (anomalies.length < ANOMALIES_MAX || anomalies.includes(exact.id)) return exact
+  const reported = `reported ${result.kind}, and more amounts than are recorded,`
+  return anomalyEffect(payment, kind, reported, subject)
 }
 
-/** Makes the effect for a withdrawal without a result after 24 hours (P8). */
-export function newOpenTooLongAnomaly(payment: Payment, at: Date): Effect {
-  const { number: attempt_number } = payment.attempt
-  return anomalyEffect(payment, 'open_too_long', 'has not decided after 24 hours', { attempt_number, at })
-}
-
-/**
- * Makes the effect for an attempt with an unknown result that the provider does not know and that cannot be sent again.
- */
-export function newNotFoundAnomaly(
-  payment: Payment,
-  update: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
-): Effect {
-  return anomalyEffect(payment, 'not_found_at_provider', 'does not know the attempt', update)
+/** Makes the effect for an operation without a result after 24 hours (P8). */
+export function newOpenTooLongAnomaly(payment: Payment, subject: AnomalySubject): Effect {
+  return anomalyEffect(payment, 'open_too_long', 'has not decided after 24 hours', subject)
 }
 
 /**
- * Makes the effect for a report about a refund that the system must not decide on; `reported` is what the provider did.
+ * Makes the effect for an operation with an unknown result that the provider does not know and that cannot be sent again.
  */
-export function newRefundAnomaly(
-  payment: Payment,
-  kind: AnomalyKind,
-  { refund_id, reported, at }: { readonly refund_id: string; readonly reported: string; readonly at: Date },
-): Effect {
-  const report = `provider account ${asPaid(payment).attempt.account_id} ${reported} ${refund_id}`
-  const anomaly_id = sha256Hex(`${payment.payment_id}:${refund_id}:${kind}:${report}`).slice(0, 32)
-  const state = requireRefund(payment, refund_id).state
-  const description = `${report} while the refund was ${state}`
-  const data = { refund_id, anomaly_id, kind, description, reported_at: at }
-  return recordRefundAnomalyEffect.newEffect(payment, data, { at })
+export function newNotFoundAnomaly(payment: Payment, subject: AnomalySubject): Effect {
+  const what = subject.refund_id === undefined ? 'attempt' : 'refund'
+  return anomalyEffect(payment, 'not_found_at_provider', `does not know the ${what}`, subject)
 }
 
 function anomalyEffect(
   payment: Payment,
   kind: AnomalyKind,
   reported: string,
-  { attempt_number, at }: Pick<ProviderUpdate, 'attempt_number' | 'at'>,
+  { refund_id, attempt_number, at }: AnomalySubject,
 ): Effect {
-  const { payment_id, provider_accounts, status, attempt } = payment
-  const report = `provider account ${provider_accounts[attempt_number - 1]} ${reported}`
-  const anomaly_id = sha256Hex(`${payment_id}:${attempt_number}:${kind}:${report}`).slice(0, 32)
-  const present = attempt.number === attempt_number ? '' : ` at attempt ${attempt.number}`
-  const description = `attempt ${attempt_number}: ${report} while the payment was ${status}${present}`
-  const data = { anomaly_id, kind, description, reported_at: at, attempt_number }
+  const operation = operationOf(payment, refund_id)
+  const { payment_id, provider_accounts } = payment
+  const { attempt } = operation.payment
+  const number = attempt_number ?? attempt.number
+  const account_id = refund_id === undefined ? provider_accounts[number - 1] : attempt.account_id
+  const report = `provider account ${account_id} ${reported}`
+  const anomaly_id = sha256Hex(`${payment_id}:${refund_id ?? number}:${kind}:${report}`).slice(0, 32)
+  const subject = refund_id === undefined ? `attempt ${number}` : `refund ${refund_id}`
+  const { record } = OPERATION_RULES[operation.kind].ends
+  const current = number === attempt.number ? '' : ` at attempt ${attempt.number}`
+  const description = `${subject}: ${report} while the ${record} was ${operation.status}${current}`
+  const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id }
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }
 

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
-import { applyExpiry } from './apply-expiry.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult, LookupResult } from './call-result.ts'
+import { applyExpiry } from './end-without-report.ts'
 import type { Payment } from './payment.ts'
-import { creditLedgerEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
-import { canTransition, EVENT_OF } from './transition-table.ts'
+import { expirePaymentEffect, pollProviderEffect, postEntryEffect } from './payment-effects.ts'
+import { canTransition, EVENT_OF } from './transition.ts'
 
 const amount = fc.record({
   minor: fc.constantFrom(150_000n, 150_000n, 1n),
@@ -85,7 +85,7 @@ function contradicts(payment: Payment, one: Step): boolean {
   const { status, amount: requested, currency, attempt, effects } = payment
   const { kind } = one.result
   const is_next_waiting =
-    status === 'created' && effects.some(({ id }) => id.endsWith(`:create:${attempt.number}`))
+    status === 'created' && effects.some(({ id }) => id.endsWith(`:${attempt.number}:create`))
   const is_current = one.attempt_number === attempt.number
   const has_arrived = kind === 'success' || kind === 'pending'
   const is_returned = is_next_waiting && one.attempt_number < attempt.number && has_arrived
@@ -127,7 +127,7 @@ test('any sequence of provider updates keeps statuses, history, credits and even
         const ids = payment.effects.map(({ id }) => id)
         expect(new Set(ids).size).toBe(ids.length)
         for (const effect of payment.effects.filter((each) => !before.effects.includes(each))) {
-          if (creditLedgerEffect.matches(effect)) count.credits += 1
+          if (postEntryEffect.matches(effect)) count.credits += 1
           if (publishEventEffect.matches(effect)) count.events += 1
           const is_repeatable = pollProviderEffect.matches(effect) || expirePaymentEffect.matches(effect)
           if (!is_repeatable) expect(added.has(effect.id)).toBe(false)

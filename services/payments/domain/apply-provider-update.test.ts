@@ -11,14 +11,9 @@ import {
 } from './anomaly.ts'
 import { applyProviderUpdate, type ProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
-import { endPayment } from './end-payment.ts'
+import { endByOperator } from './end-without-report.ts'
 import type { Payment } from './payment.ts'
-import {
-  createAtProviderEffect,
-  creditLedgerEffect,
-  expirePaymentEffect,
-  pollProviderEffect,
-} from './payment-effects.ts'
+import { createAtProviderEffect, expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
 
 const at = new Date(CREATED_AT.getTime() + 1_000)
@@ -124,7 +119,10 @@ const EXPECTED: Readonly<Record<PaymentStatus, Readonly<Record<string, ExpectedR
   declined: whenFinal('declined', UNPAID),
 }
 
-function updateWith(name: ResultName, changes: Partial<ProviderUpdate> = {}): ProviderUpdate {
+function updateWith(
+  name: ResultName,
+  changes: { readonly attempt_number?: number; readonly result?: CallResult } = {},
+): ProviderUpdate {
   return { attempt_number: 1, result: RESULTS[name], at, poll_at, ...changes }
 }
 
@@ -209,18 +207,19 @@ describe('a success of an attempt after the operator has decided that the paymen
   const attempt = { number: 2, account_id: 'second', created_at: at }
   const open = newDeposit({ status: 'processing', attempt, effects: [] })
   const decided = (anomaly: Effect) =>
-    endPayment(open, 'success', {
+    endByOperator(open, undefined, {
+      is_paid: true,
       decision: `${anomaly.data['anomaly_id']}:op-1`,
       at,
       sends_callbacks: true,
     })
-  const success = { ...updateWith('success'), attempt_number: 2 }
-  const earlier = { ...updateWith('success'), attempt_number: 1 }
+  const success = updateWith('success', { attempt_number: 2 })
+  const earlier = updateWith('success', { attempt_number: 1 })
 
   test('because of that attempt agrees with the decision', () => {
     for (const anomaly of [
       newNotFoundAnomaly(open, { attempt_number: 2, at }),
-      newOpenTooLongAnomaly(open, at),
+      newOpenTooLongAnomaly(open, { attempt_number: 2, at }),
     ]) {
       const payment = decided(anomaly)
       expect(anomaliesOf(applyProviderUpdate(payment, success))).toEqual([])
@@ -319,9 +318,9 @@ test('a final status removes the poll and the expiry but not a create in progres
     { ...waiting, effects: [...waiting.effects, expiry] },
     updateWith('success'),
   )
-  expect(paid.effects.map(({ kind }) => kind)).toEqual([
+  expect(paid.effects.map(({ kind, data }) => data['posting'] ?? kind)).toEqual([
     createAtProviderEffect.kind,
-    creditLedgerEffect.kind,
+    'credit',
     publishEventEffect.kind,
   ])
 })

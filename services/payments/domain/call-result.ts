@@ -1,6 +1,9 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Money } from '#lib/contract/money.ts'
 
+/** What a provider performs: a payment itself, or the refund of a deposit. */
+export type OperationKind = 'deposit' | 'withdrawal' | 'refund'
+
 /** What the customer needs to pay a deposit. The payment method decides which fields are allowed (P13). */
 export interface Instructions {
   /** Links into payment apps, never a web page. */

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { RefundDecision } from './decide-refund.ts'
-import { addEffect, type Payment } from './payment.ts'
-import { CHARGEBACKS_MAX, type PaymentChargeback, uncommittedAmount, withRefusal } from './refund.ts'
-import { debitChargebackEffect, reportChargebackEffect, returnChargebackEffect } from './refund-effects.ts'
+import { addEffect, type Payment, type PaymentChargeback } from './payment.ts'
+import { postEntryEffect, reportChargebackEffect } from './payment-effects.ts'
+import { CHARGEBACKS_MAX, uncommittedAmount, withRefusal } from './refund.ts'
 
 /** A chargeback that a bank demands. */
 export interface ChargebackRequest {
@@ -44,7 +44,7 @@ export function decideChargeback(payment: Payment, request: ChargebackRequest, a
     return { payment: withRefusal(payment, { id: chargeback_id, code: refused_code }), refused_code }
   const chargeback = { chargeback_id, amount, is_won: false, created_at: at }
   const counted = { ...payment, chargebacks: [...(payment.chargebacks ?? []), chargeback], updated_at: at }
-  const debit = debitChargebackEffect.newEffect(counted, { chargeback_id }, { at })
+  const debit = postEntryEffect.newEffect(counted, { posting: 'debit', chargeback_id }, { at })
   const deadline = deadline_at?.toISOString() ?? ''
   const content = { chargeback_id, reason_code, deadline }
   const report = reportChargebackEffect.newEffect(counted, content, { at, after: debit.id })
@@ -69,5 +69,8 @@ export function winChargeback(payment: Payment, chargeback_id: string, at: Date)
     one === chargeback ? { ...one, is_won: true } : one,
   )
   const returned = { ...payment, chargebacks, updated_at: at }
-  return addEffect(returned, returnChargebackEffect.newEffect(returned, { chargeback_id }, { at }))
+  return addEffect(
+    returned,
+    postEntryEffect.newEffect(returned, { posting: 'return', chargeback_id }, { at }),
+  )
 }

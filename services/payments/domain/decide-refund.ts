@@ -1,29 +1,26 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { addEffect, type Payment } from './payment.ts'
+import { addEffect, type Payment, type Refund } from './payment.ts'
+import {
+  createAtProviderEffect,
+  effectsAfterEnd,
+  holdFundsEffect,
+  newEndEntry,
+  newOpenReport,
+  reportRefundEffect,
+} from './payment-effects.ts'
 import {
   findRefund,
   holdIdOfRefund,
   isActive,
   REFUNDS_MAX,
-  type Refund,
+  refundedAmount,
   requireRefund,
   uncommittedAmount,
   unreturnedAmount,
   withRefund,
   withRefusal,
 } from './refund.ts'
-import {
-  createRefundEffect,
-  holdRefundEffect,
-  reportOpenRefundEffect,
-  reportRefundEffect,
-} from './refund-effects.ts'
-
-/**
- * When a refund that has no result yet is reported to the operator, counted from its approval, as for a withdrawal
- * (P8).
- */
-const REPORT_OPEN_AFTER_MS = 24 * 3_600_000
+import { transition } from './transition.ts'
 
 /** A merchant's request for a refund. Without an amount it is for all that remains. */
 export interface RefundRequest {
@@ -94,20 +91,24 @@ export function beginApproval(payment: Payment, refund_id: string, at: Date): Re
   const approving: Refund = { ...rest, state: 'approving', holds: refund.holds + 1 }
   const changed = withRefund(payment, approving)
   const hold_id = holdIdOfRefund(approving)
-  return { payment: addEffect(changed, holdRefundEffect.newEffect(changed, { refund_id, hold_id }, { at })) }
+  return { payment: addEffect(changed, holdFundsEffect.newEffect(changed, { refund_id, hold_id }, { at })) }
+}
+
+/** The ledger's decision about a hold: of a refund, or of the withdrawal itself. */
+export interface HoldDecision {
+  readonly hold_id: string
+  readonly refund_id?: string | undefined
+  /** The code with which the ledger refused the hold; `undefined` when it placed the hold. */
+  readonly refused_code: ErrorCode | undefined
 }
 
 /**
- * Applies the ledger's decision about a hold: the refund is approved and goes to its provider, or, with `refused_code`,
- * is pending again (S9). The decision about an earlier hold changes nothing. Pure.
+ * Applies the ledger's decision about the hold of a refund: the refund is approved and goes to its provider, or is pending
+ * again (S9). The decision about an earlier hold changes nothing. Pure.
  */
-export function applyHoldDecision(
+export function applyRefundHold(
   payment: Payment,
-  {
-    refund_id,
-    hold_id,
-    refused_code,
-  }: { refund_id: string; hold_id: string; refused_code: ErrorCode | undefined },
+  { refund_id = '', hold_id, refused_code }: HoldDecision,
   at: Date,
 ): Payment {
   const refund = requireRefund(payment, refund_id)
@@ -116,10 +117,8 @@ export function applyHoldDecision(
     return withRefund(payment, { ...refund, state: 'pending', hold_refusal: refused_code })
   const approved: Refund = { ...refund, state: 'approved', approved_at: at }
   const changed = reportChange(withRefund(payment, approved), approved, { at })
-  const due_at = new Date(at.getTime() + REPORT_OPEN_AFTER_MS)
-  const create = createRefundEffect.newEffect(changed, { refund_id }, { at })
-  const report = reportOpenRefundEffect.newEffect(changed, { refund_id }, { at, due_at })
-  return addEffect(addEffect(changed, create), report)
+  const create = createAtProviderEffect.newEffect(changed, { refund_id }, { at })
+  return addEffect(addEffect(changed, create), newOpenReport(changed, { refund_id }, at))
 }
 
 /** How the operator ends a pending refund, and why. */
@@ -143,12 +142,46 @@ export function decideClosing(
 }
 
 /**
+ * Ends an approved refund. When it is completed, the payment changes its status (P9); when it failed, the payment and the
+ * merchant get its amount back. The ledger ends the hold, then the change is announced. Pure.
+ */
+export function endRefund(
+  payment: Payment,
+  refund_id: string,
+  state: 'completed' | 'failed',
+  { at, error_code }: { readonly at: Date; readonly error_code?: ErrorCode },
+): Payment {
+  const refund = requireRefund(payment, refund_id)
+  if (refund.state !== 'approved') throw new Error(`forbidden end of a refund in ${refund.state}`)
+  const is_success = state === 'completed'
+  const ended: Refund = {
+    ...refund,
+    state,
+    ended_at: at,
+    ...(error_code === undefined ? {} : { error_code }),
+    ...(is_success ? { transition_number: payment.transition_number + 1 } : {}),
+  }
+  const changed = withRefund({ ...payment, effects: effectsAfterEnd(payment.effects, refund_id) }, ended)
+  const entry = newEndEntry(changed, refund_id, is_success, at)
+  const report = { at, after: entry?.id }
+  if (!is_success) return reportChange(entry ? addEffect(changed, entry) : changed, ended, report)
+  const is_whole = changed.amount === refundedAmount(changed)
+  const status = is_whole ? 'refunded' : 'partially_refunded'
+  const { amount } = ended
+  return reportChange(transition(changed, status, { at, amount, entry }), ended, report)
+}
+
+/**
  * Reports the refund's new status to the support service, as its next change. `after` names the entry that comes first.
  */
-export function reportChange(
+function reportChange(
   payment: Payment,
   refund: Refund,
-  { at, after, reason = '' }: { readonly at: Date; readonly after?: string; readonly reason?: string },
+  {
+    at,
+    after,
+    reason = '',
+  }: { readonly at: Date; readonly after?: string | undefined; readonly reason?: string },
 ): Payment {
   const { refund_id, state } = refund
   if (state === 'approving') throw new TypeError('merchants do not see that a refund is being approved')

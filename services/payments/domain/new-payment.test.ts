@@ -1,13 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { CREATED_AT, newReservation, STATUSES } from '../payment.fixture.ts'
-import { admitWithdrawal, refuseWithdrawal } from './new-payment.ts'
+import { admitWithdrawal, refuseWithdrawal } from './hold-decision.ts'
 import { isAdmitted, requireAdmitted, type StoredPayment } from './payment.ts'
-import {
-  creditLedgerEffect,
-  expirePaymentEffect,
-  holdFundsEffect,
-  reportOpenEffect,
-} from './payment-effects.ts'
+import { expirePaymentEffect, holdFundsEffect, postEntryEffect, reportOpenEffect } from './payment-effects.ts'
 
 const reserving = newReservation()
 /** The withdrawal when its hold has been decided: the effect that asked for it is gone. */
@@ -33,7 +28,7 @@ describe('a withdrawal whose hold is not decided', () => {
     const due_at = new Date(at.getTime() + 24 * 3_600_000)
     expect(effects.filter(reportOpenEffect.matches)).toMatchObject([{ due_at }])
     expect(effects.some((effect) => expirePaymentEffect.matches(effect))).toBe(false)
-    expect(effects.some((effect) => creditLedgerEffect.matches(effect))).toBe(false)
+    expect(effects.some((effect) => postEntryEffect.matches(effect))).toBe(false)
   })
 
   test('keeps the code of its refusal, and has no event', () => {

@@ -1,34 +1,49 @@
-import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
-import { holdIdOf, type Payment } from './payment.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
+import {
+  defineEffect,
+  type EffectDefinition,
+  isAbsentOrText,
+  isInstant,
+  isText,
+} from '#lib/patterns/effects/define-effect.ts'
+import type { Effect, Lane } from '#lib/patterns/effects/effect.ts'
+import { OPERATION_RULES, operationKey, type Posting } from './operation.ts'
+import { operationKindOf, type Payment } from './payment.ts'
 
-/** The effect that creates the payment at the provider, under the idempotency key of its attempt. */
-export const createAtProviderEffect = defineEffect({
-  kind: 'create_at_provider',
-  lane: 'external',
-  data: {},
-  id: ({ payment_id, attempt }: Payment) => `${payment_id}:create:${attempt.number}`,
-})
+/** The data of an effect of one operation: the refund that it is about; without one, the payment itself. */
+export interface OperationData {
+  readonly refund_id?: string | undefined
+}
+
+/** Defines an effect of an operation. Its id is the name of the operation at the provider and its own `name`. */
+function operationEffect(kind: string, name: string, lane: Lane): EffectDefinition<Payment, OperationData> {
+  return defineEffect({
+    kind,
+    lane,
+    data: { refund_id: isAbsentOrText },
+    id: (payment: Payment, { refund_id }) => `${operationKey(payment, refund_id)}:${name}`,
+  })
+}
+
+/** The effect that creates an operation at its provider, under the idempotency key of the attempt or the refund. */
+export const createAtProviderEffect = operationEffect('create_at_provider', 'create', 'external')
+
+/** The effect that asks the provider for the status of an operation, again and again until it has ended. */
+export const pollProviderEffect = operationEffect('poll_provider', 'poll', 'external')
+
+/** The effect that repeats, under the same key, a create that the provider does not know (P4). */
+export const repeatCreateEffect = operationEffect('repeat_create', 'repeat', 'external')
 
 /**
- * The effect that asks the provider for the status of the payment's attempt, again and again until the payment is
- * final.
+ * The effect that asks a provider without callbacks again after the end of an operation that the provider did not decide
+ * (P7).
  */
-export const pollProviderEffect = defineEffect({
-  kind: 'poll_provider',
-  lane: 'external',
-  data: {},
-  id: ({ payment_id, attempt }: Payment) => `${payment_id}:poll:${attempt.number}`,
-})
+export const lookUpLateEffect = operationEffect('look_up_late', 'look_up_late', 'external')
 
-/** The effect that repeats, under the same key, the create of an attempt that the provider does not know (P4). */
-export const repeatCreateEffect = defineEffect({
-  kind: 'repeat_create',
-  lane: 'external',
-  data: {},
-  id: ({ payment_id, attempt }: Payment) => `${payment_id}:repeat:${attempt.number}`,
-})
+/** The effect that reports to the operator that a withdrawal or a refund is still open after 24 hours (P8). */
+export const reportOpenEffect = operationEffect('report_open', 'report_open', 'independent')
 
-/** The effect that asks the provider once more at a payment's expiry, and then declines what is not paid (P8). */
+/** The effect that asks the provider once more at a deposit's expiry, and then declines what is not paid (P8). */
 export const expirePaymentEffect = defineEffect({
   kind: 'expire_payment',
   lane: 'external',
@@ -36,53 +51,52 @@ export const expirePaymentEffect = defineEffect({
   id: ({ payment_id }: Payment) => `${payment_id}:expire`,
 })
 
-/** The effect that asks a provider without callbacks again after the end of a payment that it did not decide (P7). */
-export const lookUpLateEffect = defineEffect({
-  kind: 'look_up_late',
-  lane: 'external',
-  data: {},
-  id: ({ payment_id }: Payment) => `${payment_id}:look_up_late`,
-})
+/** The data of a hold: its id in the ledger, and the refund that it is for; without one, the withdrawal itself. */
+interface HoldData extends OperationData {
+  readonly hold_id: string
+}
 
-/** The effect that reports to the operator that a withdrawal is still open after 24 hours (P8). */
-export const reportOpenEffect = defineEffect({
-  kind: 'report_open',
-  lane: 'independent',
-  data: {},
-  id: ({ payment_id }: Payment) => `${payment_id}:report_open`,
-})
-
-/** The effect that credits a successful deposit to the merchant's available balance. */
-export const creditLedgerEffect = defineEffect({
-  kind: 'credit_ledger',
-  lane: 'money',
-  data: {},
-  id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:credit`,
-})
-
-/** The effect that asks the ledger to reserve the amount of a withdrawal within the limits of its route (P14). */
-export const holdFundsEffect = defineEffect({
+/** The effect that asks the ledger to reserve the amount of a withdrawal (P14) or of a refund that is approved (S9). */
+export const holdFundsEffect: EffectDefinition<unknown, HoldData> = defineEffect({
   kind: 'hold_funds',
   lane: 'money',
-  data: {},
-  id: (withdrawal: Pick<Payment, 'payment_id'>) => holdIdOf(withdrawal),
+  data: { hold_id: isText, refund_id: isAbsentOrText },
+  id: (_document, { hold_id }) => hold_id,
 })
 
-/** The effect that takes the held funds of a successful withdrawal for good. */
-export const captureHoldEffect = defineEffect({
-  kind: 'capture_hold',
+/** What the ledger posts, for an operation or for a chargeback. */
+export interface EntryData extends OperationData {
+  readonly posting: Posting
+  readonly chargeback_id?: string | undefined
+}
+
+const POSTINGS: readonly unknown[] = ['credit', 'capture', 'release', 'debit', 'return'] satisfies Posting[]
+
+function isPosting(value: unknown): value is Posting {
+  return POSTINGS.includes(value)
+}
+
+/** The effect that posts what follows in the ledger from the end of an operation, or from a chargeback (S10). */
+export const postEntryEffect: EffectDefinition<Payment, EntryData> = defineEffect({
+  kind: 'post_entry',
   lane: 'money',
-  data: {},
-  id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:capture`,
+  data: { posting: isPosting, refund_id: isAbsentOrText, chargeback_id: isAbsentOrText },
+  id: ({ payment_id, transition_number }: Payment, { posting, refund_id, chargeback_id }) =>
+    `${refund_id ?? chargeback_id ?? `${payment_id}:${transition_number}`}:${posting}`,
 })
 
-/** The effect that gives the held funds of a failed withdrawal back to the available balance. */
-export const releaseHoldEffect = defineEffect({
-  kind: 'release_hold',
-  lane: 'money',
-  data: {},
-  id: ({ payment_id, transition_number }: Payment) => `${payment_id}:${transition_number}:release`,
-})
+/** The entry that the end of an operation demands from the ledger, such as the credit of a successful deposit. */
+export function newEndEntry(
+  payment: Payment,
+  refund_id: string | undefined,
+  is_success: boolean,
+  at: Date,
+): Effect | undefined {
+  const kind = refund_id === undefined ? operationKindOf(payment) : 'refund'
+  const { on_success, on_failure } = OPERATION_RULES[kind]
+  const posting = is_success ? on_success : on_failure
+  return posting && postEntryEffect.newEffect(payment, { posting, refund_id }, { at })
+}
 
 /** The effect that deletes a refused withdrawal, after a record of the ledger's refusal is stored (P3). */
 export const discardRefusedEffect = defineEffect({
@@ -91,3 +105,68 @@ export const discardRefusedEffect = defineEffect({
   data: {},
   id: ({ payment_id }: Pick<Payment, 'payment_id'>) => `${payment_id}:discard`,
 })
+
+function isRefundStatus(value: unknown): value is RefundStatus {
+  return REFUND_STATUSES.names.some((status) => status === value)
+}
+
+function isChangeNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+/**
+ * The effect that reports a change of a refund to the support service, which keeps what merchants see of it. `c_id` is
+ * the merchant's reference in the first change, and empty in later ones; `reason` may be empty.
+ */
+export const reportRefundEffect = defineEffect({
+  kind: 'report_refund',
+  lane: 'independent',
+  data: {
+    refund_id: isText,
+    number: isChangeNumber,
+    status: isRefundStatus,
+    changed_at: isInstant,
+    c_id: isText,
+    reason: isText,
+  },
+  id: (_payment: Payment, { refund_id, number }) => `${refund_id}:report:${number}`,
+})
+
+/** The effect that reports a chargeback to the support service. `deadline` is an ISO 8601 instant, or empty. */
+export const reportChargebackEffect = defineEffect({
+  kind: 'report_chargeback',
+  lane: 'independent',
+  data: { chargeback_id: isText, reason_code: isText, deadline: isText },
+  id: (_payment: Payment, { chargeback_id }) => `${chargeback_id}:report`,
+})
+
+/** Whether a payment waits for a poll of this operation. */
+export function isPolled({ effects }: Payment, refund_id: string | undefined): boolean {
+  return effects.some(
+    (effect) => pollProviderEffect.matches(effect) && effect.data['refund_id'] === refund_id,
+  )
+}
+
+/**
+ * The effects that stay when an operation ends: those that wait for the provider's word about it have no purpose any more.
+ * A repetition and an expiry stay after their first try, because their call may be in progress, and its response may
+ * contradict the end (P7). Effects of other operations of the payment stay too.
+ */
+export function effectsAfterEnd(effects: readonly Effect[], refund_id: string | undefined): Effect[] {
+  return effects.filter((effect) => effect.data['refund_id'] !== refund_id || !isForOpenOperation(effect))
+}
+
+function isForOpenOperation(effect: Effect): boolean {
+  if ([repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect)))
+    return effect.tries === 0
+  return [pollProviderEffect, reportOpenEffect].some(({ matches }) => matches(effect))
+}
+
+/** When an operation that has no result yet is reported to the operator, counted from its create (P8). */
+const REPORT_OPEN_AFTER_MS = 24 * 3_600_000
+
+/** The effect that reports an operation to the operator when it is still open 24 hours after `at`. */
+export function newOpenReport(payment: Payment, data: OperationData, at: Date): Effect {
+  const due_at = new Date(at.getTime() + REPORT_OPEN_AFTER_MS)
+  return reportOpenEffect.newEffect(payment, data, { at, due_at })
+}

@@ -13,8 +13,7 @@ import {
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
-import type { Payer, Payment } from './payment.ts'
-import type { Refund, RefundState } from './refund.ts'
+import type { Payer, Payment, Refund, RefundState } from './payment.ts'
 
 /**
  * The payment as RPCs return it and as events store it: what the public payment object is made from, plus `payment_id`

@@ -3,9 +3,9 @@ import type { Direction } from '#lib/contract/direction.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
+import type { RefundStatus } from '#lib/contract/refund-status.ts'
 import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
-import type { Instructions } from './call-result.ts'
-import type { PaymentChargeback, Refund, ReservationRefusal } from './refund.ts'
+import type { Instructions, OperationKind } from './call-result.ts'
 
 /** A natural person's name. */
 export interface Person {
@@ -49,6 +49,57 @@ export interface Attempt {
 export interface Webhook {
   readonly url: string
   readonly sealed_secret: string
+}
+
+/** The internal status of a refund. `approving` waits for the ledger's decision on its hold; merchants see `pending`. */
+export type RefundState = RefundStatus | 'approving'
+
+/**
+ * A refund as its payment keeps it: what the amount, the money and the provider need. Texts of the merchant and of the
+ * operator are kept by the support service only, so that this record stays small.
+ */
+export interface Refund {
+  readonly refund_id: string
+  readonly amount: bigint
+  readonly state: RefundState
+  /** The number of the last change that was reported; 1 is the request. */
+  readonly change_number: number
+  /** The number of approvals. Each has a hold of its own, because the ledger's refusal of a hold is permanent. */
+  readonly holds: number
+  /** The code with which the ledger refused the last hold. */
+  readonly hold_refusal?: ErrorCode
+  readonly created_at: Date
+  readonly approved_at?: Date
+  /** When the first result that decided nothing was stored; absent until then. Its request had been sent by then. */
+  readonly undecided_since?: Date
+  /** When the refund was completed, failed, rejected or canceled. */
+  readonly ended_at?: Date
+  /** Why the refund failed. */
+  readonly error_code?: ErrorCode
+  /** The provider's own id of the refund. */
+  readonly provider_id?: string
+  /** The id of the operator's decision that ended the refund; absent when its provider ended it. */
+  readonly operator_decision?: string
+  /** The transition of the payment that completed the refund. */
+  readonly transition_number?: number
+}
+
+/** A chargeback as its payment keeps it (S10). */
+export interface PaymentChargeback {
+  readonly chargeback_id: string
+  readonly amount: bigint
+  /** Whether the merchant has won it: it was credited back and no longer counts against the payment (S8). */
+  readonly is_won: boolean
+  readonly created_at: Date
+}
+
+/**
+ * A refund or a chargeback that was refused, by its id. A request that the network delivers again, late, gets the same
+ * refusal, also when the payment has room by then.
+ */
+export interface ReservationRefusal {
+  readonly id: string
+  readonly code: ErrorCode
 }
 
 /** What all payments have, also those that merchants never see. */
@@ -144,7 +195,7 @@ export function requireAdmitted<D extends StoredPayment>(document: D): D & Payme
 }
 
 /** The name of the payment's operation at the provider. */
-export function operationKindOf({ direction }: Pick<Payment, 'direction'>): 'deposit' | 'withdrawal' {
+export function operationKindOf({ direction }: Pick<Payment, 'direction'>): Exclude<OperationKind, 'refund'> {
   return direction === 'in' ? 'deposit' : 'withdrawal'
 }
 

@@ -5,20 +5,20 @@ import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
-import { applyRefundUpdate } from './apply-refund-update.ts'
+import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { applyHoldDecision, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
+import { beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
+import { applyHoldDecision } from './hold-decision.ts'
 import type { Payment } from './payment.ts'
-import { findRefund } from './refund.ts'
 import {
-  pollRefundEffect,
-  repeatRefundEffect,
+  pollProviderEffect,
+  repeatCreateEffect,
   reportChargebackEffect,
-  reportOpenRefundEffect,
+  reportOpenEffect,
   reportRefundEffect,
-  returnChargebackEffect,
-} from './refund-effects.ts'
+} from './payment-effects.ts'
+import { findRefund } from './refund.ts'
 
 const at = new Date(CREATED_AT.getTime() + 60_000)
 const paid = newDeposit({ status: 'success', effects: [] })
@@ -36,7 +36,7 @@ function withApproved(refund_id: string): Payment {
 }
 
 const apply = (payment: Payment, result: CallResult): Payment =>
-  applyRefundUpdate(payment, { refund_id: 'r', result, at, poll_at: at })
+  applyProviderUpdate(payment, { refund_id: 'r', result, at, poll_at: at })
 
 const success = (minor: bigint): CallResult => {
   return { kind: 'success', provider_id: 'p', amount: { minor, currency: 'INR' }, completed_at: at }
@@ -110,7 +110,9 @@ describe('a chargeback', () => {
     const { payment } = charge(paid, 'c-1', paid.amount)
     expect(charge(payment, 'c-2').refused_code).toBe(11004)
     const won = winChargeback(payment, 'c-1', at)
-    expect(won.effects.filter(returnChargebackEffect.matches)).toMatchObject([{ id: 'c-1:return' }])
+    expect(won.effects.filter(({ data }) => data['posting'] === 'return')).toMatchObject([
+      { id: 'c-1:return' },
+    ])
     const returned = { ...won, effects: [] }
     expect(winChargeback(returned, 'c-1', at)).toBe(returned)
     expect(charge(returned, 'c-3', paid.amount).refused_code).toBeUndefined()
@@ -149,7 +151,7 @@ describe('a report about a refund that names another amount', () => {
     const reported = apply(approved, result)
     expect(findRefund(reported, 'r')?.state).toBe('approved')
     expect(reported.anomalies).toHaveLength(1)
-    expect(reported.effects.filter(pollRefundEffect.matches)).toHaveLength(1)
+    expect(reported.effects.filter(pollProviderEffect.matches)).toHaveLength(1)
     expect(apply(reported, result)).toBe(reported)
     const completed = apply(approved, success(400n))
     expect(apply(completed, result).anomalies).toHaveLength(1)
@@ -200,7 +202,7 @@ test('the changes of a refund are reported in order, numbered from 1', () => {
 // P8
 test('a refund that is approved is reported to the operator after 24 hours', () => {
   const due_at = new Date(at.getTime() + 24 * 3_600_000)
-  expect(withApproved('r').effects.filter(reportOpenRefundEffect.matches)).toMatchObject([{ due_at }])
+  expect(withApproved('r').effects.filter(reportOpenEffect.matches)).toMatchObject([{ due_at }])
 })
 
 // P10
@@ -210,7 +212,7 @@ test('the event of a refund shows that refund only, with the status and the amou
   const decision = { refund_id: 's', hold_id: 's:hold:1', refused_code: undefined }
   const approved = applyHoldDecision(beginApproval(requested, 's', at).payment, decision, at)
   const update = { refund_id: 's', result: success(100n), at, poll_at: at }
-  const second = applyRefundUpdate(approved, update)
+  const second = applyProviderUpdate(approved, update)
   expect(second).toMatchObject({ status: 'partially_refunded', transition_number: 3 })
   const event = second.effects.findLast(publishEventEffect.matches)
   const { resource } = fromBinary(MerchantEventSchema, event?.data['message'] as Uint8Array)
@@ -230,11 +232,11 @@ test.each<[string, CallResult]>([
 ])('a refund that is %s no longer waits for its provider, and loses nothing else', (_state, result) => {
   const approved = withApproved('r')
   const asked = { refund_id: 'r' }
-  const poll = pollRefundEffect.newEffect(approved, asked, { at })
-  const of_another = pollRefundEffect.newEffect(approved, { refund_id: 's' }, { at })
-  const repeat = repeatRefundEffect.newEffect(approved, asked, { at })
+  const poll = pollProviderEffect.newEffect(approved, asked, { at })
+  const of_another = pollProviderEffect.newEffect(approved, { refund_id: 's' }, { at })
+  const repeat = repeatCreateEffect.newEffect(approved, asked, { at })
   const reports = approved.effects.filter(reportRefundEffect.matches)
-  const open = reportOpenRefundEffect.newEffect(approved, asked, { at })
+  const open = reportOpenEffect.newEffect(approved, asked, { at })
   const keptAfter = (tries: number) => {
     const effects = [poll, of_another, { ...repeat, tries }, ...reports, open]
     return apply({ ...approved, effects }, result).effects.filter((effect) => effects.includes(effect))
@@ -247,6 +249,6 @@ test.each<[string, CallResult]>([
 // P4
 test('a refund that is polled does not fail when a request of it was not sent, because an earlier one may have arrived', () => {
   const polled = apply(withApproved('r'), { kind: 'unknown', reason: 'reset' })
-  expect(polled.effects.filter(pollRefundEffect.matches)).toHaveLength(1)
+  expect(polled.effects.filter(pollProviderEffect.matches)).toHaveLength(1)
   expect(apply(polled, { kind: 'not_sent', reason: 'refused' })).toBe(polled)
 })

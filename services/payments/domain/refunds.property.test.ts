@@ -1,13 +1,14 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
-import { applyRefundUpdate } from './apply-refund-update.ts'
+import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { applyHoldDecision, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
+import { beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
+import { applyHoldDecision } from './hold-decision.ts'
 import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
-import { holdIdOfRefund } from './refund.ts'
+import { holdIdOfRefund, refundKey } from './refund.ts'
 
 const AMOUNT = 1_000n
 
@@ -132,8 +133,10 @@ const report: fc.Arbitrary<Command> = fc
     const refund_id = any_id ?? activeOf(world.model)?.[0] ?? 'unknown'
     const refund = world.model.refunds.get(refund_id)
     const amount = (refund?.amount ?? 5n) + (is_whole ? 0n : 1n)
-    const is_polled = world.payment.effects.some(({ id }) => id === `${refund_id}:poll`)
-    world.payment = applyRefundUpdate(world.payment, {
+    const is_polled = world.payment.effects.some(
+      ({ id }) => id === `${refundKey(world.payment, refund_id)}:poll`,
+    )
+    world.payment = applyProviderUpdate(world.payment, {
       refund_id,
       result: resultOf(kind, amount),
       at,

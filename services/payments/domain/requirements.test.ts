@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT as at, newDeposit, newReservation } from '../payment.fixture.ts'
-import { applyRefundUpdate } from './apply-refund-update.ts'
+import { applyProviderUpdate } from './apply-provider-update.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { applyHoldDecision, beginApproval, decideReservation } from './decide-refund.ts'
-import { admitWithdrawal } from './new-payment.ts'
+import { beginApproval, decideReservation } from './decide-refund.ts'
+import { admitWithdrawal, applyHoldDecision } from './hold-decision.ts'
 import type { Payment, StoredPayment } from './payment.ts'
 import { requirementsOfPayment } from './requirements.ts'
 import { transition } from './transition.ts'
@@ -22,9 +22,9 @@ interface Life {
 function liveOf(begun: Payment, changes: readonly ((payment: Payment) => Payment)[]): Life {
   const life: Life = { payment: begun, entries: [], events: [] }
   const runEffects = (): void => {
-    for (const { id, kind, lane, data } of life.payment.effects) {
-      const hold_id = kind.endsWith('_refund') ? 'r-1:hold:1' : `${life.payment.payment_id}:hold`
-      const is_resolution = /^(capture|release)_/.test(kind)
+    for (const { id, lane, data } of life.payment.effects) {
+      const hold_id = data['refund_id'] === 'r-1' ? 'r-1:hold:1' : `${life.payment.payment_id}:hold`
+      const is_resolution = data['posting'] === 'capture' || data['posting'] === 'release'
       if (lane === 'money') life.entries.push(is_resolution ? `${hold_id}:resolve` : id)
       if (lane === 'event') life.events.push(String(data['event_key']))
     }
@@ -57,7 +57,7 @@ const refundUntil = (...kinds: ('success' | 'declined')[]) => [
       kind === 'success'
         ? ({ kind, provider_id: 'p', amount, completed_at: at } as const)
         : ({ kind, code: 6044 } as const)
-    return applyRefundUpdate(payment, { refund_id: 'r-1', result, at, poll_at: at })
+    return applyProviderUpdate(payment, { refund_id: 'r-1', result, at, poll_at: at })
   }),
 ]
 const CHARGEBACK = { chargeback_id: 'b-1', amount: 500n, currency: 'INR', reason_code: '1' }

@@ -2,7 +2,7 @@ import type { EventName } from '#lib/contract/events.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { holdIdOf, isAdmitted, type Payment, type StoredPayment } from './payment.ts'
 import { holdIdOfRefund } from './refund.ts'
-import { EVENT_OF } from './transition-table.ts'
+import { EVENT_OF } from './transition.ts'
 
 /** What the ledger or the notifier must have, because the effect that stores it there is gone from the payment. */
 export interface PaymentRequirement {

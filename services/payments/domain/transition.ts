@@ -1,18 +1,63 @@
+import type { Direction } from '#lib/contract/direction.ts'
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { EventName } from '#lib/contract/events.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Payment } from './payment.ts'
-import {
-  captureHoldEffect,
-  creditLedgerEffect,
-  expirePaymentEffect,
-  pollProviderEffect,
-  releaseHoldEffect,
-  repeatCreateEffect,
-  reportOpenEffect,
-} from './payment-effects.ts'
+import { effectsAfterEnd, newEndEntry } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
-import { canTransition, EVENT_OF } from './transition-table.ts'
+
+type Transitions = Readonly<Record<PaymentStatus, readonly PaymentStatus[]>>
+
+const NONE: Transitions = {
+  created: [],
+  processing: [],
+  success: [],
+  error: [],
+  canceled: [],
+  declined: [],
+  refunded: [],
+  partially_refunded: [],
+}
+
+/**
+ * Every transition that a payment can make; all others are forbidden (P6). Only deposits expire (`declined`, P8) and
+ * are refunded.
+ */
+const TRANSITIONS: Readonly<Record<Direction, Transitions>> = {
+  in: {
+    ...NONE,
+    created: ['processing', 'success', 'error', 'canceled', 'declined'],
+    processing: ['success', 'error', 'canceled', 'declined'],
+    success: ['partially_refunded', 'refunded'],
+    partially_refunded: ['partially_refunded', 'refunded'],
+  },
+  out: {
+    ...NONE,
+    created: ['processing', 'success', 'error', 'canceled'],
+    processing: ['success', 'error', 'canceled'],
+  },
+}
+
+/** Whether the table allows the payment this transition. */
+export function canTransition(
+  { direction, status }: Pick<Payment, 'direction' | 'status'>,
+  to: PaymentStatus,
+): boolean {
+  return TRANSITIONS[direction][status].includes(to)
+}
+
+/** The event of each status that a payment enters (P10). Entering `processing` has no event. */
+export const EVENT_OF: Readonly<Record<PaymentStatus, EventName | undefined>> = {
+  created: 'payment.created',
+  processing: undefined,
+  success: 'payment.completed',
+  error: 'payment.failed',
+  declined: 'payment.failed',
+  canceled: 'payment.cancelled',
+  refunded: 'payment.refunded',
+  partially_refunded: 'payment.refunded',
+}
 
 /** The details of a transition. */
 export interface TransitionDetails {
@@ -23,7 +68,7 @@ export interface TransitionDetails {
   /** The amount in the history: that of the refund which caused the transition; that of the payment unless given. */
   readonly amount?: bigint
   /** The ledger entry that a refund demands. That of any other transition follows from the status. */
-  readonly entry?: Effect
+  readonly entry?: Effect | undefined
 }
 
 /**
@@ -47,21 +92,8 @@ export function transition(
     ...(error_code === undefined ? {} : { error_code }),
     ...(is_final ? { finished_at: payment.finished_at ?? finished_at ?? at } : {}),
   }
-  const kept = is_final
-    ? payment.effects.filter((effect) => !isForUnfinishedPayment(effect))
-    : payment.effects
+  const kept = is_final ? effectsAfterEnd(payment.effects, undefined) : payment.effects
   return { ...changed, effects: [...kept, ...effectsOf(changed, at, entry)] }
-}
-
-/**
- * Whether the effect has no purpose once the payment is final: polls, the report of an open withdrawal, and the
- * repeated create and the expiry before their first try. After it their provider call may be in progress, and its
- * response may contradict the end of the payment (P7).
- */
-function isForUnfinishedPayment(effect: Effect): boolean {
-  if ([repeatCreateEffect, expirePaymentEffect].some(({ matches }) => matches(effect)))
-    return effect.tries === 0
-  return [pollProviderEffect, reportOpenEffect].some(({ matches }) => matches(effect))
 }
 
 /** The reason in the words of the error table, so that the merchant finds the same text under the error code. */
@@ -71,20 +103,10 @@ function reasonOf(error_code: ErrorCode | undefined): { readonly reason?: string
 
 /** The ledger entry that the status demands, and the event, which waits for the entry. */
 function effectsOf(payment: Payment, at: Date, refund_entry: Effect | undefined): Effect[] {
-  const entry = refund_entry ?? ledgerEffectOf(payment, at)
-  const name = EVENT_OF[payment.status]
+  const { status } = payment
+  const own_entry = isFinal(status) ? newEndEntry(payment, undefined, status === 'success', at) : undefined
+  const entry = refund_entry ?? own_entry
+  const name = EVENT_OF[status]
   const event = name && newEventEffect(payment, name, { at, after: entry?.id })
   return [entry, event].filter((effect) => effect !== undefined)
-}
-
-/**
- * A successful deposit is credited. The hold of a withdrawal is captured when it succeeds, and released when it fails.
- */
-function ledgerEffectOf(payment: Payment, at: Date): Effect | undefined {
-  const { direction, status } = payment
-  if (direction === 'in')
-    return status === 'success' ? creditLedgerEffect.newEffect(payment, {}, { at }) : undefined
-  if (!isFinal(status)) return undefined
-  const resolution = status === 'success' ? captureHoldEffect : releaseHoldEffect
-  return resolution.newEffect(payment, {}, { at })
 }

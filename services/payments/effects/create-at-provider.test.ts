@@ -8,10 +8,9 @@ import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effect
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { bindCreateAtProvider } from './create-at-provider.ts'
-import { bindPollProvider } from './poll-provider.ts'
+import { bindPollProvider } from './ask-provider.ts'
+import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
-import { bindRepeatCreate } from './repeat-create.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
-import { recordRefundAnomalyEffect } from '../domain/anomaly.ts'
-import { applyRefundNotFoundUpdate, applyRefundUpdate } from '../domain/apply-refund-update.ts'
+import { recordAnomalyEffect } from '../domain/anomaly.ts'
+import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
-import { endRefund } from '../domain/end-payment.ts'
+import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { endByOperator } from '../domain/end-without-report.ts'
+import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
+import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { requireRefund } from '../domain/refund.ts'
-import { createRefundEffect, pollRefundEffect, repeatRefundEffect } from '../domain/refund-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { bindCreateRefund } from './create-refund.ts'
-import { bindPollRefund } from './poll-refund.ts'
-import { bindRepeatRefund } from './repeat-refund.ts'
+import { bindPollProvider } from './ask-provider.ts'
+import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const REFUND_ID = 'refund-1'
@@ -37,7 +37,7 @@ function approved(age_ms = 0, changes: Partial<Payment> = {}): Payment {
 }
 
 const stateOf = (payment: Payment): string => requireRefund(payment, REFUND_ID).state
-const isPolled = ({ effects }: Payment): boolean => effects.some(pollRefundEffect.matches)
+const isPolled = ({ effects }: Payment): boolean => effects.some(pollProviderEffect.matches)
 
 /** Sends the refund to a provider with this result; `tries` counts those before too. */
 async function create(
@@ -48,8 +48,8 @@ async function create(
 ) {
   const connector = scriptedConnector(() => result)
   const payment = approved(0, changes)
-  const effect = createRefundEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
-  const change = await bindCreateRefund(connector.deps({ stopping })).run(
+  const effect = createAtProviderEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
+  const change = await bindCreateAtProvider(connector.deps({ stopping })).run(
     { ...effect, tries },
     { ...payment, version: 1 },
   )
@@ -101,7 +101,7 @@ describe('a refund at its provider', () => {
   test('of another amount is not applied, and waits for the operator', async () => {
     const { payment } = await create({ ...SUCCESS, amount: { minor: 401n, currency: 'INR' } })
     expect(stateOf(payment)).toBe('approved')
-    expect(payment.effects.filter(recordRefundAnomalyEffect.matches)).toMatchObject([
+    expect(payment.effects.filter(recordAnomalyEffect.matches)).toMatchObject([
       { data: { kind: 'amount_differs', refund_id: REFUND_ID } },
     ])
   })
@@ -116,13 +116,13 @@ async function poll(
 ) {
   const connector = scriptedConnector(() => result, { idempotency_window_ms, lookUp: async () => lookup })
   const before = approved(age_ms)
-  const effect = pollRefundEffect.newEffect(before, { refund_id: REFUND_ID }, { at: now() })
+  const effect = pollProviderEffect.newEffect(before, { refund_id: REFUND_ID }, { at: now() })
   const payment = { ...before, effects: [...before.effects, effect] }
-  const change = await bindPollRefund(connector.deps()).run(effect, { ...payment, version: 2 })
+  const change = await bindPollProvider(connector.deps()).run(effect, { ...payment, version: 2 })
   const polled = requireAdmitted(change(payment))
-  const repeat = polled.effects.find(repeatRefundEffect.matches)
+  const repeat = polled.effects.find(repeatCreateEffect.matches)
   if (!repeat) return { creates: connector.creates, payment: polled }
-  const apply = await bindRepeatRefund(connector.deps()).run(repeat, { ...polled, version: 3 })
+  const apply = await bindRepeatCreate(connector.deps()).run(repeat, { ...polled, version: 3 })
   return { creates: connector.creates, payment: requireAdmitted(apply(polled)) }
 }
 
@@ -148,8 +148,8 @@ describe('a poll of a refund', () => {
     const connector = scriptedConnector(() => SUCCESS, { idempotency_window_ms: 10 * MINUTE_MS })
     const run = async (age_ms: number): Promise<string> => {
       const payment = approved(age_ms)
-      const effect = repeatRefundEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
-      const change = await bindRepeatRefund(connector.deps()).run(effect, { ...payment, version: 2 })
+      const effect = repeatCreateEffect.newEffect(payment, { refund_id: REFUND_ID }, { at: now() })
+      const change = await bindRepeatCreate(connector.deps()).run(effect, { ...payment, version: 2 })
       return stateOf(requireAdmitted(change(payment)))
     }
     expect(await run(10 * MINUTE_MS)).toBe('approved')
@@ -161,11 +161,11 @@ describe('a poll of a refund', () => {
     const at = now()
     const refund_id = REFUND_ID
     const result = { kind: 'unknown', reason: 'time-out' } as const
-    const undecided = applyRefundUpdate(approved(60 * MINUTE_MS), { refund_id, result, at, poll_at: at })
+    const undecided = applyProviderUpdate(approved(60 * MINUTE_MS), { refund_id, result, at, poll_at: at })
     const anomaliesAfter = (wait_ms: number) => {
       const looked_at = new Date(at.getTime() + wait_ms)
-      const reported = applyRefundNotFoundUpdate(undecided, { refund_id, may_repeat: false, at: looked_at })
-      return reported.effects.filter(recordRefundAnomalyEffect.matches).length
+      const reported = applyNotFoundUpdate(undecided, { refund_id, may_repeat: false, at: looked_at })
+      return reported.effects.filter(recordAnomalyEffect.matches).length
     }
     expect([anomaliesAfter(5 * MINUTE_MS - 1), anomaliesAfter(5 * MINUTE_MS)]).toEqual([0, 1])
   })
@@ -176,15 +176,14 @@ describe('a poll of a refund', () => {
   ])('with %s leaves it to the operator, who can end it', async (_window, window_ms) => {
     const { creates, payment } = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 6 * MINUTE_MS)
     expect(creates).toEqual([])
-    expect(payment.effects.filter(recordRefundAnomalyEffect.matches)).toMatchObject([
+    expect(payment.effects.filter(recordAnomalyEffect.matches)).toMatchObject([
       { data: { kind: 'not_found_at_provider' } },
     ])
     const early = await poll({ kind: 'not_found' }, SUCCESS, window_ms, 4 * MINUTE_MS)
-    expect(early.payment.effects.filter(recordRefundAnomalyEffect.matches)).toEqual([])
-    const refund = requireRefund(payment, REFUND_ID)
-    const decision = { decision: 'a:1', at: now(), sends_callbacks: true }
-    expect(endRefund(payment, refund, 'completed', decision).status).toBe('partially_refunded')
-    const failed = endRefund(payment, refund, 'failed', decision)
+    expect(early.payment.effects.filter(recordAnomalyEffect.matches)).toEqual([])
+    const decision = { decision: 'a:1', is_paid: true, at: now(), sends_callbacks: true }
+    expect(endByOperator(payment, REFUND_ID, decision).status).toBe('partially_refunded')
+    const failed = endByOperator(payment, REFUND_ID, { ...decision, is_paid: false })
     expect(failed.status).toBe('success')
     expect(requireRefund(failed, REFUND_ID)).toMatchObject({ error_code: 6044, operator_decision: 'a:1' })
   })

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
-import { refuseWithdrawal } from '../domain/new-payment.ts'
+import { refuseWithdrawal } from '../domain/hold-decision.ts'
 import { discardRefusedEffect } from '../domain/payment-effects.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'

@@ -1,8 +1,8 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
+import { refusalOf } from '../domain/hold-decision.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { discardRefusedEffect } from '../domain/payment-effects.ts'
-import { refusalOf } from '../domain/withdrawal-refusal.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 

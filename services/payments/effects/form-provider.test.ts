@@ -15,13 +15,10 @@ import { expirePaymentEffect, lookUpLateEffect } from '../domain/payment-effects
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { bindCreateAtProvider } from './create-at-provider.ts'
-import { bindExpirePayment } from './expire-payment.ts'
-import { bindLookUpLate } from './look-up-late.ts'
-import { bindPollProvider } from './poll-provider.ts'
+import { bindExpirePayment, bindLookUpLate, bindPollProvider } from './ask-provider.ts'
+import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './provider-call.ts'
 import { bindRecordAnomaly } from './record-anomaly.ts'
-import { bindRepeatCreate } from './repeat-create.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -11,7 +11,7 @@ import {
 import type { PaymentRoute } from '../domain/payment-route.ts'
 import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { bindHoldFunds } from './hold-funds.ts'
+import { bindHoldFunds } from './post-to-ledger.ts'
 import { type ScriptedLedger, scriptedLedger } from './scripted-ledger.fixture.ts'
 
 const LIMITS = {

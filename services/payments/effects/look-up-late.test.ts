@@ -3,19 +3,18 @@ import { useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
-import { recordRefundAnomalyEffect } from '../domain/anomaly.ts'
-import { applyExpiry } from '../domain/apply-expiry.ts'
+import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { LookupResult } from '../domain/call-result.ts'
-import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
-import { endRefund } from '../domain/end-payment.ts'
+import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { applyExpiry, endByOperator } from '../domain/end-without-report.ts'
+import { applyHoldDecision } from '../domain/hold-decision.ts'
 import type { Payment } from '../domain/payment.ts'
 import { lookUpLateEffect } from '../domain/payment-effects.ts'
-import { refundKey, requireRefund } from '../domain/refund.ts'
-import { lookUpRefundLateEffect } from '../domain/refund-effects.ts'
+import { refundKey } from '../domain/refund.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { bindLookUpLate, bindLookUpRefundLate } from './look-up-late.ts'
+import { bindLookUpLate } from './ask-provider.ts'
 import { bindRecordAnomaly } from './record-anomaly.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
@@ -86,8 +85,8 @@ describe('a refund that the operator ended', () => {
     const approving = beginApproval(requested, refundId, ended_at).payment
     const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
     const approved = applyHoldDecision(approving, hold, ended_at)
-    const decision = { decision: 'a:1', at: ended_at, sends_callbacks }
-    return endRefund(approved, requireRefund(approved, refundId), state, decision)
+    const decision = { decision: 'a:1', is_paid: state === 'completed', at: ended_at, sends_callbacks }
+    return endByOperator(approved, refundId, decision)
   }
 
   /** Looks the refund up at some hours after its end. Returns when the next lookup is due, and the anomalies. */
@@ -99,23 +98,23 @@ describe('a refund that the operator ended', () => {
           ? result
           : { kind: 'unknown', reason: 'another operation' },
     })
-    const effect = payment.effects.find(lookUpRefundLateEffect.matches)
+    const effect = payment.effects.find(lookUpLateEffect.matches)
     if (!effect) throw new Error('the refund has no late lookup')
-    const change = await bindLookUpRefundLate(deps()).run(effect, { ...payment, version: 2 })
+    const change = await bindLookUpLate(deps()).run(effect, { ...payment, version: 2 })
     const { effects } = change({ ...payment, effects: [] })
     const hoursOf = (due_at: Date): number => (due_at.getTime() - ended_at.getTime()) / HOUR_MS
     return {
-      next: effects.filter(lookUpRefundLateEffect.matches).map(({ due_at }) => hoursOf(due_at)),
-      anomalies: effects.filter(recordRefundAnomalyEffect.matches).map(({ data }) => data['kind']),
+      next: effects.filter(lookUpLateEffect.matches).map(({ due_at }) => hoursOf(due_at)),
+      anomalies: effects.filter(recordAnomalyEffect.matches).map(({ data }) => data['kind']),
     }
   }
 
   test.each(['completed', 'failed'] as const)(
     'as %s is looked up late only if its provider sends no callbacks',
     (state) => {
-      expect(ended(state, true).effects.filter(lookUpRefundLateEffect.matches)).toEqual([])
+      expect(ended(state, true).effects.filter(lookUpLateEffect.matches)).toEqual([])
       const due_at = new Date(ended_at.getTime() + HOUR_MS)
-      expect(ended(state).effects.filter(lookUpRefundLateEffect.matches)).toMatchObject([{ due_at }])
+      expect(ended(state).effects.filter(lookUpLateEffect.matches)).toMatchObject([{ due_at }])
     },
   )
 

@@ -6,9 +6,8 @@ import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
 import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { bindPollProvider } from './poll-provider.ts'
-import { bindPollRefund } from './poll-refund.ts'
-import { bindRepeatCreate } from './repeat-create.ts'
+import { bindPollProvider } from './ask-provider.ts'
+import { bindRepeatCreate } from './create-at-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused' }
@@ -123,19 +122,20 @@ describe('a poll of a payment that the provider does not know', () => {
 })
 
 test.each([
-  ['payments', bindPollProvider],
-  ['refunds', bindPollRefund],
-] as const)('%s that were created together are not polled together', (_what, bind) => {
+  ['payments', {}],
+  ['refunds', { refund_id: 'r' }],
+] as const)('%s that were created together are not polled together', (_what, data) => {
   using _clock = installManualClock()
   const { deps } = scriptedConnector(() => PENDING)
-  const { lease_ms } = bind(deps())
+  const { lease_ms } = bindPollProvider(deps())
   if (typeof lease_ms === 'number') throw new Error('all intervals are the same')
   const created_at = now()
   const payment = newDeposit({
     attempt: { number: 1, account_id: 'first', created_at },
     updated_at: created_at,
+    refunds: [{ refund_id: 'r', amount: 1n, state: 'approved', change_number: 2, holds: 1, created_at }],
   })
-  const poll = pollProviderEffect.newEffect(payment, {}, { at: created_at })
+  const poll = pollProviderEffect.newEffect(payment, data, { at: created_at })
   const intervals = new Set(Array.from({ length: 100 }, () => lease_ms(payment, poll)))
   expect(intervals.size).toBeGreaterThan(50)
 })

@@ -1,12 +1,14 @@
 import { now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
-import type { OperationName, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
+import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { type Attempt, attemptKey, operationKindOf, type Payer, type Payment } from '../domain/payment.ts'
+import { OPERATION_RULES, type Operation, type OperationRef } from '../domain/operation.ts'
+import { asPaid, attemptKey, type Payer, type Payment } from '../domain/payment.ts'
 
 /** The part of a payment that decides its provider account. */
 type PaymentAccount = Pick<Payment, 'attempt' | 'environment'>
@@ -45,9 +47,19 @@ export function findAccountOfPayment(
   }
 }
 
-/** A budget of `max_per_account` calls at once for each provider account: one that hangs delays its own payments only. */
+/** A budget of calls at once for each provider account: one that hangs delays its own payments only. */
 export function accountBudget(max_per_account: number): Budget<Payment> {
   return createKeyedBudget(max_per_account, ({ attempt }) => attempt.account_id)
+}
+
+/**
+ * The budgets of an effect of operations: so many calls at once for each provider account, and as many again, or
+ * `refunds_max`, for refunds. A refund goes to the account that its deposit was paid at.
+ */
+export function operationBudgets(max: number, refunds_max = max): (effect: Effect) => Budget<Payment> {
+  const payments = accountBudget(max)
+  const refunds = createKeyedBudget<Payment>(refunds_max, (payment) => asPaid(payment).attempt.account_id)
+  return ({ data }) => (data['refund_id'] === undefined ? payments : refunds)
 }
 
 /** How long a provider may take to respond to a lookup. */
@@ -60,37 +72,41 @@ export const LEASE_SLACK_MS = 5_000
 export const CALL_TRIES_MAX = 20
 
 /**
- * Sends the create of the payment's attempt. `earlier_result_unknown` tells the connector that the same key may have been
- * sent before, with an unknown result.
+ * Sends the create of an operation. `earlier_result_unknown` tells the connector that the same key may have been sent before,
+ * with an unknown result.
  */
 export function sendCreate(
   deps: ProviderCallDeps,
   { connector }: ConnectedAccount,
-  payment: Payment,
+  operation: Operation,
   {
     timeout_ms,
     earlier_result_unknown,
   }: { readonly timeout_ms: number; readonly earlier_result_unknown: boolean },
 ): Promise<CallResult> {
-  return connector.create(orderOf(deps, payment, earlier_result_unknown), timeout_ms, deps.stopping)
+  return connector.create(orderOf(deps, operation, earlier_result_unknown), timeout_ms, deps.stopping)
 }
 
-/** Asks the provider for the status of the payment's attempt. */
-export function lookUpAttempt(
+/** Asks the provider for the status of an operation. */
+export function lookUp(
   { stopping }: ProviderCallDeps,
   { connector }: ConnectedAccount,
-  payment: Payment,
+  { kind, idempotency_key }: Operation,
 ): Promise<LookupResult> {
-  const operation: OperationName = { kind: operationKindOf(payment), idempotency_key: attemptKey(payment) }
-  return connector.lookUp(operation, LOOKUP_TIMEOUT_MS, stopping)
+  return connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
+}
+
+/** The name of an operation in a report about it: a payment is named by its attempt. */
+export function refOf({ refund_id, payment }: Operation): OperationRef {
+  return refund_id === undefined ? { attempt_number: payment.attempt.number } : { refund_id }
 }
 
 /**
- * The change that applies a result to the payment. If nothing polls the provider yet, the first poll is after `poll_ms`. A
+ * The change that applies a result to an operation. If nothing polls the provider yet, the first poll is after `poll_ms`. A
  * create that was not sent goes to the next account after `next_attempt_ms`.
  */
 export function applyResult(
-  { attempt }: { readonly attempt: Pick<Attempt, 'number'> },
+  ref: OperationRef,
   result: CallResult,
   poll_ms: number,
   next_attempt_ms = 0,
@@ -98,34 +114,57 @@ export function applyResult(
   const at = now()
   const poll_at = new Date(at.getTime() + poll_ms)
   const next_attempt_at = new Date(at.getTime() + next_attempt_ms)
-  const update = { attempt_number: attempt.number, result, at, poll_at, next_attempt_at }
-  return (current) => applyProviderUpdate(current, update)
+  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, next_attempt_at })
 }
 
-/** The change after a lookup that did not find the attempt. `may_repeat` says whether its create may be sent again. */
-export function applyNotFound({ attempt }: Payment, may_repeat: boolean): DocumentChange<Payment> {
+/** The change after a lookup that did not find the operation. `may_repeat` says whether its create may be sent again. */
+export function applyNotFound(operation: Operation, may_repeat: boolean): DocumentChange<Payment> {
   const at = now()
-  return (current) => applyNotFoundUpdate(current, { attempt_number: attempt.number, may_repeat, at })
+  return (current) => applyNotFoundUpdate(current, { ...refOf(operation), may_repeat, at })
 }
 
-function orderOf(deps: ProviderCallDeps, payment: Payment, earlier_result_unknown: boolean): ProviderOrder {
-  const order = {
-    idempotency_key: attemptKey(payment),
-    amount: { minor: payment.amount, currency: payment.currency },
-    method: payment.method,
-    callback_url: deps.providerCallbackUrl(payment),
-    earlier_result_unknown,
+/** Covers the differences between the clocks of processes and provider, and pauses of a process. */
+const WINDOW_MARGIN_MS = 60_000
+
+/**
+ * Whether a repetition of the create arrives within the connector's idempotency window even if it takes all of its time, and
+ * no other account has reported the payment as paid or pending. The window counts from `began_at`.
+ */
+export function mayRepeat(
+  { kind, payment, began_at }: Operation,
+  { idempotency_window_ms }: Connector,
+  timeout_ms: number,
+): boolean {
+  const { earlier_successes = [], pending_elsewhere = [] } = payment
+  const is_elsewhere = earlier_successes.length + pending_elsewhere.length > 0
+  if (OPERATION_RULES[kind].fails_over && is_elsewhere) return false
+  const age_ms = now().getTime() - began_at.getTime()
+  return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
+}
+
+function orderOf(
+  deps: ProviderCallDeps,
+  { kind, idempotency_key, amount, payment }: Operation,
+  earlier_result_unknown: boolean,
+): ProviderOrder {
+  const { method, payer, beneficiary, expires_at } = payment
+  const callback_url = deps.providerCallbackUrl(payment)
+  const order = { idempotency_key, amount, method, callback_url, earlier_result_unknown }
+  switch (kind) {
+    case 'deposit': {
+      if (expires_at === undefined) throw new Error('a deposit has no expiry time')
+      const customer_account_id = payer?.customer_account?.id
+      const account = customer_account_id === undefined ? {} : { customer_account_id }
+      return { ...order, kind, expires_at, payer: { ...personDetails(payer), ...account } }
+    }
+    case 'withdrawal': {
+      if (beneficiary === undefined) throw new Error('a withdrawal has no beneficiary')
+      const { email, phone, person, ...account } = beneficiary
+      return { ...order, kind, beneficiary: { ...account, ...personDetails(beneficiary) } }
+    }
+    case 'refund':
+      return { ...order, kind, deposit_idempotency_key: attemptKey(payment) }
   }
-  const { direction, payer, beneficiary, expires_at } = payment
-  if (direction === 'in') {
-    if (expires_at === undefined) throw new Error('a deposit has no expiry time')
-    const customer_account_id = payer?.customer_account?.id
-    const account = customer_account_id === undefined ? {} : { customer_account_id }
-    return { ...order, kind: 'deposit', expires_at, payer: { ...personDetails(payer), ...account } }
-  }
-  if (beneficiary === undefined) throw new Error('a withdrawal has no beneficiary')
-  const { email, phone, person, ...account } = beneficiary
-  return { ...order, kind: 'withdrawal', beneficiary: { ...account, ...personDetails(beneficiary) } }
 }
 
 function personDetails({

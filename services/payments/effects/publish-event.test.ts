@@ -7,7 +7,7 @@ import type { Publisher } from '#lib/patterns/effects/publisher.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { newEventEffect } from '../domain/payment-event.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { bindPublishEvent } from './publish-event.ts'
+import { bindPublishEvent } from './bind-effects.ts'
 
 /** A publisher whose events get no receipt; `gets_receipts` says whether others do. */
 const withoutReceipt = (gets_receipts: boolean): Publisher => ({

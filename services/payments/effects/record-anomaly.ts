@@ -1,37 +1,25 @@
-import type { BoundEffect, EffectDefinition } from '#lib/patterns/effects/define-effect.ts'
+import { now } from '#lib/base/time.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { type Anomaly, recordAnomalyEffect, recordRefundAnomalyEffect } from '../domain/anomaly.ts'
-import type { Payment, StoredPayment } from '../domain/payment.ts'
+import { type Anomaly, addAnomaly, newOpenTooLongAnomaly, recordAnomalyEffect } from '../domain/anomaly.ts'
+import { operationOf } from '../domain/operation.ts'
+import type { StoredPayment } from '../domain/payment.ts'
+import { reportOpenEffect } from '../domain/payment-effects.ts'
 import { recordAnomaly } from '../store/anomalies.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
+import { refOf } from './provider-call.ts'
 
 const LEASE_MS = 5_000
-const TRIES_MAX = 50
+const RECORD_TRIES_MAX = 50
+/** The effect calls nothing outside, so only crashes use up its tries. */
+const REPORT_TRIES_MAX = 20
 
-/** Inserts the anomaly of a payment once, however often the effect runs. */
+/** Inserts an anomaly once, however often the effect runs. */
 export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<StoredPayment> {
-  return bindRecord(anomalies, recordAnomalyEffect)
-}
-
-/** Inserts the anomaly of a refund once. */
-export function bindRecordRefundAnomaly(anomalies: Collection<Anomaly>): BoundEffect<StoredPayment> {
-  return bindRecord(anomalies, recordRefundAnomalyEffect)
-}
-
-interface RecordedAnomaly extends Pick<Anomaly, 'anomaly_id' | 'kind' | 'description'> {
-  readonly reported_at: Date
-  readonly refund_id?: string
-  readonly attempt_number?: number | undefined
-}
-
-function bindRecord<Data extends RecordedAnomaly>(
-  anomalies: Collection<Anomaly>,
-  effect: EffectDefinition<Payment, Data>,
-): BoundEffect<StoredPayment> {
-  return bindPaymentEffect(effect, {
+  return bindPaymentEffect(recordAnomalyEffect, {
     lease_ms: LEASE_MS,
-    tries_max: TRIES_MAX,
+    tries_max: RECORD_TRIES_MAX,
     async run({ data }, { merchant_id, environment, payment_id }) {
       const { anomaly_id, kind, description, reported_at: created_at, refund_id, attempt_number } = data
       const about = {
@@ -53,5 +41,20 @@ function bindRecord<Data extends RecordedAnomaly>(
         log.error({ anomaly_id, payment_id, merchant_id, kind }, 'an anomaly waits for the operator')
       return (payment) => payment
     },
+  })
+}
+
+/** Leaves an operation that is still open to the operator, as an anomaly. It is polled further (P8). */
+export function bindReportOpen(): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(reportOpenEffect, {
+    lease_ms: LEASE_MS,
+    tries_max: REPORT_TRIES_MAX,
+    run:
+      async ({ data: { refund_id } }) =>
+      (payment) => {
+        const operation = operationOf(payment, refund_id)
+        if (!operation.is_open) return payment
+        return addAnomaly(payment, newOpenTooLongAnomaly(payment, { ...refOf(operation), at: now() }))
+      },
   })
 }

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { applyHoldDecision, beginApproval, decideReservation } from '../domain/decide-refund.ts'
-import { endRefund } from '../domain/end-payment.ts'
+import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { endByOperator } from '../domain/end-without-report.ts'
+import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { requireAdmitted } from '../domain/payment.ts'
-import { requireRefund } from '../domain/refund.ts'
-import { createRefundEffect, repeatRefundEffect } from '../domain/refund-effects.ts'
+import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { bindRecordRefundAnomaly } from './record-anomaly.ts'
-import { applyRefundResult } from './refund-call.ts'
-import { bindRepeatRefund } from './repeat-refund.ts'
+import { bindRepeatCreate } from './create-at-provider.ts'
+import { applyResult } from './provider-call.ts'
+import { bindRecordAnomaly } from './record-anomaly.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 let fixture: PaymentsFixture
@@ -31,8 +31,8 @@ test.each(['operator', 'provider'])(
     const begun = beginApproval(decideReservation(paid, request, at).payment, refund_id, at).payment
     const hold = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
     const { effects, ...approved } = applyHoldDecision(begun, hold, at)
-    const repeat = repeatRefundEffect.newEffect(paid, { refund_id }, { at })
-    const waiting = [...effects.filter((effect) => !createRefundEffect.matches(effect)), repeat]
+    const repeat = repeatCreateEffect.newEffect(paid, { refund_id }, { at })
+    const waiting = [...effects.filter((effect) => !createAtProviderEffect.matches(effect)), repeat]
     const success: CallResult = {
       kind: 'success',
       provider_id: 'p-9',
@@ -41,23 +41,22 @@ test.each(['operator', 'provider'])(
     }
     const connector = scriptedConnector(
       async () => {
-        const decision = { decision: 'a:1', at: now(), sends_callbacks: true }
-        const decline = applyRefundResult({ refund_id }, { kind: 'declined', code: 6044 }, 0)
+        const decision = { decision: 'a:1', is_paid: false, at: now(), sends_callbacks: true }
+        const decline = applyResult({ refund_id }, { kind: 'declined', code: 6044 }, 0)
         await runner.update(keyOfPayment(paid), (current) => {
           const payment = requireAdmitted(current)
-          const refund = requireRefund(payment, refund_id)
-          return decides === 'operator' ? endRefund(payment, refund, 'failed', decision) : decline(payment)
+          return decides === 'operator' ? endByOperator(payment, refund_id, decision) : decline(payment)
         })
         return success
       },
       { idempotency_window_ms: Number.POSITIVE_INFINITY },
     )
     const { anomalies } = fixture.store
-    const runner = fixture.runner([bindRepeatRefund(connector.deps()), bindRecordRefundAnomaly(anomalies)])
+    const runner = fixture.runner([bindRepeatCreate(connector.deps()), bindRecordAnomaly(anomalies)])
     await runner.runEffects(await runner.insert({ ...approved, effects: waiting }))
     const left = await fixture.store.payments.get(keyOfPayment(paid))
     expect(left).toMatchObject({ status: 'success', refunds: [{ state: 'failed' }] })
-    expect(left?.effects.filter(repeatRefundEffect.matches)).toEqual([])
+    expect(left?.effects.filter(repeatCreateEffect.matches)).toEqual([])
     expect(await anomalies.find('by_created', {}, { limit: 10 })).toContainEqual(
       expect.objectContaining({ refund_id, kind: 'contradicts_final_status' }),
     )
@@ -66,7 +65,7 @@ test.each(['operator', 'provider'])(
 
 test('a repeated refund that a crash left behind ends with its refund, also without its account', async () => {
   const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }))
-  const bound = bindRepeatRefund(
+  const bound = bindRepeatCreate(
     deps({
       accountOf() {
         throw new Error('the provider account first is no longer configured')
@@ -74,7 +73,7 @@ test('a repeated refund that a crash left behind ends with its refund, also with
     }),
   )
   const payment = newDeposit({ status: 'success', effects: [] })
-  const effect = { ...repeatRefundEffect.newEffect(payment, { refund_id: 'ended' }, { at: now() }), tries: 2 }
+  const effect = { ...repeatCreateEffect.newEffect(payment, { refund_id: 'ended' }, { at: now() }), tries: 2 }
   const change = await bound.run(effect, { ...payment, version: 2 })
   expect(change(payment)).toBe(payment)
 })

@@ -2,12 +2,11 @@ import { expect, test } from '@jest/globals'
 import { useClock } from '#lib/base/time.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { admitWithdrawal } from '../domain/new-payment.ts'
+import { admitWithdrawal } from '../domain/hold-decision.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 import { CREATED_AT, newReservation } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
-import { bindRecordAnomaly } from './record-anomaly.ts'
-import { bindReportOpen } from './report-open.ts'
+import { bindRecordAnomaly, bindReportOpen } from './record-anomaly.ts'
 
 const DAY_MS = 24 * 3_600_000
 

@@ -4,7 +4,7 @@ import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { RoleContext } from '#lib/role/role.ts'
 import type { StoredPayment } from '../domain/payment.ts'
-import { reportChargebackEffect, reportRefundEffect } from '../domain/refund-effects.ts'
+import { reportChargebackEffect, reportRefundEffect } from '../domain/payment-effects.ts'
 import { chargebackToProto, refundChangeToProto } from '../domain/refund-to-proto.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 

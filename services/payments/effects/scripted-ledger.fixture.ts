@@ -1,6 +1,6 @@
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { LedgerService, type PlaceHoldRequest } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import type { LedgerClient } from './ledger-call.ts'
+import type { LedgerClient } from './post-to-ledger.ts'
 
 /** A ledger whose decisions about holds a test makes. */
 export interface ScriptedLedger {

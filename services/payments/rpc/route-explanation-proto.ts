@@ -12,7 +12,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
-import { holdLimitsToProto } from '../effects/ledger-call.ts'
+import { holdLimitsToProto } from '../effects/post-to-ledger.ts'
 import type { RouteExplanation, RouteQuestion } from '../use-cases/explain-route.ts'
 import { accountToProto } from './provider-account-proto.ts'
 

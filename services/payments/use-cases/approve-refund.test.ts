@@ -3,15 +3,11 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import type { Connector } from '../connectors/connector.ts'
-import {
-  applyHoldDecision,
-  beginApproval,
-  decideClosing,
-  decideReservation,
-} from '../domain/decide-refund.ts'
+import { beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
+import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
-import { bindHoldRefund } from '../effects/hold-refund.ts'
+import { bindHoldFunds } from '../effects/post-to-ledger.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit } from '../payment.fixture.ts'
@@ -63,10 +59,13 @@ function accountsFor(...operations: Connector['operations']): FindAccount {
   return (account_id) => accountOf(newDeposit({ attempt: { number: 1, account_id, created_at: now() } }))
 }
 
+/** No limit of a route counts a refund, so its hold needs no route. */
+const findRoute = async () => undefined
+
 /** What decisions need, with a ledger that admits every hold. */
 function decisions(findAccount: FindAccount = accountsFor('deposit', 'withdrawal', 'refund')) {
   const ledger = scriptedLedger()
-  return { ledger, findAccount, ...fixture.deps([bindHoldRefund(ledger.client)]) }
+  return { ledger, findAccount, ...fixture.deps([bindHoldFunds({ ledger: ledger.client, findRoute })]) }
 }
 
 // S9
@@ -106,7 +105,7 @@ describe('an approval', () => {
   test('has the code with which the ledger refuses the hold, and can be repeated under another hold', async () => {
     const payment = await withRefund()
     const { client } = scriptedLedger(() => 6004)
-    const refusing = { ...decisions(), ...fixture.deps([bindHoldRefund(client)]) }
+    const refusing = { ...decisions(), ...fixture.deps([bindHoldFunds({ ledger: client, findRoute })]) }
     await expect(approveRefund(refusing, queryOf(payment))).rejects.toMatchObject({ code: 6004 })
     expect(await refundOf(payment)).toMatchObject({ state: 'pending', hold_refusal: 6004 })
     const deps = decisions()

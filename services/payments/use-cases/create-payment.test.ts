@@ -159,7 +159,7 @@ describe('a new payment', () => {
     expect(payment.expires_at).toEqual(new Date(payment.created_at.getTime() + 1_800_000))
     const { payment_id } = payment
     expect(payment.effects.map(({ id, kind }) => [id, kind])).toEqual([
-      [`${payment_id}:create:1`, createAtProviderEffect.kind],
+      [`${payment_id}:1:create`, createAtProviderEffect.kind],
       [`${payment_id}:1:event`, publishEventEffect.kind],
       [`${payment_id}:expire`, expirePaymentEffect.kind],
     ])

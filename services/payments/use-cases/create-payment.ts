@@ -8,6 +8,7 @@ import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
+import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { beginDeposit, beginWithdrawal, type NewPaymentFields } from '../domain/new-payment.ts'
 import {
   type Beneficiary,
@@ -18,7 +19,6 @@ import {
   type Webhook,
 } from '../domain/payment.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
-import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'
 import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'

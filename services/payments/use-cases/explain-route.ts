@@ -4,7 +4,7 @@ import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts
 import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { PaymentRoute } from '../domain/payment-route.ts'
-import { holdLimitsToProto, LEDGER_CALL, type LedgerClient } from '../effects/ledger-call.ts'
+import { holdLimitsToProto, LEDGER_CALL, type LedgerClient } from '../effects/post-to-ledger.ts'
 import {
   areAccountsConfigured,
   isAmountPermitted,

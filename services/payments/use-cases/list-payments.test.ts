@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { admitWithdrawal, refuseWithdrawal } from '../domain/new-payment.ts'
+import { admitWithdrawal, refuseWithdrawal } from '../domain/hold-decision.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'

@@ -1,6 +1,6 @@
 import { readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/store/store.ts'
-import type { WithdrawalRefusal } from '../domain/withdrawal-refusal.ts'
+import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 
 const POSITION = { payment_id: 'text' } as const
 

@@ -10,7 +10,7 @@ import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempo
 import type { Payment } from '../domain/payment.ts'
 import { merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
-import { EVENT_OF } from '../domain/transition-table.ts'
+import { EVENT_OF } from '../domain/transition.ts'
 import type { AdmissionDeps } from './await-admission.ts'
 import { awaitLedgerEntry } from './await-ledger-entry.ts'
 import { findPayment, type PaymentQuery } from './find-payment.ts'

@@ -1,7 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
-import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -10,6 +9,7 @@ import { inSpan } from '#lib/telemetry/span.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
+import type { OperationRef } from '../domain/operation.ts'
 import {
   asPaid,
   isAdmitted,
@@ -20,7 +20,6 @@ import {
 } from '../domain/payment.ts'
 import { findRefund, refundIdOfKey } from '../domain/refund.ts'
 import { applyResult } from '../effects/provider-call.ts'
-import { applyRefundResult } from '../effects/refund-call.ts'
 import { createPerAccountRate } from '../provider-callbacks/per-account-rate.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
 import { recordUnmatchedReport } from './record-unmatched-report.ts'
@@ -140,13 +139,15 @@ async function applyReport(
   const payment = await findByHId(payments, merchant_id, environment, h_id)
   // No provider has been called for a withdrawal that is not admitted.
   if (!payment || !isAdmitted(payment)) return false
-  const change = changeOf(payment, connected, report)
-  if (change === undefined) return false
+  const { account, schedule } = connected
+  const operation = operationOfReport(payment, account.account_id, report)
+  if (operation === undefined) return false
+  const change = applyResult(operation, report.result, schedule.first_ms)
   const apply = (current: StoredPayment): Payment | undefined => {
     const updated = change(requireAdmitted(current))
     return updated === current ? undefined : updated
   }
-  const fields = { provider_account: connected.account.account_id, payment_id: payment.payment_id }
+  const fields = { provider_account: account.account_id, payment_id: payment.payment_id }
   const { traceparent: stored } = payment
   await inSpan({ name: 'provider_callback', kind: 'server', fields, stored }, async () => {
     const updated = await runner.update(keyOfPayment(payment), apply, payment)
@@ -157,23 +158,27 @@ async function applyReport(
 }
 
 /**
- * The change that a report makes: of the attempt or of the refund that its idempotency key names. `undefined` when the
- * account was never asked for that operation.
+ * The operation that a report is about: the refund or the attempt that its idempotency key names. `undefined` when the
+ * account was never asked for it: a provider may report only about its own operations.
  */
-function changeOf(
+function operationOfReport(
   payment: Payment,
-  { account, schedule }: ConnectedAccount,
-  report: ProviderReport,
-): DocumentChange<Payment> | undefined {
-  const { kind, idempotency_key, result } = report
+  account_id: string,
+  { kind, idempotency_key }: ProviderReport,
+): OperationRef | undefined {
   if (kind === 'refund') {
     const refund = findRefund(payment, refundIdOfKey(payment, idempotency_key) ?? '')
-    const is_sent =
-      refund?.approved_at !== undefined && asPaid(payment).attempt.account_id === account.account_id
-    return is_sent ? applyRefundResult(refund, result, schedule.first_ms) : undefined
+    const is_sent = refund?.approved_at !== undefined && asPaid(payment).attempt.account_id === account_id
+    return is_sent ? { refund_id: refund.refund_id } : undefined
   }
-  const number = attemptNumber(payment, account.account_id, report)
-  return number === undefined ? undefined : applyResult({ attempt: { number } }, result, schedule.first_ms)
+  const { payment_id, provider_accounts, attempt, highest_attempt = attempt.number } = payment
+  const prefix = `${payment_id}:`
+  if (kind !== operationKindOf(payment) || !idempotency_key.startsWith(prefix)) return undefined
+  const digits = idempotency_key.slice(prefix.length)
+  if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
+  const attempt_number = Number(digits)
+  const is_sent = attempt_number <= highest_attempt && provider_accounts[attempt_number - 1] === account_id
+  return is_sent ? { attempt_number } : undefined
 }
 
 /** Polls the payment of an unverified callback early: the callback itself is not trusted. Never throws. */
@@ -195,22 +200,4 @@ function hastenPoll(
 
 function count(provider_account: string, result: 'applied' | 'unverified' | 'unmatched' | 'busy'): void {
   callbacks_total.increment({ provider_account, result })
-}
-
-/**
- * The number of the attempt that a report is about, from its idempotency key. `undefined` when that attempt was not sent
- * to this account: a provider may report only about its own attempts.
- */
-function attemptNumber(
-  payment: Payment,
-  account_id: string,
-  { idempotency_key, kind }: ProviderReport,
-): number | undefined {
-  const { payment_id, provider_accounts, attempt, highest_attempt = attempt.number } = payment
-  const prefix = `${payment_id}:`
-  if (kind !== operationKindOf(payment) || !idempotency_key.startsWith(prefix)) return undefined
-  const digits = idempotency_key.slice(prefix.length)
-  if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
-  const number = Number(digits)
-  return number <= highest_attempt && provider_accounts[number - 1] === account_id ? number : undefined
 }

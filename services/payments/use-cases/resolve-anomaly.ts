@@ -1,15 +1,14 @@
 import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { isFinal } from '#lib/contract/payment-status.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
-import { endPayment, endRefund } from '../domain/end-payment.ts'
-import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
-import { requireRefund } from '../domain/refund.ts'
+import { endByOperator } from '../domain/end-without-report.ts'
+import { OPERATION_RULES, operationOf } from '../domain/operation.ts'
+import { isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
 
@@ -58,8 +57,7 @@ export async function resolveAnomaly(
     if (decision?.startsWith(`${found.anomaly_id}:`)) throw new PublicError(8801)
   } else {
     if (payment === undefined) throw new PublicError(6010)
-    if (found.refund_id === undefined) await decidePayment(deps, payment, found, request)
-    else await decideRefund(deps, payment, found.refund_id, request)
+    await endAsDecided(deps, payment, found, request)
   }
   return recordResolution(anomalies, found, request)
 }
@@ -94,25 +92,33 @@ function isRepetition({ resolution }: Anomaly, { kind, operation_id, note }: Res
   return true
 }
 
-/** Ends the payment. After a crash, a repetition finds its own decision in the payment and goes on. */
-async function decidePayment(
+/** Ends the operation of the anomaly. After a crash, a repetition finds its own decision and goes on. */
+async function endAsDecided(
   deps: Pick<ResolveAnomalyDeps, 'runner' | 'sendsCallbacks'>,
   found: Stored<StoredPayment>,
   anomaly: Anomaly,
   request: ResolveAnomalyRequest,
 ): Promise<void> {
   const decision = decisionId(request)
-  const { kind } = request
-  const status = kind === 'paid' ? 'success' : 'error'
+  const { refund_id } = anomaly
+  const is_paid = request.kind === 'paid'
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
-    if (!isFinal(payment.status)) {
-      const sends_callbacks = deps.sendsCallbacks(payment)
-      const paid_attempt = kind === 'paid' ? otherAttemptOf(payment, anomaly) : undefined
-      return endPayment(payment, status, { decision, at: now(), sends_callbacks, paid_attempt })
+    const operation = operationOf(payment, refund_id)
+    if (operation.is_open) {
+      const sends_callbacks = deps.sendsCallbacks(operation.payment)
+      const paid_attempt = is_paid ? otherAttemptOf(payment, anomaly) : undefined
+      return endByOperator(payment, refund_id, {
+        decision,
+        is_paid,
+        at: now(),
+        sends_callbacks,
+        paid_attempt,
+      })
     }
-    if (payment.operator_decision !== decision) throw new PublicError(8801)
-    if (payment.status !== status) throw new PublicError(1013)
+    if (decisionOf(payment, anomaly) !== decision) throw new PublicError(8801)
+    const { status } = OPERATION_RULES[operation.kind].ends
+    if (operation.status !== status[is_paid ? 'success' : 'not_sent']) throw new PublicError(1013)
     return undefined
   }
   const stored = await deps.runner.update(keyOfPayment(found), decide, found)
@@ -122,36 +128,12 @@ async function decidePayment(
 /** The attempt that the anomaly is about, unless it is the present one. An earlier release has not recorded its number. */
 function otherAttemptOf(
   { attempt, earlier_successes }: Payment,
-  { kind, attempt_number }: Anomaly,
+  { kind, attempt_number, refund_id }: Anomaly,
 ): number | undefined {
+  if (refund_id !== undefined) return undefined
   const unrecorded = kind === 'success_of_earlier_attempt' ? earlier_successes?.at(-1) : undefined
   const number = attempt_number ?? unrecorded
   return number === attempt.number ? undefined : number
-}
-
-/** Ends the refund, like `decidePayment`. */
-async function decideRefund(
-  deps: Pick<ResolveAnomalyDeps, 'runner' | 'sendsCallbacks'>,
-  found: Stored<StoredPayment>,
-  refund_id: string,
-  request: ResolveAnomalyRequest,
-): Promise<void> {
-  const decision = decisionId(request)
-  const { kind } = request
-  const decide = (current: StoredPayment): StoredPayment | undefined => {
-    const payment = requireAdmitted(current)
-    const refund = requireRefund(payment, refund_id)
-    const state = kind === 'paid' ? 'completed' : 'failed'
-    if (refund.state === 'approved') {
-      const sends_callbacks = deps.sendsCallbacks(asPaid(payment))
-      return endRefund(payment, refund, state, { decision, at: now(), sends_callbacks })
-    }
-    if (refund.operator_decision !== decision) throw new PublicError(8801)
-    if (refund.state !== state) throw new PublicError(1013)
-    return undefined
-  }
-  const stored = await deps.runner.update(keyOfPayment(found), decide, found)
-  if (stored) deps.runner.runEffectsInBackground(stored)
 }
 
 async function recordResolution(

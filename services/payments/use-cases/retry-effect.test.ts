@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { StoredPayment } from '../domain/payment.ts'
-import { creditLedgerEffect, holdFundsEffect } from '../domain/payment-effects.ts'
-import { bindHoldFunds } from '../effects/hold-funds.ts'
+import { holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
+import { bindHoldFunds } from '../effects/post-to-ledger.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -14,7 +14,7 @@ const STUCK_AT = new Date('2026-11-21T12:00:00.000Z')
 async function openStuckCredit(fixture: PaymentsFixture) {
   let posted = 0
   const runner = fixture.runner([
-    creditLedgerEffect.bind({
+    postEntryEffect.bind({
       lease_ms: 60_000,
       tries_max: 3,
       async run() {
@@ -24,7 +24,7 @@ async function openStuckCredit(fixture: PaymentsFixture) {
     }),
   ])
   const deposit = newDeposit({ effects: [] })
-  const credit = creditLedgerEffect.newEffect(deposit, {}, { at: STUCK_AT })
+  const credit = postEntryEffect.newEffect(deposit, { posting: 'credit' }, { at: STUCK_AT })
   const effects = [{ ...credit, tries: 3, stuck: true }]
   await fixture.store.payments.insert({ ...deposit, effects, stuck_at: STUCK_AT })
   const retry = (id: string, effect_id = credit.id) =>

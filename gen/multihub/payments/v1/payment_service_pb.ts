@@ -824,7 +824,7 @@ export type StuckEffect = Message<"multihub.payments.v1.StuckEffect"> & {
   merchantId: string;
 
   /**
-   * kind is the kind of the effect, for example credit_ledger.
+   * kind is the kind of the effect, for example post_entry.
    *
    * @generated from field: string kind = 4;
    */

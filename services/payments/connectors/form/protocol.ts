@@ -2,15 +2,9 @@ import { z } from 'zod'
 import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
-import type { ProviderStatus } from '../../domain/call-result.ts'
+import type { OperationKind, ProviderStatus } from '../../domain/call-result.ts'
 import { CANCELLATION_CODES } from '../cancellation-codes.ts'
-import type {
-  OperationKind,
-  OperationName,
-  PersonDetails,
-  ProviderOrder,
-  ProviderReport,
-} from '../connector.ts'
+import type { OperationName, PersonDetails, ProviderOrder, ProviderReport } from '../connector.ts'
 import { instructionsSchema } from '../instructions-schema.ts'
 import { parseBody } from '../parse-body.ts'
 import { providerTimeSchema } from '../provider-time-schema.ts'

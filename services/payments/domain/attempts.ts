@@ -1,0 +1,126 @@
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { addAnomaly, newAnomalyEffect } from './anomaly.ts'
+import { type CallResult, namesOtherAmount } from './call-result.ts'
+import { operationOf } from './operation.ts'
+import { addEffect, type Payment } from './payment.ts'
+import { createAtProviderEffect, pollProviderEffect } from './payment-effects.ts'
+
+/** What an account reported about an attempt, and when. */
+export interface AttemptReport {
+  readonly attempt_number: number
+  readonly result: CallResult
+  readonly at: Date
+}
+
+/**
+ * Starts the next attempt, under its own key; `undefined` after the last account of the route. Only a request that certainly
+ * was not sent may go elsewhere (P4).
+ */
+export function moveToNextAccount(payment: Payment, at: Date, due_at = at): Payment | undefined {
+  const account_id = payment.provider_accounts[payment.attempt.number]
+  if (account_id === undefined) return undefined
+  const moved = { ...payment, attempt: { number: payment.attempt.number + 1, account_id, created_at: at } }
+  return addEffect(moved, createAtProviderEffect.newEffect(moved, {}, { at, due_at }))
+}
+
+/**
+ * Goes back to an earlier attempt that arrived after all, while the create of the next one has not been tried, so that the
+ * payment is at one account only (P4). Example: attempt 1 was `not_sent`, and its provider now reports it as pending.
+ * `undefined` when the create of the next attempt may have left.
+ */
+export function returnToAttempt(
+  payment: Payment,
+  { attempt_number, result, at }: AttemptReport,
+): Payment | undefined {
+  const may_return = payment.status === 'created' && attempt_number < payment.attempt.number
+  const has_arrived = may_return && (result.kind === 'success' || result.kind === 'pending')
+  const { id: create_id } = createAtProviderEffect.newEffect(payment, {}, { at })
+  const waiting = payment.effects.find(({ id }) => id === create_id)
+  if (!has_arrived || waiting === undefined || waiting.tries > 0) return undefined
+  const effects = payment.effects.filter((effect) => effect !== waiting)
+  return atAttempt({ ...payment, effects }, attempt_number)
+}
+
+/**
+ * Notes a report about another attempt than the current one. Until the account of that attempt has reported its failure, it
+ * may still be paid there, so the payment remembers it.
+ */
+export function noteOtherAttempt(payment: Payment, report: AttemptReport): Payment {
+  const { result, attempt_number } = report
+  switch (result.kind) {
+    case 'success': {
+      const noted = noteSuccess(payment, attempt_number)
+      return addAnomaly(noted, newAnomalyEffect(noted, 'success_of_earlier_attempt', report))
+    }
+    case 'pending':
+      return operationOf(payment).is_open ? notePending(payment, attempt_number) : payment
+    case 'declined':
+    case 'canceled':
+      // A failure of another amount proves nothing about this operation (P7).
+      return namesOtherAmount(result, operationOf(payment).amount)
+        ? payment
+        : withoutPending(payment, attempt_number)
+    default:
+      return payment
+  }
+}
+
+/**
+ * Keeps a payment open whose current attempt has failed, when the account of another attempt has reported that one as
+ * paid or pending: the payment returns to that attempt, and its next poll asks that account. When one account has
+ * reported its attempt as paid and as failed, the operator decides. `undefined` when no account may have been paid.
+ */
+export function keepForOtherAttempt(payment: Payment, report: AttemptReport): Payment | undefined {
+  if (payment.earlier_successes?.at(-1) === payment.attempt.number)
+    return addAnomaly(payment, newAnomalyEffect(payment, 'contradicts_final_status', report))
+  return returnToOtherAttempt(payment)
+}
+
+/**
+ * Goes back to the last attempt that was reported as paid or, when there is none, as pending, and drops the effects
+ * that wait for the current attempt. `undefined` when that is the current attempt, or when there is no such report.
+ * Pure.
+ */
+export function returnToOtherAttempt(payment: Payment): Payment | undefined {
+  const { earlier_successes, pending_elsewhere, attempt } = payment
+  const number = earlier_successes?.at(-1) ?? pending_elsewhere?.at(-1) ?? attempt.number
+  if (number === attempt.number) return undefined
+  // A create that was not tried would go to the other account now. One that was tried ends, and sends nothing more. A
+  // repetition sees that its attempt is not the current one.
+  const isForCurrentAttempt = (effect: Effect): boolean =>
+    pollProviderEffect.matches(effect) || (createAtProviderEffect.matches(effect) && effect.tries === 0)
+  const effects = payment.effects.filter((effect) => !isForCurrentAttempt(effect))
+  return atAttempt({ ...payment, effects }, number)
+}
+
+/** The payment at an attempt that it had left. `undefined` when its route had no such attempt. */
+function atAttempt(payment: Payment, number: number): Payment | undefined {
+  const { provider_accounts, attempt, highest_attempt = 0, created_at } = payment
+  const account_id = provider_accounts[number - 1]
+  if (account_id === undefined) return undefined
+  return {
+    ...withoutPending(payment, number),
+    // No attempt is older than its payment, so no idempotency window is taken for longer than it is.
+    attempt: { number, account_id, created_at },
+    highest_attempt: Math.max(highest_attempt, attempt.number),
+  }
+}
+
+function notePending(payment: Payment, attempt_number: number): Payment {
+  const { pending_elsewhere: noted = [] } = payment
+  if (noted.includes(attempt_number)) return payment
+  return { ...payment, pending_elsewhere: [...noted, attempt_number] }
+}
+
+function withoutPending(payment: Payment, attempt_number: number): Payment {
+  const { pending_elsewhere: noted, ...rest } = payment
+  if (!noted?.includes(attempt_number)) return payment
+  const others = noted.filter((number) => number !== attempt_number)
+  return others.length === 0 ? rest : { ...rest, pending_elsewhere: others }
+}
+
+function noteSuccess(payment: Payment, attempt_number: number): Payment {
+  const { earlier_successes: noted = [] } = payment
+  if (noted.includes(attempt_number)) return payment
+  return { ...withoutPending(payment, attempt_number), earlier_successes: [...noted, attempt_number] }
+}

@@ -1,0 +1,89 @@
+import type { Environment } from '#lib/contract/environment.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { applyRefundHold, type HoldDecision } from './decide-refund.ts'
+import { withCreatedStatus } from './new-payment.ts'
+import { OPERATION_RULES } from './operation.ts'
+import {
+  type Payment,
+  type RefusedWithdrawal,
+  type ReservingWithdrawal,
+  requireAdmitted,
+  type StoredPayment,
+} from './payment.ts'
+import { discardRefusedEffect } from './payment-effects.ts'
+
+/**
+ * Applies the ledger's decision about a hold: the operation goes to its provider, or it is refused as the table of
+ * operations says. A decision about an earlier hold changes nothing. Pure.
+ */
+export function applyHoldDecision(document: Payment, decision: HoldDecision, at: Date): Payment
+export function applyHoldDecision(document: StoredPayment, decision: HoldDecision, at: Date): StoredPayment
+export function applyHoldDecision(document: StoredPayment, decision: HoldDecision, at: Date): StoredPayment {
+  const { hold } = OPERATION_RULES[decision.refund_id === undefined ? 'withdrawal' : 'refund']
+  return hold?.when_refused === 'pending'
+    ? applyRefundHold(requireAdmitted(document), decision, at)
+    : decideWithdrawal(document, decision, at)
+}
+
+function decideWithdrawal(document: StoredPayment, { refused_code }: HoldDecision, at: Date): StoredPayment {
+  // Only this decision ends the status, so this is for the type.
+  if (document.status !== 'reserving') return document
+  return refused_code === undefined
+    ? admitWithdrawal(document, at)
+    : refuseWithdrawal(document, refused_code, at)
+}
+
+/** The withdrawal after the ledger has placed its hold: its life for the merchant begins. Pure. */
+export function admitWithdrawal(withdrawal: ReservingWithdrawal, at: Date): Payment {
+  const attempt = { ...withdrawal.attempt, created_at: at }
+  const admitted = withCreatedStatus({ ...withdrawal, attempt }, at)
+  return { ...admitted, effects: [...withdrawal.effects, ...admitted.effects] }
+}
+
+/** The withdrawal after the ledger has refused its hold with `error_code`: it is to be deleted. Pure. */
+export function refuseWithdrawal(
+  withdrawal: ReservingWithdrawal,
+  error_code: ErrorCode,
+  at: Date,
+): RefusedWithdrawal {
+  const discard = discardRefusedEffect.newEffect(withdrawal, {}, { at })
+  return {
+    ...withdrawal,
+    status: 'refused',
+    error_code,
+    updated_at: at,
+    effects: [...withdrawal.effects, discard],
+  }
+}
+
+/** The record of a withdrawal that the ledger refused. The withdrawal itself is deleted (P3). It has no bank data. */
+export interface WithdrawalRefusal {
+  readonly merchant_id: string
+  readonly payment_id: string
+  readonly environment: Environment
+  readonly c_id: string
+  readonly service_id: string
+  readonly amount: bigint
+  readonly currency: string
+  readonly error_code: ErrorCode
+  readonly created_at: Date
+  readonly refused_at: Date
+}
+
+/** Makes the record of a refused withdrawal. */
+export function refusalOf(refused: RefusedWithdrawal): WithdrawalRefusal {
+  const { merchant_id, payment_id, environment, c_id, service_id, amount, currency, error_code } = refused
+  const { created_at, updated_at: refused_at } = refused
+  return {
+    merchant_id,
+    payment_id,
+    environment,
+    c_id,
+    service_id,
+    amount,
+    currency,
+    error_code,
+    created_at,
+    refused_at,
+  }
+}

@@ -1,0 +1,122 @@
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { now } from '#lib/base/time.ts'
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { pollIntervalMs } from '../connectors/poll-schedule.ts'
+import type { LookupResult } from '../domain/call-result.ts'
+import { applyExpiry, applyLateLookup } from '../domain/end-without-report.ts'
+import { operationOf } from '../domain/operation.ts'
+import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import {
+  expirePaymentEffect,
+  lookUpLateEffect,
+  type OperationData,
+  pollProviderEffect,
+} from '../domain/payment-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
+import {
+  accountBudget,
+  applyNotFound,
+  applyResult,
+  CALL_TRIES_MAX,
+  LEASE_SLACK_MS,
+  LOOKUP_TIMEOUT_MS,
+  lookUp,
+  mayRepeat,
+  operationBudgets,
+  type ProviderCallDeps,
+  refOf,
+} from './provider-call.ts'
+
+// Each bound is per account: a provider that hangs delays its own payments only.
+const POLLS_PER_ACCOUNT_MAX = 128
+const EXPIRIES_PER_ACCOUNT_MAX = 128
+const LATE_LOOKUPS_PER_ACCOUNT_MAX = 32
+/** The time until the provider is asked again about a payment that expires, when it did not respond. */
+const ASK_AGAIN_MS = 15_000
+
+/**
+ * Asks the provider for the status of an operation at growing intervals, until it has ended. Two processes may poll at once,
+ * because results are applied in any order, like callbacks: so the lease is only the time until the next poll. A poll that
+ * changes nothing writes nothing but that time.
+ */
+export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(pollProviderEffect, {
+    lease_ms(document, effect) {
+      const refund_id = pollProviderEffect.dataOf(effect)?.refund_id
+      const { payment, began_at } = operationOf(requireAdmitted(document), refund_id)
+      return pollIntervalMs(deps.scheduleOf(payment), now().getTime() - began_at.getTime(), randomFraction())
+    },
+    repeats: true,
+    // A failed poll, such as one of an account that is no longer configured, is repeated until the operator has mended it.
+    tries_max: Number.POSITIVE_INFINITY,
+    budget: operationBudgets(POLLS_PER_ACCOUNT_MAX),
+    run: ({ data }, payment) => poll(deps, payment, data),
+  })
+}
+
+async function poll(
+  deps: ProviderCallDeps,
+  payment: Payment,
+  { refund_id }: OperationData,
+): Promise<DocumentChange<Payment>> {
+  const operation = operationOf(payment, refund_id)
+  const connected = deps.accountOf(operation.payment)
+  const result = await lookUp(deps, connected, operation)
+  if (result.kind !== 'not_found') return applyResult(refOf(operation), result, connected.schedule.first_ms)
+  return applyNotFound(operation, mayRepeat(operation, connected.connector, deps.create_timeout_ms))
+}
+
+/**
+ * Asks a provider without callbacks about an operation after its end. What it reports never changes the status (P7). A
+ * provider that does not respond is asked for some hours. Then the effect is stuck, so that the operator knows.
+ */
+export function bindLookUpLate(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(lookUpLateEffect, {
+    lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    backoff: { first_ms: 60_000, max_ms: 3_600_000 },
+    budget: operationBudgets(LATE_LOOKUPS_PER_ACCOUNT_MAX),
+    async run({ data }, payment) {
+      const operation = operationOf(payment, data.refund_id)
+      const result = await lookUp(deps, deps.accountOf(operation.payment), operation)
+      // The try has failed, and the provider is asked again.
+      if (result.kind === 'unknown') throw new Error(`the late lookup has no result: ${result.reason}`)
+      const at = now()
+      return (current) => applyLateLookup(current, { ...refOf(operation), result, at })
+    },
+  })
+}
+
+/** Asks the provider once more, and declines the payment unless it is paid or canceled there (P8). */
+export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(expirePaymentEffect, {
+    lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
+    tries_max: CALL_TRIES_MAX,
+    budget: accountBudget(EXPIRIES_PER_ACCOUNT_MAX),
+    run: (_effect, payment) => expire(deps, payment),
+  })
+}
+
+async function expire(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
+  const result = await askOnceMore(deps, payment)
+  const at = now()
+  const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
+  return (current) => {
+    const update = { attempt_number: payment.attempt.number, result, at, ask_again_at }
+    return applyExpiry(current, { ...update, sends_callbacks: deps.sendsCallbacks(current) })
+  }
+}
+
+/** A payment must end also when its account is no longer configured. */
+async function askOnceMore(deps: ProviderCallDeps, payment: Payment): Promise<LookupResult> {
+  try {
+    return await lookUp(deps, deps.accountOf(payment), operationOf(payment))
+  } catch (error) {
+    log.error(
+      { error, payment_id: payment.payment_id },
+      'the provider could not be asked about a payment that expired',
+    )
+    return { kind: 'unknown', reason: 'internal error' }
+  }
+}

@@ -1,0 +1,153 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { Client } from '@connectrpc/connect'
+import { LedgerAccount, type LedgerEntry } from '#gen/multihub/balances/v1/balance_pb.ts'
+import {
+  type HoldLimitsSchema,
+  HoldResolution,
+  type LedgerService,
+} from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { now } from '#lib/base/time.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { requireChargeback } from '../domain/chargeback.ts'
+import { applyHoldDecision } from '../domain/hold-decision.ts'
+import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
+import { holdIdOf, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { type EntryData, holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
+import type { PaymentRoute } from '../domain/payment-route.ts'
+import { holdIdOfRefund, requireRefund } from '../domain/refund.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
+
+/** The ledger, as effects call it. It gives each id one result permanently, so a repeated call moves nothing. */
+export type LedgerClient = Client<typeof LedgerService>
+
+/** The time limit of one call. */
+export const LEDGER_CALL = { timeoutMs: 3_000 }
+
+/**
+ * The limits of an effect that posts an entry. Money must be posted soon after the ledger is back, so pauses are at most
+ * 30 s. With 15 s on average, the ledger may be unavailable for half a day before the effect is stuck.
+ */
+const ENTRY_LIMITS = {
+  lease_ms: 5_000,
+  tries_max: 3_000,
+  backoff: { first_ms: 1_000, max_ms: 30_000 },
+}
+
+/**
+ * The limits of an effect that places a hold. Its pauses are short, because a caller gets 2002 until the ledger has decided.
+ * With 5 s on average, the ledger may be unavailable for half a day before the effect is stuck.
+ */
+const HOLD_LIMITS = {
+  ...ENTRY_LIMITS,
+  tries_max: 10_000,
+  backoff: { first_ms: 200, max_ms: 10_000 },
+}
+
+/** What placing a hold needs. */
+export interface HoldFundsDeps {
+  readonly ledger: LedgerClient
+  findRoute(service_id: string): Promise<PaymentRoute | undefined>
+}
+
+/**
+ * Places the hold of a withdrawal or a refund. The ledger decides about funds and limits in one step and permanently (P14,
+ * S9), so a try that follows one with an unknown result gets the decision of that one, also when the operator has changed a
+ * limit.
+ */
+export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect<StoredPayment> {
+  const limitsOf = async ({ service_id }: StoredPayment) => {
+    const route = await findRoute(service_id)
+    if (!route) throw new Error(`the route ${service_id} is unknown`)
+    return holdLimitsToProto(route)
+  }
+  return holdFundsEffect.bind<StoredPayment>({
+    ...HOLD_LIMITS,
+    async run({ data: { hold_id, refund_id } }, payment) {
+      const kind = refund_id === undefined ? 'withdrawal' : 'refund'
+      const { amount: minor } =
+        refund_id === undefined ? payment : requireRefund(requireAdmitted(payment), refund_id)
+      const limits = OPERATION_RULES[kind].hold?.has_limits ? await limitsOf(payment) : undefined
+      const { entry } = await ledger.placeHold(
+        {
+          merchantId: payment.merchant_id,
+          environment: environmentToProto(payment.environment),
+          holdId: hold_id,
+          amount: { minor, currency: payment.currency },
+          paymentId: payment.payment_id,
+          reason: kind,
+          ...(limits && { limits }),
+        },
+        LEDGER_CALL,
+      )
+      const decision = { hold_id, refund_id, refused_code: refusalOfEntry(entry) }
+      const at = now()
+      return (current) => applyHoldDecision(current, decision, at)
+    },
+  })
+}
+
+/** The code with which the ledger refused a hold; `undefined` when it placed the hold. */
+function refusalOfEntry(entry: Pick<LedgerEntry, 'refusedCode'> | undefined): ErrorCode | undefined {
+  if (!entry) throw new TypeError('the ledger answered without an entry')
+  const { refusedCode } = entry
+  if (refusedCode === 0) return undefined
+  if (!isErrorCode(refusedCode))
+    throw new TypeError(`the ledger refused a hold with the unknown code ${refusedCode}`)
+  return refusedCode
+}
+
+/** The accounts between which an entry moves an amount, or the end that it gives to a hold. */
+const ENTRIES = {
+  credit: { debit: LedgerAccount.CLEARING, credit: LedgerAccount.AVAILABLE, reason: 'deposit' },
+  // The ledger never refuses a chargeback: the balance can become negative (B2).
+  debit: { debit: LedgerAccount.AVAILABLE, credit: LedgerAccount.CHARGEBACKS, reason: 'chargeback' },
+  return: { debit: LedgerAccount.CHARGEBACKS, credit: LedgerAccount.AVAILABLE, reason: 'chargeback won' },
+  capture: { resolution: HoldResolution.CAPTURE },
+  // The ledger also takes the amount of a failed withdrawal off the totals of the payout limits (P14).
+  release: { resolution: HoldResolution.RELEASE },
+} as const satisfies Readonly<Record<Posting, object>>
+
+/** Posts the entry of an operation that has ended, or of a chargeback. */
+export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(postEntryEffect, {
+    ...ENTRY_LIMITS,
+    async run({ id, data }, payment) {
+      const entry = ENTRIES[data.posting]
+      const owner = {
+        merchantId: payment.merchant_id,
+        environment: environmentToProto(payment.environment),
+      }
+      if ('resolution' in entry) {
+        await ledger.resolveHold({ ...owner, ...entry, ...holdOf(payment, data) }, LEDGER_CALL)
+      } else {
+        const minor = amountOf(payment, data)
+        const amount = { minor, currency: payment.currency }
+        const { payment_id: paymentId } = payment
+        await ledger.postTransfer({ ...owner, ...entry, transferId: id, amount, paymentId }, LEDGER_CALL)
+      }
+      return (current) => current
+    },
+  })
+}
+
+function holdOf(payment: Payment, { refund_id, posting }: EntryData): { holdId: string; reason: string } {
+  const { kind } = operationOf(payment, refund_id)
+  const holdId =
+    refund_id === undefined ? holdIdOf(payment) : holdIdOfRefund(requireRefund(payment, refund_id))
+  return { holdId, reason: posting === 'capture' ? kind : `${kind} failed` }
+}
+
+function amountOf(payment: Payment, { chargeback_id }: EntryData): bigint {
+  return chargeback_id === undefined ? payment.amount : requireChargeback(payment, chargeback_id).amount
+}
+
+/** The limits by which the ledger decides about a withdrawal on this route. */
+export function holdLimitsToProto({
+  service_id,
+  withdrawal_limits: limits,
+}: PaymentRoute): MessageInitShape<typeof HoldLimitsSchema> {
+  const { timezone, maximum, daily, monthly, since_settlement: sinceSettlement } = limits
+  return { serviceId: service_id, timezone, maximum, daily, monthly, sinceSettlement }
+}
