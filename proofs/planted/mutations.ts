@@ -76,7 +76,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a requested callback does not wait for the ledger',
-    file: 'services/payments/use-cases/await-ledger-entry.ts',
+    file: 'services/payments/use-cases/await-change.ts',
     search: "lane === 'money'",
     replace: "lane === 'external'",
   },
@@ -88,7 +88,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the minimum amount itself is refused',
-    file: 'services/payments/use-cases/permitted-route.ts',
+    file: 'services/payments/use-cases/create-payment.ts',
     search: 'amount >= minimum_amount',
     replace: 'amount > minimum_amount',
   },
@@ -115,7 +115,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'all processes use one instance number',
-    file: 'services/payments/numeric-ids/lease-instance-number.ts',
+    file: 'services/payments/lease-instance-number.ts',
     search: 'nextId: numericIds(instance_number)',
     replace: 'nextId: numericIds(7)',
   },
@@ -258,14 +258,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an open circuit breaker admits no probe',
-    file: 'services/payments/circuit-breaker/circuit-breaker.ts',
+    file: 'services/payments/connectors/circuit-breaker.ts',
     search: '=> opened === undefined || clock.monotonic_ms() >= opened.probe_at_ms',
     replace: '=> opened === undefined',
     needs: ['provider account is down'],
   },
   {
     name: 'a circuit breaker never closes',
-    file: 'services/payments/circuit-breaker/circuit-breaker.ts',
+    file: 'services/payments/connectors/circuit-breaker.ts',
     search: 'if (opened) change(undefined)',
     replace: 'if (opened && failures > 0) change(undefined)',
     needs: ['provider account is down'],

@@ -66,9 +66,9 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a report of another account is applied',
-    file: 'services/payments/use-cases/receive-provider-callback.ts',
-    search: 'provider_accounts[number - 1] === account_id ? number',
-    replace: "provider_accounts[number - 1] !== '' && account_id !== '' ? number",
+    file: 'services/payments/provider-callbacks/receive-provider-callback.ts',
+    search: '&& provider_accounts[attempt_number - 1] === account_id',
+    replace: "&& provider_accounts[attempt_number - 1] !== '' && account_id !== ''",
   },
   {
     name: 'a chargeback in another currency is accepted',

@@ -94,8 +94,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a won chargeback is not credited back',
     file: 'services/payments/domain/chargeback.ts',
-    search:
-      "return addEffect(returned, postEntryEffect.newEffect(returned, { posting: 'return', chargeback_id }, { at }))",
+    search: 'return addEffect(returned, entry)',
     replace: 'return returned',
   },
   {

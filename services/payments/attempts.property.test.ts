@@ -27,11 +27,11 @@ import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from './payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
 import { type CrashPoint, createLife, withSteps } from './process-life.fixture.ts'
-import { keyOfPayment } from './store/payments.ts'
 import {
   createProviderCallbackReceiver,
   providerCallbackPath,
-} from './use-cases/receive-provider-callback.ts'
+} from './provider-callbacks/receive-provider-callback.ts'
+import { keyOfPayment } from './store/payments.ts'
 import { resolveAnomaly } from './use-cases/resolve-anomaly.ts'
 
 const ACCOUNTS = ['first', 'second', 'third']

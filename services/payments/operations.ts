@@ -1,10 +1,156 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
-import type { RoleOperations } from '#lib/role/operations.ts'
-import { accountChecks } from './connectors/check-accounts.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { update } from '#lib/patterns/update.ts'
+import {
+  type CheckContext,
+  type EnvironmentCheck,
+  type Finding,
+  inspectCertificate,
+  ok,
+  reach,
+  serverOf,
+  warning,
+  withExpiry,
+} from '#lib/role/environment-check.ts'
+import {
+  type DataCheck,
+  type ReadDocuments,
+  type Requirement,
+  type ResealCount,
+  type RoleOperations,
+  resealDocuments,
+} from '#lib/role/operations.ts'
+import type { ConnectorSettings } from './connectors/connect-account.ts'
+import type { ProviderAccount } from './connectors/provider-account.ts'
+import { readProviderAccounts } from './connectors/provider-accounts.ts'
+import type { StoredPayment } from './domain/payment.ts'
+import { requirementsOfPayment } from './domain/requirements.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
-import { openPaymentsStore } from './store/payments-store.ts'
-import { createDataCheck } from './use-cases/check-data.ts'
-import { resealSecrets } from './use-cases/reseal-secrets.ts'
+import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
+import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+
+const LIMIT_MS = 5_000
+
+/**
+ * The checks of the providers: one per origin of their accounts, by a connection without a request, so that nothing is paid.
+ * An accounts file that is wrong, such as one with a key of both environments, is the only finding then.
+ */
+export function accountChecks(
+  { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
+  { variables, runs }: CheckContext,
+): readonly EnvironmentCheck[] {
+  const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
+  let accounts: readonly ProviderAccount[]
+  try {
+    accounts = readProviderAccounts({ sandbox, providers_file }, variables)
+  } catch (error) {
+    return [{ subject: 'provider accounts', run: () => Promise.reject(error) }]
+  }
+  const calls_sandbox = variables['MULTIHUB_SANDBOX_URL'] !== undefined || !runs('sandbox')
+  const called = accounts.filter(
+    ({ is_simulated, account_id }) => !is_simulated || (account_id === 'sandbox' && calls_sandbox),
+  )
+  const by_origin = Map.groupBy(called, ({ base_url }) => new URL(base_url).origin)
+  return [...by_origin].map(([origin, same]) => ({
+    subject: `provider ${origin}`,
+    run: () => checkProvider(origin, same),
+  }))
+}
+
+async function checkProvider(origin: string, accounts: readonly ProviderAccount[]): Promise<Finding> {
+  const names = accounts.map(({ account_id }) => account_id).join(', ')
+  const source = accounts.some(({ is_simulated }) => is_simulated)
+    ? 'start the sandbox, correct MULTIHUB_SANDBOX_URL, or leave MULTIHUB_SANDBOX_KEY out'
+    : `correct base_url in MULTIHUB_PROVIDERS_FILE (${names}), or admit the connection`
+  const server = serverOf(origin)
+  const options = { limit_ms: LIMIT_MS, advice: source, authority: 'NODE_EXTRA_CA_CERTS' }
+  const expires_at = origin.startsWith('https:') ? await inspectCertificate(server, options) : undefined
+  if (expires_at === undefined) await reach(server, LIMIT_MS, source)
+  if (new Set(accounts.map(({ environment }) => environment)).size > 1)
+    return warning(
+      `test and production accounts share this host (${names}): check that base_url of each is that of its environment`,
+    )
+  const text = `can be reached, for ${names}`
+  return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
+}
+
+/** Checks that the ledger and the notifier have what follows from the payments. */
+export function createDataCheck(
+  { payments }: Pick<PaymentsStore, 'payments'>,
+  readDocuments: ReadDocuments,
+): DataCheck {
+  return {
+    async *listRequirements() {
+      for await (const payment of readDocuments<StoredPayment>(PAYMENTS)) yield* requirementsOf(payment)
+    },
+    holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
+  }
+}
+
+function requirementsOf(payment: StoredPayment): Requirement[] {
+  const { merchant_id, environment, payment_id } = payment
+  return requirementsOfPayment(payment).map(({ role, id, at, event }) => {
+    const kind = role === 'balances' ? 'ledger entry' : 'event'
+    return {
+      role,
+      merchant_id,
+      environment,
+      id,
+      at,
+      ...(event && { event }),
+      subject: `the ${kind} ${id} of the payment ${payment_id}`,
+    }
+  })
+}
+
+/** Encrypts a sealed text again; the same text if nothing is to be done. */
+type Reseal = (sealed: string, owner: string) => string
+
+/**
+ * The payment with the secret of its callback address encrypted again, also in the events that wait to be published;
+ * the same payment when nothing changes.
+ */
+export function resealPayment<D extends StoredPayment>(payment: D, reseal: Reseal): D {
+  const { webhook } = payment
+  if (webhook === undefined) return payment
+  const sealed_secret = reseal(webhook.sealed_secret, ownerOfWebhookSecret(payment))
+  const effects = payment.effects.map((effect) => resealEvent(effect, reseal))
+  const is_same =
+    sealed_secret === webhook.sealed_secret && effects.every((effect, at) => effect === payment.effects[at])
+  return is_same ? payment : { ...payment, webhook: { ...webhook, sealed_secret }, effects }
+}
+
+function resealEvent(effect: Effect, reseal: Reseal): Effect {
+  const data = publishEventEffect.dataOf(effect)
+  if (data === undefined) return effect
+  const event = fromBinary(MerchantEventSchema, data.message)
+  const { webhook } = event
+  if (webhook === undefined) return effect
+  const sealed = reseal(webhook.sealedSecret, webhook.secretOwner)
+  if (sealed === webhook.sealedSecret) return effect
+  webhook.sealedSecret = sealed
+  return { ...effect, data: { ...effect.data, message: toBinary(MerchantEventSchema, event) } }
+}
+
+/**
+ * Encrypts the secrets of callback addresses again under the newest master key. It changes neither the number nor the times
+ * of effects, so it needs no runner.
+ */
+export async function* resealSecrets(
+  { payments }: Pick<PaymentsStore, 'payments'>,
+  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
+): AsyncGenerator<ResealCount> {
+  yield await resealDocuments<StoredPayment>(deps, {
+    spec: PAYMENTS,
+    change: resealPayment,
+    update: (payment, decide) => update(payments, keyOfPayment(payment), decide),
+  })
+}
 
 /** What the commands of an installation need of payments. */
 export const operations: RoleOperations = {

@@ -1,8 +1,7 @@
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { beginWithdrawal, type NewPaymentFields } from './domain/new-payment.ts'
-import type { Payment, ReservingWithdrawal } from './domain/payment.ts'
+import type { Payment, PaymentRoute, ReservingWithdrawal } from './domain/payment.ts'
 import { createAtProviderEffect } from './domain/payment-effects.ts'
-import type { PaymentRoute } from './domain/payment-route.ts'
 
 /** All statuses of a payment. */
 export const STATUSES: readonly PaymentStatus[] = [

@@ -11,7 +11,7 @@ import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
-import type { AdmissionDeps } from './use-cases/await-admission.ts'
+import type { AdmissionDeps } from './use-cases/await-change.ts'
 
 /** What a test can choose of a runner: its pause between sweeps, whether it trusts its clock, and how writes fail. */
 interface RunnerOptions {

@@ -9,9 +9,8 @@ import type { CrashingProcess, Scenario } from './crashing-process.fixture.ts'
 import { type Payment, requireAdmitted } from './domain/payment.ts'
 import { newDeposit } from './payment.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
-import { approveRefund } from './use-cases/approve-refund.ts'
 import { debitChargeback, returnChargeback } from './use-cases/debit-chargeback.ts'
-import { reserveRefund } from './use-cases/reserve-refund.ts'
+import { approveRefund, reserveRefund } from './use-cases/decide-refund.ts'
 
 const tests = openCrashTests()
 

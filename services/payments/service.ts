@@ -18,28 +18,28 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { createAccountSelection } from './circuit-breaker/account-selection.ts'
-import { openConnectors } from './connectors/open-connectors.ts'
-import type { PaymentRoute } from './domain/payment-route.ts'
+import { createAccountSelection } from './connectors/account-selection.ts'
+import { openConnectors } from './connectors/connect-account.ts'
+import type { PaymentRoute } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
 import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
 import { supportClients } from './effects/report-refund.ts'
-import { leaseInstanceNumber } from './numeric-ids/lease-instance-number.ts'
+import { leaseInstanceNumber } from './lease-instance-number.ts'
 import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
+import {
+  createProviderCallbackReceiver,
+  providerCallbackPath,
+} from './provider-callbacks/receive-provider-callback.ts'
 import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
-import { routeFromProto } from './rpc/route-from-proto.ts'
+import { routeFromProto } from './rpc/route-proto.ts'
 import { measureOpenAnomalies } from './store/anomalies.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
 import type { ExplainRouteDeps } from './use-cases/explain-route.ts'
-import {
-  createProviderCallbackReceiver,
-  providerCallbackPath,
-} from './use-cases/receive-provider-callback.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
 /** The settings of the payments service. */

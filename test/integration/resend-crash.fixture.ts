@@ -8,7 +8,7 @@ import { openNotifier, type TestNotifier } from '../../services/notifier/notifie
 import { createDeliveryRpc } from '../../services/notifier/rpc/delivery-service.ts'
 import { keyOfPayment } from '../../services/payments/store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store/payments-store.ts'
-import { resendCallback } from '../../services/payments/use-cases/resend-callback.ts'
+import { resendCallback } from '../../services/payments/use-cases/notify-payment.ts'
 import { trustedClock } from '../support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { rpcConfig } from '../support/rpc.ts'

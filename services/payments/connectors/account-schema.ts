@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Environment } from '#lib/contract/environment.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
+import type { ConnectorDefinition, CredentialRule } from './connector.ts'
 import { CONNECTORS } from './connector-table.ts'
-import type { ConnectorDefinition, CredentialRule } from './define-connector.ts'
 
 /** An account of the file, valid for its connector. `credentials` has the secret or the variable of each name. */
 export interface FileAccount {

@@ -1,15 +1,17 @@
+import type { Variables } from '#lib/base/config/config.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { HttpClient } from '#lib/http/client.ts'
+import { allowAnyAddress } from '#lib/http/address-policy.ts'
+import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
+import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import { histogram } from '#lib/telemetry/metrics.ts'
-import { createAccountBreaker } from '../circuit-breaker/account-breaker.ts'
-import type { CircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
-import type { Connector } from './connector.ts'
+import { type CircuitBreaker, createAccountBreaker } from './circuit-breaker.ts'
+import type { Connector, ConnectorDefinition, PollSchedule, ProviderCalls } from './connector.ts'
 import { CONNECTORS } from './connector-table.ts'
-import type { ConnectorDefinition, ProviderCalls } from './define-connector.ts'
 import { gatherLookups } from './gather-lookups.ts'
-import type { PollSchedule } from './poll-schedule.ts'
 import type { AccountOf, ProviderAccount } from './provider-account.ts'
+import { readProviderAccounts } from './provider-accounts.ts'
 import { createProviderHttp } from './provider-http.ts'
 
 /** A provider account with its connector, its circuit breaker and the times of its polls. */
@@ -85,4 +87,46 @@ function connect<E extends Environment>(
   http: HttpClient,
 ): ProviderCalls {
   return definition.connect(account, createProviderHttp(http, account))
+}
+
+/** The settings of the provider accounts. Without the sandbox's key there are no sandbox accounts. */
+export interface ConnectorSettings {
+  readonly sandbox_url: string
+  readonly sandbox_key: Secret | undefined
+  readonly providers_file: string | undefined
+}
+
+/** The provider accounts of a process, connected to their providers. */
+interface OpenedConnectors {
+  readonly findAccount: FindAccount
+  /** All accounts. */
+  readonly accounts: readonly ConnectedAccount[]
+  close(): Promise<void>
+}
+
+/**
+ * Twice the number of requests that one merchant can have in progress at the gateway, so that slow providers of one
+ * merchant leave connections for all others.
+ */
+const PROVIDER_CONNECTIONS = 5_000
+
+/** Reads the provider accounts and connects them. Throws `ConfigError` when an account is wrong. */
+export function openConnectors(
+  { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
+  variables: Variables,
+): OpenedConnectors {
+  const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
+  const configured = readProviderAccounts({ sandbox, providers_file }, variables)
+  // The operator configures the providers, so their addresses may be private, and their names are those of the system.
+  const http = createHttpClient({
+    allow: allowAnyAddress,
+    connections_per_origin: PROVIDER_CONNECTIONS,
+    resolve: createSystemResolver(),
+  })
+  const accounts = configured.map((account) => connectAccount(account, http))
+  return {
+    findAccount: createFindAccount(accounts),
+    accounts,
+    close: () => http.close(),
+  }
 }

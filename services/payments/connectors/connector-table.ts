@@ -1,4 +1,4 @@
-import type { ConnectorDefinition } from './define-connector.ts'
+import type { ConnectorDefinition } from './connector.ts'
 import { formConnector } from './form/form-connector.ts'
 import { httpConnector, sandboxConnector } from './http/http-connector.ts'
 

@@ -1,6 +1,10 @@
+import type { z } from 'zod'
 import type { ReceivedHeaders } from '#lib/base/crypto/signed-request.ts'
+import type { Environment } from '#lib/contract/environment.ts'
 import type { Money } from '#lib/contract/money.ts'
 import type { CallResult, LookupResult, OperationKind, ProviderStatus } from '../domain/call-result.ts'
+import type { AccountOf } from './provider-account.ts'
+import type { ProviderHttp } from './provider-http.ts'
 
 /** What the merchant reported about a person. Providers may ignore all of it. */
 export interface PersonDetails {
@@ -100,3 +104,74 @@ export interface Connector extends Capabilities {
    */
   parseCallback(callback: ProviderCallback): ProviderReport | undefined
 }
+
+/**
+ * When a provider that has not decided is polled: first `first_ms` after the create, then in intervals that grow with the
+ * age of the attempt, up to `max_ms`.
+ */
+export interface PollSchedule {
+  readonly first_ms: number
+  readonly max_ms: number
+}
+
+/** The schedule of a payment whose account is no longer configured. */
+export const DEFAULT_POLL_SCHEDULE: PollSchedule = { first_ms: 60_000, max_ms: 300_000 }
+
+/** Each interval is at most this share longer, so that payments which were created together are not polled together. */
+const JITTER = 0.1
+
+/**
+ * The time until the next poll of an attempt that is `age_ms` old. It is half of the age within the bounds of the
+ * schedule: a payment that just began is asked for often, one that has been open for long seldom. `random` is in [0, 1).
+ */
+export function pollIntervalMs({ first_ms, max_ms }: PollSchedule, age_ms: number, random: number): number {
+  const interval_ms = Math.min(Math.max(age_ms / 2, first_ms), max_ms)
+  return Math.round(interval_ms * (1 + JITTER * random))
+}
+
+/** What a connector implements, see `Connector`. */
+export interface ProviderCalls {
+  create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CallResult>
+  /** Reads the status of 1 to `lookups_max` operations with one request; the results have the same order. */
+  lookUp(
+    operations: readonly OperationName[],
+    timeout_ms: number,
+    signal?: AbortSignal,
+  ): Promise<readonly LookupResult[]>
+  /** Only for a provider that sends callbacks. */
+  parseCallback?(callback: ProviderCallback): ProviderReport | undefined
+}
+
+/** Which texts can be a secret. A bearer token, for example, must be fit for a header. */
+export interface CredentialRule {
+  readonly length_min: number
+  readonly pattern?: RegExp
+}
+
+/** One provider protocol: everything that the rest of the service needs to know about it. */
+export interface ConnectorDefinition<Names extends string = string, Settings extends object = object> {
+  readonly capabilities: Capabilities
+  readonly poll_schedule: PollSchedule
+  /** The environments that its accounts can have. */
+  readonly environments: readonly Environment[]
+  /** The secrets of an account, which the accounts file gives as `<name>` or `<name>_env`. */
+  readonly credentials: Readonly<Record<Names, CredentialRule>>
+  /** The schema of an account's `settings` in the accounts file. It must accept only fields that it knows. */
+  readonly settings: z.ZodType<Settings>
+  /** Connects an account. Generic in the environment, so it cannot mix what belongs to different ones. */
+  connect<E extends Environment>(account: AccountOf<E, Names, Settings>, http: ProviderHttp<E>): ProviderCalls
+}
+
+/** Checks the definition of a connector, and infers the names of its credentials and the type of its settings. */
+export function defineConnector<Names extends string, Settings extends object>(
+  definition: ConnectorDefinition<Names, Settings>,
+): ConnectorDefinition<Names, Settings> {
+  const { lookups_max, sends_callbacks, idempotency_window_ms } = definition.capabilities
+  if (lookups_max < 1 || idempotency_window_ms < 0) throw new TypeError('impossible capabilities')
+  if (!sends_callbacks && definition.poll_schedule.max_ms > POLLS_ONLY_MAX_MS)
+    throw new TypeError('without callbacks, polls must find a result within minutes')
+  return definition
+}
+
+/** Customers wait for the result of a payment, and without callbacks nothing but a poll reports it. */
+const POLLS_ONLY_MAX_MS = 120_000

@@ -1,7 +1,6 @@
 import { nextTurn } from '#lib/base/time.ts'
 import type { LookupResult } from '../domain/call-result.ts'
-import type { Connector, OperationName } from './connector.ts'
-import type { ProviderCalls } from './define-connector.ts'
+import type { Connector, OperationName, ProviderCalls } from './connector.ts'
 
 interface Waiting {
   readonly operation: OperationName

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { answerNoName } from '../../../test/support/name-server.ts'
-import { openConnectors } from './open-connectors.ts'
+import { openConnectors } from './connect-account.ts'
 
 test('the names of providers are those of the operating system: no name server is asked directly', async () => {
   using asked = answerNoName()

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { pollIntervalMs } from './poll-schedule.ts'
+import { pollIntervalMs } from './connector.ts'
 
 const HTTP = { first_ms: 60_000, max_ms: 300_000 }
 

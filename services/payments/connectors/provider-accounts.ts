@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isNativeError } from 'node:util/types'
 import { ConfigError, readSecretVariable, type Variables } from '#lib/base/config/config.ts'
+import { constantTimeEqual } from '#lib/base/crypto/hash.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import {
   accountsFileSchema,
@@ -10,11 +11,46 @@ import {
 } from './account-schema.ts'
 import { CONNECTORS } from './connector-table.ts'
 import { newAccount, type ProviderAccount } from './provider-account.ts'
-import { type SandboxAccess, sandboxAccounts } from './sandbox-accounts.ts'
-import { sharedAcrossEnvironments } from './separate-environments.ts'
+
+/** Where the sandbox is, and the key of its accounts. */
+interface SandboxAccess {
+  readonly base_url: string
+  readonly key: Secret
+}
+
+/** Nothing listens on the reserved port 1, so that this URL behaves as a provider that is down. */
+const NOWHERE_URL = 'http://127.0.0.1:1'
+
+/** The accounts of the sandbox, which need no file: `sandbox`, and `sandbox-down`, where nothing listens. */
+function sandboxAccounts({ base_url, key }: SandboxAccess): readonly ProviderAccount[] {
+  const common = { connector: 'sandbox', credentials: { key }, settings: {}, is_simulated: true }
+  return [
+    newAccount('test', { ...common, account_id: 'sandbox', base_url }),
+    newAccount('test', { ...common, account_id: 'sandbox-down', base_url: NOWHERE_URL }),
+  ]
+}
+
+/**
+ * The fields that two accounts of different environments share and must not: `base_url`, when one URL is the other one or
+ * leads to it, and the names of equal credentials. The types keep the environments apart inside the process; this keeps
+ * them apart in the configuration, where one URL or key could be written down for both (spec: What the service does, 7).
+ */
+function sharedAcrossEnvironments(added: ProviderAccount, other: ProviderAccount): readonly string[] {
+  if (added.environment === other.environment) return []
+  const is_nested = leadsTo(added.base_url, other.base_url) || leadsTo(other.base_url, added.base_url)
+  const others = Object.values(other.credentials).map((secret) => secret.reveal())
+  const shared_names = Object.entries(added.credentials)
+    .filter(([, secret]) => others.some((text) => constantTimeEqual(text, secret.reveal())))
+    .map(([name]) => name)
+  return is_nested ? ['base_url', ...shared_names] : shared_names
+}
+
+function leadsTo(base_url: string, url: string): boolean {
+  return url === base_url || url.startsWith(`${base_url}/`)
+}
 
 /** Where the accounts are read from. Without the sandbox's key there are no sandbox accounts. */
-export interface ProviderAccountSources {
+interface ProviderAccountSources {
   readonly sandbox: SandboxAccess | undefined
   /** The path of a JSON file with further accounts. docs/provider-protocol.md describes its form. */
   readonly providers_file: string | undefined

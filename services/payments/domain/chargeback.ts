@@ -1,8 +1,14 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { RefundDecision } from './decide-refund.ts'
-import { addEffect, type Payment, type PaymentChargeback } from './payment.ts'
+import { addEffect, type Payment } from './payment.ts'
 import { postEntryEffect, reportChargebackEffect } from './payment-effects.ts'
-import { CHARGEBACKS_MAX, uncommittedAmount, withRefusal } from './refund.ts'
+import {
+  CHARGEBACKS_MAX,
+  findChargeback,
+  requireChargeback,
+  uncommittedAmount,
+  withRefusal,
+} from './refund.ts'
 
 /** A chargeback that a bank demands. */
 export interface ChargebackRequest {
@@ -11,21 +17,6 @@ export interface ChargebackRequest {
   readonly currency: string
   readonly reason_code: string
   readonly deadline_at?: Date
-}
-
-/** The chargeback of a payment with this id. */
-export function findChargeback(
-  { chargebacks = [] }: Payment,
-  chargeback_id: string,
-): PaymentChargeback | undefined {
-  return chargebacks.find((chargeback) => chargeback.chargeback_id === chargeback_id)
-}
-
-/** The chargeback of a payment with this id. Throws when there is none. */
-export function requireChargeback(payment: Payment, chargeback_id: string): PaymentChargeback {
-  const chargeback = findChargeback(payment, chargeback_id)
-  if (!chargeback) throw new Error(`the payment ${payment.payment_id} has no chargeback ${chargeback_id}`)
-  return chargeback
 }
 
 /**
@@ -69,8 +60,6 @@ export function winChargeback(payment: Payment, chargeback_id: string, at: Date)
     one === chargeback ? { ...one, is_won: true } : one,
   )
   const returned = { ...payment, chargebacks, updated_at: at }
-  return addEffect(
-    returned,
-    postEntryEffect.newEffect(returned, { posting: 'return', chargeback_id }, { at }),
-  )
+  const entry = postEntryEffect.newEffect(returned, { posting: 'return', chargeback_id }, { at })
+  return addEffect(returned, entry)
 }

@@ -1,4 +1,4 @@
-import type { Payment, Refund, ReservationRefusal } from './payment.ts'
+import type { Payment, PaymentChargeback, Refund, ReservationRefusal } from './payment.ts'
 
 /** The most refunds of one payment, in whatever status: bounds its document and its operations. */
 export const REFUNDS_MAX = 100
@@ -19,6 +19,21 @@ export function requireRefund(payment: Payment, refund_id: string): Refund {
   const refund = findRefund(payment, refund_id)
   if (!refund) throw new Error(`the payment ${payment.payment_id} has no refund ${refund_id}`)
   return refund
+}
+
+/** The chargeback of a payment with this id. */
+export function findChargeback(
+  { chargebacks = [] }: Payment,
+  chargeback_id: string,
+): PaymentChargeback | undefined {
+  return chargebacks.find((chargeback) => chargeback.chargeback_id === chargeback_id)
+}
+
+/** The chargeback of a payment with this id. Throws when there is none. */
+export function requireChargeback(payment: Payment, chargeback_id: string): PaymentChargeback {
+  const chargeback = findChargeback(payment, chargeback_id)
+  if (!chargeback) throw new Error(`the payment ${payment.payment_id} has no chargeback ${chargeback_id}`)
+  return chargeback
 }
 
 /** The payment with one of its refunds replaced. */

@@ -4,8 +4,8 @@ import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { createKeyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
+import { resealPayment } from '../operations.ts'
 import { CREATED_AT as at, newDeposit } from '../payment.fixture.ts'
-import { resealPayment } from './reseal-payment.ts'
 import { transition } from './transition.ts'
 
 const OLD = `old:${'1'.repeat(64)}`

@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import type { PaymentRoute } from '../domain/payment.ts'
 import {
   createAtProviderEffect,
   discardRefusedEffect,
   holdFundsEffect,
   reportOpenEffect,
 } from '../domain/payment-effects.ts'
-import type { PaymentRoute } from '../domain/payment-route.ts'
 import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { bindHoldFunds } from './post-to-ledger.ts'

@@ -10,13 +10,17 @@ import { now } from '#lib/base/time.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import { requireChargeback } from '../domain/chargeback.ts'
 import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
-import { holdIdOf, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import {
+  holdIdOf,
+  type Payment,
+  type PaymentRoute,
+  requireAdmitted,
+  type StoredPayment,
+} from '../domain/payment.ts'
 import { type EntryData, holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
-import type { PaymentRoute } from '../domain/payment-route.ts'
-import { holdIdOfRefund, requireRefund } from '../domain/refund.ts'
+import { holdIdOfRefund, requireChargeback, requireRefund } from '../domain/refund.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 /** The ledger, as effects call it. It gives each id one result permanently, so a repeated call moves nothing. */

@@ -3,8 +3,13 @@ import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
-import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
-import { DEFAULT_POLL_SCHEDULE, type PollSchedule } from '../connectors/poll-schedule.ts'
+import {
+  type Connector,
+  DEFAULT_POLL_SCHEDULE,
+  type PersonDetails,
+  type PollSchedule,
+  type ProviderOrder,
+} from '../connectors/connector.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { OPERATION_RULES, type Operation, type OperationRef } from '../domain/operation.ts'

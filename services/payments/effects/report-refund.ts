@@ -5,7 +5,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { RoleContext } from '#lib/role/role.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { reportChargebackEffect, reportRefundEffect } from '../domain/payment-effects.ts'
-import { chargebackToProto, refundChangeToProto } from '../domain/refund-to-proto.ts'
+import { chargebackToProto, refundChangeToProto } from '../domain/payment-to-proto.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 /** What payments calls of the support service. */

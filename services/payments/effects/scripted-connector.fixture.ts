@@ -1,6 +1,6 @@
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
-import { createCircuitBreaker } from '../circuit-breaker/circuit-breaker.ts'
+import { createCircuitBreaker } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Connector, ProviderOrder } from '../connectors/connector.ts'
 import { newAccount } from '../connectors/provider-account.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
-import { createPerAccountRate } from './per-account-rate.ts'
+import { createPerAccountRate } from './receive-provider-callback.ts'
 
 test('admits its maximum per account and interval', async () => {
   using clock = installManualClock()

@@ -3,7 +3,7 @@ import { clock } from '#lib/base/time.ts'
 import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
-import type { ReceiveProviderCallback } from '../use-cases/receive-provider-callback.ts'
+import type { ReceiveProviderCallback } from './receive-provider-callback.ts'
 
 const BODY_MAX_BYTES = 64 * 1024
 const HEADER_MAX_BYTES = 16 * 1024

@@ -16,7 +16,7 @@ import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import type { Beneficiary, Payer, Person } from '../domain/payment.ts'
 import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
 import type { PaymentQuery } from '../use-cases/find-payment.ts'
-import type { PaymentFilter } from '../use-cases/list-payments.ts'
+import type { PaymentFilter } from '../use-cases/operator-requests.ts'
 
 /** Maps the request for a new payment. Throws 1005 for a required field without a value. */
 export function createRequestFromProto(request: CreatePaymentRequestProto): CreatePaymentRequest {

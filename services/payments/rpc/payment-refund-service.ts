@@ -13,15 +13,17 @@ import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { ChargebackRequest } from '../domain/chargeback.ts'
 import type { RefundClosing, RefundRequest } from '../domain/decide-refund.ts'
-import { chargebackToProto, refundChangeToProto } from '../domain/refund-to-proto.ts'
+import { chargebackToProto, refundChangeToProto } from '../domain/payment-to-proto.ts'
+import { debitChargeback, returnChargeback } from '../use-cases/debit-chargeback.ts'
 import {
   approveRefund,
   closeRefund,
+  type DecidedRefund,
   type RefundDecisionDeps,
   type RefundQuery,
-} from '../use-cases/approve-refund.ts'
-import { debitChargeback, returnChargeback } from '../use-cases/debit-chargeback.ts'
-import { type DecidedRefund, type ReservationQuery, reserveRefund } from '../use-cases/reserve-refund.ts'
+  type ReservationQuery,
+  reserveRefund,
+} from '../use-cases/decide-refund.ts'
 import { optional, policyFromProto } from './payment-from-proto.ts'
 
 /** The callers that each RPC permits. */

@@ -15,16 +15,16 @@ import { PAYMENTS } from '../store/payments.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
-import { findPayment } from '../use-cases/find-payment.ts'
-import { getPayment } from '../use-cases/get-payment.ts'
-import { listAnomalies } from '../use-cases/list-anomalies.ts'
-import { listPayments } from '../use-cases/list-payments.ts'
-import { listWithdrawalRefusals } from '../use-cases/list-withdrawal-refusals.ts'
-import { type NotificationDeps, notifyPayment } from '../use-cases/notify-payment.ts'
+import { findPayment, getPayment } from '../use-cases/find-payment.ts'
+import { type NotificationDeps, notifyPayment, resendCallback } from '../use-cases/notify-payment.ts'
+import {
+  listAnomalies,
+  listPayments,
+  listWithdrawalRefusals,
+  retryEffect,
+} from '../use-cases/operator-requests.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
-import { resendCallback } from '../use-cases/resend-callback.ts'
 import { resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
-import { retryEffect } from '../use-cases/retry-effect.ts'
 import { anomalyFilterFromProto, anomalyToProto, resolveRequestFromProto } from './anomaly-proto.ts'
 import {
   createRequestFromProto,
@@ -32,7 +32,7 @@ import {
   optional,
   paymentQueryFromProto,
 } from './payment-from-proto.ts'
-import { routeExplanationToProto, routeQuestionFromProto } from './route-explanation-proto.ts'
+import { routeExplanationToProto, routeQuestionFromProto } from './route-proto.ts'
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = {

@@ -1,7 +1,41 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import {
+  CircuitState as CircuitStateProto,
+  type ProviderAccountSchema,
+} from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
+import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import type { CircuitState } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
-import { accountToProto } from './provider-account-proto.ts'
+
+const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
+  closed: CircuitStateProto.CLOSED,
+  open: CircuitStateProto.OPEN,
+  half_open: CircuitStateProto.HALF_OPEN,
+})
+
+/** Maps a provider account with the state of its circuit breaker in this process. */
+export function accountToProto({
+  account,
+  breaker,
+}: ConnectedAccount): MessageInitShape<typeof ProviderAccountSchema> {
+  const { state, since, failures, last_failure } = breaker.status()
+  return {
+    accountId: account.account_id,
+    environment: environmentToProto(account.environment),
+    connector: account.connector,
+    circuitState: CIRCUIT_STATES.toProto(state),
+    circuitChangeTime: timestampFromDate(since),
+    failures,
+    ...(last_failure && {
+      lastFailure: last_failure.reason,
+      lastFailureTime: timestampFromDate(last_failure.at),
+    }),
+  }
+}
 
 /** The callers that each RPC permits. */
 const PERMISSIONS = { listProviderAccounts: ['operator', 'internal'] } as const

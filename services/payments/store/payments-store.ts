@@ -1,12 +1,34 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Collection, Store } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { ANOMALIES } from './anomalies.ts'
-import { INSTANCE_NUMBER_LEASES, type InstanceNumberLease } from './instance-number-leases.ts'
 import { PAYMENTS } from './payments.ts'
-import { WITHDRAWAL_REFUSALS } from './withdrawal-refusals.ts'
+
+/**
+ * The lease of an instance number, which only one live process has. The 18-digit ids of two processes differ by it
+ * (P1).
+ */
+export interface InstanceNumberLease {
+  readonly instance_number: number
+  readonly holder: string
+  readonly lease_until: Date
+}
+
+/** The collection of leases, one document per instance number. */
+const INSTANCE_NUMBER_LEASES: CollectionSpec = {
+  name: 'instance_number_leases',
+  partition: ['instance_number'],
+  key: ['instance_number'],
+}
+
+/** The collection of refused withdrawals. A `payment_id` is ordered by time, so the key also orders a merchant's list. */
+const WITHDRAWAL_REFUSALS: CollectionSpec = {
+  name: 'withdrawal_refusals',
+  partition: ['merchant_id'],
+  key: ['merchant_id', 'payment_id'],
+}
 
 /** The collections of the payments service. */
 export interface PaymentsStore {

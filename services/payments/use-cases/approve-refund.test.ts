@@ -13,7 +13,7 @@ import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { approveRefund, closeRefund } from './approve-refund.ts'
+import { approveRefund, closeRefund } from './decide-refund.ts'
 
 let fixture: PaymentsFixture
 beforeAll(async () => {

@@ -16,7 +16,7 @@ import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { awaitAdmission } from './await-admission.ts'
+import { awaitAdmission } from './await-change.ts'
 
 let fixture: PaymentsFixture
 beforeAll(async () => {

@@ -1,8 +1,13 @@
 import { backoffDelay } from '#lib/base/backoff.ts'
 import { currentRequest } from '#lib/base/context.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
-import { clock, sleep } from '#lib/base/time.ts'
+import { clock, now, sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { dueEffects } from '#lib/patterns/effects/effect.ts'
+import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
+import { keyOfPayment } from '../store/payments.ts'
 
 /** Kept of the caller's deadline, so that it gets the answer of this process. */
 const ANSWER_MS = 200
@@ -10,7 +15,7 @@ const ANSWER_MS = 200
 const PAUSE = { first_ms: 2, max_ms: 100 }
 
 /** What a request waits for. */
-export interface AwaitedChange<Document> {
+interface AwaitedChange<Document> {
   /** Whether the change has happened. */
   readonly hasHappened: (document: Document) => boolean
   /** Reads the document again. */
@@ -44,4 +49,80 @@ function waitUntilMs(wait_ms: number): number {
   const until_ms = clock.monotonic_ms() + wait_ms
   const deadline_ms = currentRequest()?.deadline_ms
   return deadline_ms === undefined ? until_ms : Math.min(until_ms, deadline_ms - ANSWER_MS)
+}
+
+/** What waiting for an admission needs. */
+export interface AdmissionDeps {
+  readonly payments: Collection<StoredPayment>
+  readonly runner: EffectRunner<StoredPayment>
+}
+
+/** The longest wait, also for a caller with more time. It exceeds the lease of the hold, so that a crash is bridged. */
+const WAIT_MS = 10_000
+
+/**
+ * Returns the payment that a request has found, once it is admitted. While the ledger has not decided about a withdrawal,
+ * this waits for the process that has leased its effect, or runs that effect here when no process has it (P3). `undefined`
+ * when the withdrawal was refused: for the caller it never existed. Throws `Unavailable` when the ledger does not decide in
+ * time; the sweeper goes on.
+ */
+export async function awaitAdmission(
+  { payments, runner }: AdmissionDeps,
+  found: Stored<StoredPayment>,
+): Promise<Stored<Payment> | undefined> {
+  if (isAdmitted(found)) return found
+  const completeAndRead = async (current: Stored<StoredPayment> | undefined) => {
+    if (current) await completeIfAbandoned(runner, current)
+    // Linearizable, because a missing withdrawal counts as refused, and a former primary may miss one that exists (P2).
+    const stored = await payments.get(keyOfPayment(found), { linearizable: true })
+    return stored?.payment_id === found.payment_id ? stored : undefined
+  }
+  const decided = await awaitChange(await completeAndRead(found), {
+    hasHappened: (current) => !current || isAdmitted(current),
+    read: completeAndRead,
+    wait_ms: WAIT_MS,
+    late: 'the ledger has not decided about the withdrawal yet',
+  })
+  return decided && isAdmitted(decided) ? decided : undefined
+}
+
+/**
+ * Leases and runs the effects of a withdrawal that no process has leased, in the background: the caller waits for the ledger,
+ * but not for the provider that comes after it.
+ */
+async function completeIfAbandoned(
+  runner: EffectRunner<StoredPayment>,
+  withdrawal: Stored<StoredPayment>,
+): Promise<void> {
+  const isAbandoned = (current: StoredPayment): boolean =>
+    current.payment_id === withdrawal.payment_id &&
+    !isAdmitted(current) &&
+    dueEffects(current, now()).length > 0
+  if (!isAbandoned(withdrawal)) return
+  // The write of the unchanged document leases what is due.
+  const leased = await runner.update(
+    keyOfPayment(withdrawal),
+    (current) => (isAbandoned(current) ? current : undefined),
+    withdrawal,
+  )
+  if (leased) runner.runEffectsInBackground(leased)
+}
+
+/** An entry is posted within milliseconds. A merchant that waited for longer asks again. */
+const ENTRY_WAIT_MS = 3_000
+
+/**
+ * Resolves when the ledger entry of the payment's status is posted: no callback may announce money before (P9). Throws
+ * `Unavailable` when that takes too long; the sweeper posts it then.
+ */
+export async function awaitLedgerEntry(payments: Collection<StoredPayment>, payment: Payment): Promise<void> {
+  const posting = payment.effects.filter(({ lane }) => lane === 'money').map(({ id }) => id)
+  await awaitChange<StoredPayment | undefined>(payment, {
+    hasHappened: (current) =>
+      current !== undefined && !current.effects.some(({ id }) => posting.includes(id)),
+    // An earlier document has no entry yet, which would look as if it were posted.
+    read: () => payments.get(keyOfPayment(payment), { linearizable: true }),
+    wait_ms: ENTRY_WAIT_MS,
+    late: 'the ledger entry of the payment is not posted yet',
+  })
 }

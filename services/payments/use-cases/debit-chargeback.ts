@@ -1,14 +1,13 @@
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { ChargebackRequest } from '../domain/chargeback.ts'
-import { decideChargeback, findChargeback, winChargeback } from '../domain/chargeback.ts'
+import { type ChargebackRequest, decideChargeback, winChargeback } from '../domain/chargeback.ts'
 import { isAdmitted, type Payment } from '../domain/payment.ts'
+import { findChargeback } from '../domain/refund.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { applyDecision } from './apply-decision.ts'
-import type { AdmissionDeps } from './await-admission.ts'
-import { awaitLedgerEntry } from './await-ledger-entry.ts'
-import { findChargedPayment } from './find-refundable-payment.ts'
+import { type AdmissionDeps, awaitLedgerEntry } from './await-change.ts'
+import { applyDecision } from './decide-refund.ts'
+import { findChargedPayment } from './find-payment.ts'
 
 /** A chargeback, by the key of its payment. */
 export interface ChargebackQuery {

@@ -1,16 +1,16 @@
 import type { CheckHoldResponse } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { AccountSelection } from '../circuit-breaker/account-selection.ts'
+import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
-import type { PaymentRoute } from '../domain/payment-route.ts'
+import type { PaymentRoute } from '../domain/payment.ts'
 import { holdLimitsToProto, LEDGER_CALL, type LedgerClient } from '../effects/post-to-ledger.ts'
 import {
   areAccountsConfigured,
   isAmountPermitted,
   isAmountPossible,
   type PermittedRouteDeps,
-} from './permitted-route.ts'
+} from './create-payment.ts'
 
 /** A payment that a merchant could make. `amount` is in minor units of the route's currency. */
 export interface RouteQuestion {

@@ -4,8 +4,7 @@ import type { Stored } from '#lib/store/store.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { findPayment } from './find-payment.ts'
-import { getPayment } from './get-payment.ts'
+import { findPayment, getPayment } from './find-payment.ts'
 
 const OWNER = {
   merchant_id: '7001',

@@ -2,9 +2,9 @@ import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/store/store.ts'
-import { isAdmitted, type Payment } from '../domain/payment.ts'
-import { findByHId } from '../store/payments.ts'
-import { type AdmissionDeps, awaitAdmission } from './await-admission.ts'
+import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
+import { findByAnyId, findByHId } from '../store/payments.ts'
+import { type AdmissionDeps, awaitAdmission } from './await-change.ts'
 
 /** A merchant's query for one of its payments, by its public identifiers. */
 export interface PaymentQuery {
@@ -22,15 +22,73 @@ export interface PaymentQuery {
  * linearizable (P2): merchants act on the status, and after 6010 they may create the payment again.
  */
 export async function findPayment(deps: AdmissionDeps, request: PaymentQuery): Promise<Stored<Payment>> {
-  const { payments } = deps
-  const { merchant_id, environment, c_id, h_id } = request
+  const { c_id, h_id } = request
   if (c_id === undefined && h_id === undefined) throw fieldError(1005, 'params.payment.identifiers')
-  const found =
-    c_id === undefined
-      ? await findByHId(payments, merchant_id, environment, h_id ?? '')
-      : await payments.get({ merchant_id, environment, c_id }, { linearizable: true })
-  const payment = !found || isAdmitted(found) ? found : await awaitAdmission(deps, found)
+  const payment = await findByPublicId(deps, request)
   if (!payment || (h_id !== undefined && payment.h_id !== h_id)) throw new PublicError(6010)
   if (!permitsRoute(request.policy, payment.service_id, payment.currency)) throw new PublicError(3008)
   return payment
+}
+
+/** A merchant's payment, by exactly one of its public identifiers. */
+export interface RefundedPaymentQuery {
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly payment_c_id?: string
+  readonly payment_h_id?: string
+}
+
+/**
+ * Finds the payment of a requested refund by a linearizable read. Throws 10001 when the merchant has no such payment (S8).
+ */
+export async function findRefundablePayment(
+  deps: AdmissionDeps,
+  { merchant_id, environment, payment_c_id, payment_h_id }: RefundedPaymentQuery,
+): Promise<Stored<Payment>> {
+  const ids = {
+    ...(payment_c_id === undefined ? {} : { c_id: payment_c_id }),
+    ...(payment_h_id === undefined ? {} : { h_id: payment_h_id }),
+  }
+  const payment = await findByPublicId(deps, { merchant_id, environment, ...ids })
+  if (!payment) throw new PublicError(10001)
+  return payment
+}
+
+/** Finds the payment of a chargeback by its `payment_id` or `h_id`. Throws 10001 when there is none. */
+export async function findChargedPayment(deps: AdmissionDeps, id: string): Promise<Stored<Payment>> {
+  const payment = await completed(deps, await findByAnyId(deps.payments, id))
+  if (!payment) throw new PublicError(10001)
+  return payment
+}
+
+/**
+ * Reads any payment by its `payment_id` or `h_id`, for the operator. Throws 6010 when there is none, and `Unavailable`
+ * when the ledger does not decide in time about a withdrawal that is being created.
+ */
+export async function getPayment(deps: AdmissionDeps, id: string): Promise<Payment> {
+  const payment = await completed(deps, await findByAnyId(deps.payments, id))
+  if (!payment) throw new PublicError(6010)
+  return payment
+}
+
+/** The merchant's payment with a `c_id`, or with an `h_id` when there is no `c_id`, by a linearizable read. */
+async function findByPublicId(
+  deps: AdmissionDeps,
+  { merchant_id, environment, c_id, h_id = '' }: Omit<PaymentQuery, 'policy'>,
+): Promise<Stored<Payment> | undefined> {
+  const { payments } = deps
+  return completed(
+    deps,
+    c_id === undefined
+      ? await findByHId(payments, merchant_id, environment, h_id)
+      : await payments.get({ merchant_id, environment, c_id }, { linearizable: true }),
+  )
+}
+
+/** The payment that was found, once the ledger has decided about it; `undefined` when it was refused. */
+async function completed(
+  deps: AdmissionDeps,
+  found: Stored<StoredPayment> | undefined,
+): Promise<Stored<Payment> | undefined> {
+  return !found || isAdmitted(found) ? found : await awaitAdmission(deps, found)
 }

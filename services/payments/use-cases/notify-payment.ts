@@ -4,15 +4,18 @@ import type { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service
 import {
   type NotifyPaymentResponse,
   NotifyPaymentResponseSchema,
+  type ResendCallbackResponse,
+  ResendCallbackResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { isFinal } from '#lib/contract/payment-status.ts'
 import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Payment } from '../domain/payment.ts'
 import { merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { EVENT_OF } from '../domain/transition.ts'
-import type { AdmissionDeps } from './await-admission.ts'
-import { awaitLedgerEntry } from './await-ledger-entry.ts'
+import { type AdmissionDeps, awaitLedgerEntry } from './await-change.ts'
 import { findPayment, type PaymentQuery } from './find-payment.ts'
 
 /** What the merchant's requests for callbacks need: `notifyPayment` and `resendCallback`. */
@@ -74,7 +77,7 @@ function idempotencyKey(
  * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once. Waits
  * until the ledger entry of the status is posted (P9). Throws `Unavailable` when that takes too long.
  */
-export async function queueStatusEvent(
+async function queueStatusEvent(
   { payments, notifier }: NotificationDeps,
   payment: Payment,
   id: SeededId,
@@ -85,4 +88,31 @@ export async function queueStatusEvent(
   const event = EVENT_OF[payment.status] ?? 'payment.created'
   const message = merchantEvent(payment, event_key, event, now())
   return (await notifier.queueEvent({ event: message }, { timeoutMs: QUEUE_TIMEOUT_MS })).deliveryIds
+}
+
+/** A merchant's request for another callback about the final status of a payment. */
+interface ResendCallbackRequest extends PaymentQuery {
+  readonly operation_id: string
+  /** The hash of the request without its `operation_id`. */
+  readonly payload_hash: string
+}
+
+/**
+ * The merchant's `webhook.resend`: queues the event of the final status again and returns the ids of the new
+ * deliveries. An exact retry returns the same ids and queues nothing (P15). Throws 8801 while the status is not final,
+ * otherwise the same as `notifyPayment`.
+ */
+export async function resendCallback(
+  deps: NotificationDeps,
+  request: ResendCallbackRequest,
+): Promise<ResendCallbackResponse> {
+  const payment = await findPayment(deps, request)
+  const { merchant_id, environment, operation_id, payload_hash } = request
+  const key = { merchant_id, environment, method: 'webhook.resend', key: operation_id }
+  const result = await deps.idempotency.run(key, payload_hash, async (id) => {
+    if (!isFinal(payment.status)) throw new PublicError(8801)
+    const deliveryIds = [...(await queueStatusEvent(deps, payment, id))]
+    return toBinary(ResendCallbackResponseSchema, create(ResendCallbackResponseSchema, { deliveryIds }))
+  })
+  return fromBinary(ResendCallbackResponseSchema, result)
 }

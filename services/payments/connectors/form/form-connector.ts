@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { CallResult, LookupResult } from '../../domain/call-result.ts'
-import type { OperationName, ProviderOrder } from '../connector.ts'
-import { defineConnector, type ProviderCalls } from '../define-connector.ts'
+import { defineConnector, type OperationName, type ProviderCalls, type ProviderOrder } from '../connector.ts'
 import type { AccountOf } from '../provider-account.ts'
 import {
   INEXPRESSIBLE_ORDER,

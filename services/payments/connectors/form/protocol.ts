@@ -3,11 +3,8 @@ import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import type { OperationKind, ProviderStatus } from '../../domain/call-result.ts'
-import { CANCELLATION_CODES } from '../cancellation-codes.ts'
 import type { OperationName, PersonDetails, ProviderOrder, ProviderReport } from '../connector.ts'
-import { instructionsSchema } from '../instructions-schema.ts'
-import { parseBody } from '../parse-body.ts'
-import { providerTimeSchema } from '../provider-time-schema.ts'
+import { CANCELLATION_CODES, instructionsSchema, parseBody, providerTimeSchema } from '../response-parts.ts'
 
 /** The paths for creates, below the base URL, by the kind of operation. */
 export const CREATE_PATHS: Readonly<Record<OperationKind, string>> = {

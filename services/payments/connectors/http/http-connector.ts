@@ -4,8 +4,13 @@ import { signRequest, verifySignedRequest } from '#lib/base/crypto/signed-reques
 import type { Environment } from '#lib/contract/environment.ts'
 import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
 import type { CallResult, LookupResult, NotSent, Unknown } from '../../domain/call-result.ts'
-import type { OperationName, ProviderOrder } from '../connector.ts'
-import { type ConnectorDefinition, defineConnector, type ProviderCalls } from '../define-connector.ts'
+import {
+  type ConnectorDefinition,
+  defineConnector,
+  type OperationName,
+  type ProviderCalls,
+  type ProviderOrder,
+} from '../connector.ts'
 import type { AccountOf } from '../provider-account.ts'
 import {
   INEXPRESSIBLE_ORDER,

@@ -1,11 +1,8 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { ProviderStatus } from '../../domain/call-result.ts'
-import { CANCELLATION_CODES } from '../cancellation-codes.ts'
 import type { ProviderOrder, ProviderReport } from '../connector.ts'
-import { instructionsSchema } from '../instructions-schema.ts'
-import { parseBody } from '../parse-body.ts'
-import { providerTimeSchema } from '../provider-time-schema.ts'
+import { CANCELLATION_CODES, instructionsSchema, parseBody, providerTimeSchema } from '../response-parts.ts'
 
 /** The path for creates, below the provider's base URL. Lookups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'

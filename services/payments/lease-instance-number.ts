@@ -7,7 +7,7 @@ import { upsert } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
+import type { InstanceNumberLease } from './store/payments-store.ts'
 
 /** Makes 18-digit ids while the process has the lease of its instance number; throws `Unavailable` otherwise. */
 export interface NumericIdSource {

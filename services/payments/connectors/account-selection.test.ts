@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { createAccountSelection } from './account-selection.ts'
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+import type { ConnectedAccount, FindAccount } from './connect-account.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused', is_provider_failure: true }
 

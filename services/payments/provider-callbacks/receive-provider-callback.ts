@@ -1,3 +1,5 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { clock, now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
@@ -20,10 +22,73 @@ import {
 } from '../domain/payment.ts'
 import { findRefund, refundIdOfKey } from '../domain/refund.ts'
 import { applyResult } from '../effects/provider-call.ts'
-import { createPerAccountRate } from '../provider-callbacks/per-account-rate.ts'
+import { recordAnomaly } from '../store/anomalies.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
-import { recordUnmatchedReport } from './record-unmatched-report.ts'
-import type { RefreshStalePayment } from './refresh-stale-payment.ts'
+import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
+
+/** Admits a limited number of actions per provider account and interval. */
+interface PerAccountRate {
+  /** Whether one more action is admitted now. */
+  admit(account_id: string): boolean
+}
+
+/**
+ * Makes a rate of `max` per account and `interval_ms`, which begins with the first action. It remembers one window per
+ * account, so call it only with the ids of configured accounts.
+ */
+export function createPerAccountRate(max: number, interval_ms: number): PerAccountRate {
+  const windows = new Map<string, { readonly since_ms: number; count: number }>()
+  return {
+    admit(account_id) {
+      const now_ms = clock.monotonic_ms()
+      const window = windows.get(account_id)
+      if (window === undefined || now_ms - window.since_ms >= interval_ms) {
+        windows.set(account_id, { since_ms: now_ms, count: 1 })
+        return true
+      }
+      window.count += 1
+      return window.count <= max
+    },
+  }
+}
+
+/** A verified report that fits no payment of the account that sent it. */
+interface UnmatchedReport {
+  readonly account_id: string
+  readonly report: ProviderReport
+  /** The payment that the callback's address names, which may not exist. */
+  readonly merchant_id: string
+  readonly environment: Environment
+  readonly h_id: string
+}
+
+/**
+ * Stores the report as an anomaly, so that the operator learns of money that moved at a provider without a payment here. A
+ * repeated report is the same anomaly. Throws when the store is unavailable.
+ */
+async function recordUnmatchedReport(
+  anomalies: Collection<Anomaly>,
+  { account_id, report, merchant_id, environment, h_id }: UnmatchedReport,
+): Promise<void> {
+  const { kind, idempotency_key, result } = report
+  const amount = result.amount ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
+  const reported = `provider account ${account_id} reported ${result.kind}${amount} for the ${kind} ${idempotency_key}`
+  const anomaly_id = sha256Hex(`${merchant_id}:${environment}:${h_id}:${reported}`).slice(0, 32)
+  const { is_new } = await recordAnomaly(anomalies, {
+    merchant_id,
+    anomaly_id,
+    environment,
+    payment_id: h_id,
+    kind: 'unmatched_report',
+    description: `${reported}, which was not sent to it`,
+    created_at: now(),
+  })
+  if (is_new)
+    log.error(
+      { anomaly_id, merchant_id, provider_account: account_id, kind: 'unmatched_report' },
+      'a provider reported an operation that was not sent to it; check the anomaly',
+    )
+}
 
 /** What receiving a provider's callback needs. */
 export interface ReceiveProviderCallbackDeps {
@@ -36,7 +101,7 @@ export interface ReceiveProviderCallbackDeps {
 }
 
 /** The HTTP status of the response. Any 2xx acknowledges a callback, and 200 is the one sent here. */
-export type CallbackHttpStatus = 200 | 401 | 404 | 503
+type CallbackHttpStatus = 200 | 401 | 404 | 503
 
 /** Receives a callback. Rejects when the store is unavailable, so that the provider repeats the callback. */
 export type ReceiveProviderCallback = (callback: ProviderCallback) => Promise<CallbackHttpStatus>

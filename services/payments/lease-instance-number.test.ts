@@ -7,12 +7,11 @@ import { useRandomness } from '#lib/base/crypto/random.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
-import { createSwitchedClockGuard, trustedClock } from '../../../test/support/clock-guard.ts'
-import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
-import type { InstanceNumberLease } from '../store/instance-number-leases.ts'
-import { openPaymentsStore } from '../store/payments-store.ts'
+import { createSwitchedClockGuard, trustedClock } from '../../test/support/clock-guard.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { type InstalledClock, installManualClock, settled } from '../../test/support/manual-clock.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
+import { type InstanceNumberLease, openPaymentsStore } from './store/payments-store.ts'
 
 let directory: string
 let opened: Store

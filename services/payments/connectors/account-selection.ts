@@ -1,8 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { FindAccount } from '../connectors/connect-account.ts'
-import { operationKindOf } from '../domain/payment.ts'
-import type { PaymentRoute } from '../domain/payment-route.ts'
+import { operationKindOf, type PaymentRoute } from '../domain/payment.ts'
 import type { Admission } from './circuit-breaker.ts'
+import type { FindAccount } from './connect-account.ts'
 
 /** The accounts that a new payment may try. */
 export interface AdmittedAccounts {

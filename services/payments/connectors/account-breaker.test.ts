@@ -3,10 +3,9 @@ import { Secret } from '#lib/base/crypto/secret.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import { newAccount, type ProviderAccount } from '../connectors/provider-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { createAccountBreaker } from './account-breaker.ts'
-import type { CircuitBreaker } from './circuit-breaker.ts'
+import { type CircuitBreaker, createAccountBreaker } from './circuit-breaker.ts'
+import { newAccount, type ProviderAccount } from './provider-account.ts'
 
 const FAILED: CallResult = { kind: 'unknown', reason: 'timeout', is_provider_failure: true }
 const WORKS: CallResult = { kind: 'pending', provider_id: 'p' }
