@@ -16,8 +16,6 @@ import { discardRefusedEffect } from './payment-effects.ts'
  * Applies the ledger's decision about a hold: the operation goes to its provider, or it is refused as the table of
  * operations says. A decision about an earlier hold changes nothing. Pure.
  */
-export function applyHoldDecision(document: Payment, decision: HoldDecision, at: Date): Payment
-export function applyHoldDecision(document: StoredPayment, decision: HoldDecision, at: Date): StoredPayment
 export function applyHoldDecision(document: StoredPayment, decision: HoldDecision, at: Date): StoredPayment {
   const { hold } = OPERATION_RULES[decision.refund_id === undefined ? 'withdrawal' : 'refund']
   return hold?.when_refused === 'pending'

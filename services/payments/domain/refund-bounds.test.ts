@@ -8,8 +8,7 @@ import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
-import { applyHoldDecision } from './hold-decision.ts'
+import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
 import {
   pollProviderEffect,
@@ -32,7 +31,7 @@ const charge = (payment: Payment, chargeback_id: string, amount = 1n) =>
 function withApproved(refund_id: string): Payment {
   const begun = beginApproval(request(paid, refund_id, 400n).payment, refund_id, at).payment
   const decision = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
-  return applyHoldDecision(begun, decision, at)
+  return applyRefundHold(begun, decision, at)
 }
 
 const apply = (payment: Payment, result: CallResult): Payment =>
@@ -210,7 +209,7 @@ test('the event of a refund shows that refund only, with the status and the amou
   const first = apply(withApproved('r'), success(400n))
   const requested = request(first, 's', 100n).payment
   const decision = { refund_id: 's', hold_id: 's:hold:1', refused_code: undefined }
-  const approved = applyHoldDecision(beginApproval(requested, 's', at).payment, decision, at)
+  const approved = applyRefundHold(beginApproval(requested, 's', at).payment, decision, at)
   const update = { refund_id: 's', result: success(100n), at, poll_at: at }
   const second = applyProviderUpdate(approved, update)
   expect(second).toMatchObject({ status: 'partially_refunded', transition_number: 3 })

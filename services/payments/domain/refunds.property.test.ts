@@ -4,8 +4,7 @@ import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
-import { applyHoldDecision } from './hold-decision.ts'
+import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
 import { holdIdOfRefund, refundKey } from './refund.ts'
@@ -81,11 +80,11 @@ const approve: fc.Arbitrary<Command> = fc.boolean().map((has_funds) => (world) =
   if (record?.state !== 'approving') throw new Error('the approval has not begun')
   const decision = { refund_id, hold_id: holdIdOfRefund(record) }
   const refused_code = has_funds ? undefined : 6004
-  const decided = applyHoldDecision(begun.payment, { ...decision, refused_code }, at)
+  const decided = applyRefundHold(begun.payment, { ...decision, refused_code }, at)
   // A decision that arrives again, or that of another hold, changes nothing.
   const earlier = { refund_id, hold_id: `${refund_id}:hold:0`, refused_code: 6004 } as const
-  expect(applyHoldDecision(begun.payment, earlier, at)).toBe(begun.payment)
-  expect(applyHoldDecision(decided, { ...decision, refused_code: has_funds ? 6004 : undefined }, at)).toBe(
+  expect(applyRefundHold(begun.payment, earlier, at)).toBe(begun.payment)
+  expect(applyRefundHold(decided, { ...decision, refused_code: has_funds ? 6004 : undefined }, at)).toBe(
     decided,
   )
   world.payment = decided

@@ -3,8 +3,8 @@ import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT as at, newDeposit, newReservation } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { beginApproval, decideReservation } from './decide-refund.ts'
-import { admitWithdrawal, applyHoldDecision } from './hold-decision.ts'
+import { applyRefundHold, beginApproval, decideReservation } from './decide-refund.ts'
+import { admitWithdrawal } from './hold-decision.ts'
 import type { Payment, StoredPayment } from './payment.ts'
 import { requirementsOfPayment } from './requirements.ts'
 import { transition } from './transition.ts'
@@ -50,7 +50,7 @@ const refundUntil = (...kinds: ('success' | 'declined')[]) => [
   (payment: Payment) => decideReservation(payment, REFUND, at).payment,
   (payment: Payment) => beginApproval(payment, 'r-1', at).payment,
   (payment: Payment) =>
-    applyHoldDecision(payment, { refund_id: 'r-1', hold_id: 'r-1:hold:1', refused_code: undefined }, at),
+    applyRefundHold(payment, { refund_id: 'r-1', hold_id: 'r-1:hold:1', refused_code: undefined }, at),
   ...kinds.map((kind) => (payment: Payment) => {
     const amount = { minor: 1_000n, currency: payment.currency }
     const result =

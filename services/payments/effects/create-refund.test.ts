@@ -3,9 +3,8 @@ import { now } from '#lib/base/time.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
-import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { requireRefund } from '../domain/refund.ts'
@@ -33,7 +32,7 @@ function approved(age_ms = 0, changes: Partial<Payment> = {}): Payment {
   const request = { refund_id: REFUND_ID, c_id: 'c', amount: 400n, reason: '' }
   const begun = beginApproval(decideReservation(paid, request, at).payment, REFUND_ID, at).payment
   const decision = { refund_id: REFUND_ID, hold_id: `${REFUND_ID}:hold:1`, refused_code: undefined }
-  return applyHoldDecision(begun, decision, at)
+  return applyRefundHold(begun, decision, at)
 }
 
 const stateOf = (payment: Payment): string => requireRefund(payment, REFUND_ID).state

@@ -5,9 +5,8 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { LookupResult } from '../domain/call-result.ts'
-import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { applyExpiry, endByOperator } from '../domain/end-without-report.ts'
-import { applyHoldDecision } from '../domain/hold-decision.ts'
 import type { Payment } from '../domain/payment.ts'
 import { lookUpLateEffect } from '../domain/payment-effects.ts'
 import { refundKey } from '../domain/refund.ts'
@@ -84,7 +83,7 @@ describe('a refund that the operator ended', () => {
     const requested = decideReservation(success, request, ended_at).payment
     const approving = beginApproval(requested, refundId, ended_at).payment
     const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
-    const approved = applyHoldDecision(approving, hold, ended_at)
+    const approved = applyRefundHold(approving, hold, ended_at)
     const decision = { decision: 'a:1', is_paid: state === 'completed', at: ended_at, sends_callbacks }
     return endByOperator(approved, refundId, decision)
   }

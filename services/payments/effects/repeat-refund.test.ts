@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
-import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { requireAdmitted } from '../domain/payment.ts'
 import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
@@ -30,7 +29,7 @@ test.each(['operator', 'provider'])(
     const request = { refund_id, c_id: 'c', amount: 400n, reason: '' }
     const begun = beginApproval(decideReservation(paid, request, at).payment, refund_id, at).payment
     const hold = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
-    const { effects, ...approved } = applyHoldDecision(begun, hold, at)
+    const { effects, ...approved } = applyRefundHold(begun, hold, at)
     const repeat = repeatCreateEffect.newEffect(paid, { refund_id }, { at })
     const waiting = [...effects.filter((effect) => !createAtProviderEffect.matches(effect)), repeat]
     const success: CallResult = {

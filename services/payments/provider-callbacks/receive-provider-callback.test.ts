@@ -5,8 +5,7 @@ import { createSwitchedClockGuard, trustedClock } from '../../../test/support/cl
 import { installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import type { OperationName, ProviderCallback } from '../connectors/connector.ts'
 import type { ProviderStatus } from '../domain/call-result.ts'
-import { beginApproval, decideReservation } from '../domain/decide-refund.ts'
-import { applyHoldDecision } from '../domain/hold-decision.ts'
+import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { refundKey, requireRefund } from '../domain/refund.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
@@ -171,7 +170,7 @@ describe('a report that a refund is paid', () => {
     const requested = decideReservation(deposit, request, at).payment
     const approving = beginApproval(requested, refundId, at).payment
     const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
-    const stored = is_approved ? applyHoldDecision(approving, hold, at) : requested
+    const stored = is_approved ? applyRefundHold(approving, hold, at) : requested
     await fixture.store.payments.insert({ ...stored, effects: [] })
     const operation = { kind: 'refund', idempotency_key: refundKey(deposit, refundId) } as const
     const receive = receiver({}, operation, { ...paid, amount: { minor: 400n, currency: 'INR' } })

@@ -3,8 +3,7 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
 import type { Connector } from '../connectors/connector.ts'
-import { beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
-import { applyHoldDecision } from '../domain/hold-decision.ts'
+import { applyRefundHold, beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { bindHoldFunds } from '../effects/post-to-ledger.ts'
@@ -151,7 +150,7 @@ test('the closing of a refund waits for the hold of its approval, and closes it 
     hold_id: `${REFUND.refund_id}:hold:1`,
     refused_code: 6004,
   } as const
-  await deps.payments.replace(applyHoldDecision(payment, decision, now()), version)
+  await deps.payments.replace(applyRefundHold(payment, decision, now()), version)
   expect((await closing).change).toMatchObject({ number: 2, status: 'rejected' })
   expect(await refundOf(approving)).toMatchObject({ state: 'rejected' })
   expect(ledger.holds).toEqual([])

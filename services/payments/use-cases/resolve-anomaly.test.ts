@@ -4,8 +4,7 @@ import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { type Anomaly, addAnomaly, newNotFoundAnomaly } from '../domain/anomaly.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
-import { beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
-import { applyHoldDecision } from '../domain/hold-decision.ts'
+import { applyRefundHold, beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { lookUpLateEffect, pollProviderEffect, reportRefundEffect } from '../domain/payment-effects.ts'
 import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
@@ -198,7 +197,7 @@ describe('the operator resolves an anomaly of a refund', () => {
     const requested = decideReservation(closed.payment, request, CREATED_AT).payment
     const approving = beginApproval(requested, refund_id, CREATED_AT).payment
     const hold = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
-    const approved = applyHoldDecision(approving, hold, CREATED_AT)
+    const approved = applyRefundHold(approving, hold, CREATED_AT)
     const { merchant_id, environment, payment_id } = await payments.insert({ ...approved, effects: [] })
     const about = {
       merchant_id,
