@@ -38,7 +38,7 @@ export interface Admission {
 /** Keeps new payments away from a provider account that keeps failing, until a probe finds it working. */
 export interface CircuitBreaker {
   status(): CircuitStatus
-  /** Whether `admit` would return true now. Changes nothing. */
+  /** Whether `admit` would let a new payment use the account now. Changes nothing. */
   canAdmit(): boolean
   /**
    * Admits a new payment to the account; `undefined` when it may not use it. A half-open breaker admits one payment per
