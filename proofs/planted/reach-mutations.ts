@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.ts'
 export const REACH_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a call without an answer is a fault of the program',
-    file: 'lib/rpc/errors/translate-errors.ts',
+    file: 'lib/rpc/errors.ts',
     search: '[Code.Unavailable, Code.DeadlineExceeded, Code.Canceled]',
     replace: '[Code.Unavailable, Code.Canceled]',
     needs: ['roles are partitioned'],
@@ -45,10 +45,10 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     needs: ['master key is replaced'],
   },
   {
-    name: 'a replayed delivery has no tries',
-    file: 'services/notifier/domain/attempt.ts',
-    search: 'at: Date, tries = 0): D {',
-    replace: 'at: Date, tries = 1_000): D {',
+    name: 'a replay queues nothing',
+    file: 'services/notifier/use-cases/replay-deliveries.ts',
+    search: 'return is_queued ? queueAgain(current, storeNow()) : undefined',
+    replace: "return is_queued && current.status !== 'dead' ? queueAgain(current, storeNow()) : undefined",
     needs: ['receiver is gone'],
   },
   {

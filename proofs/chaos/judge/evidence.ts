@@ -1,13 +1,16 @@
-import type { LedgerEntry } from '#gen/multihub/balances/v1/balance_pb.ts'
-import type { Delivery } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { LedgerAccount, type LedgerEntry, LedgerEntryKind } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import type { Anomaly, Payment, WithdrawalRefusal } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { StuckEffect } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
+import { DIRECTIONS } from '#lib/contract/direction.ts'
+import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { RoleName } from '#lib/role/role.ts'
-import type { DocumentSource, Evidence } from '../../simulation/invariants/judge.ts'
-import { notifierDocuments } from './delivery-facts.ts'
-import { journalOf } from './ledger-facts.ts'
-import { storedPayments } from './payment-facts.ts'
+import type { DocumentSource, Evidence, StoredPayment } from '../../simulation/invariants/judge.ts'
+import { type History, recordKey } from '../../simulation/workload/history.ts'
+import type { SimulatedMerchant } from '../../simulation/workload/merchants.ts'
+import type { ReceivedCallback } from '../../simulation/world/receiver.ts'
+import { enumName } from './enum-name.ts'
 
 /**
  * What the operator's RPCs list about all merchants of a run, and what the providers, receivers and clients recorded.
@@ -59,5 +62,109 @@ function sourceOf(collections: object): DocumentSource {
       const all = documents.get(collection)
       return all === undefined ? undefined : { all: () => all }
     },
+  }
+}
+
+/** The journal of a ledger, in the form in which the invariants read it, from the entries that the operator lists. */
+function journalOf(entries: readonly LedgerEntry[]): readonly object[] {
+  const batches = new Map<string, LedgerEntry[]>()
+  for (const entry of entries) {
+    const key = `${entry.shard} ${entry.sequence}`
+    batches.set(key, [...(batches.get(key) ?? []), entry])
+  }
+  return [...batches.values()].map((batch) => ({
+    shard: batch[0]?.shard,
+    seq: batch[0]?.sequence,
+    entries: batch.map((entry) => ({
+      id: entry.entryId,
+      kind: enumName(LedgerEntryKind, entry.kind),
+      merchant_id: entry.merchantId,
+      currency: entry.amount?.currency ?? '',
+      debit: enumName(LedgerAccount, entry.debit),
+      credit: enumName(LedgerAccount, entry.credit),
+      amount: entry.amount?.minor ?? 0n,
+      available: entry.availableAfter,
+      held: entry.heldAfter,
+      ...(entry.paymentId === '' ? {} : { payment_id: entry.paymentId }),
+      ...(entry.refusedCode === 0 ? {} : { refused_code: entry.refusedCode }),
+    })),
+  }))
+}
+
+/**
+ * The payments, in the form in which the invariants read them, from those that the operator lists. The RPCs do not return
+ * the `webhook_url`, which the merchant knows, and of the effects they return the stuck ones only.
+ */
+function storedPayments(
+  payments: readonly Payment[],
+  stuck: readonly StuckEffect[],
+  history: History,
+): readonly StoredPayment[] {
+  return payments.map((payment) => {
+    const { paymentId: payment_id, merchantId: merchant_id, cId: c_id, hId: h_id, amount } = payment
+    const webhook_origin = history.payments.get(recordKey(merchant_id, c_id))?.webhook_origin
+    return {
+      payment_id,
+      merchant_id,
+      c_id,
+      h_id,
+      service_id: payment.serviceId,
+      direction: DIRECTIONS.fromProto(payment.direction) ?? 'in',
+      amount: amount?.minor ?? 0n,
+      currency: amount?.currency ?? '',
+      status: PAYMENT_STATUSES.fromProto(payment.status) ?? '',
+      transition_number: payment.history.length,
+      history: payment.history.map(({ status, amount: changed }) => ({
+        status: PAYMENT_STATUSES.fromProto(status) ?? '',
+        amount: changed?.minor ?? 0n,
+      })),
+      effects: stuck
+        .filter((effect) => effect.paymentId === payment_id)
+        .map(({ effectId: id, kind }) => ({ id, kind, stuck: true })),
+      ...(webhook_origin === undefined ? {} : { webhook: { url: `${webhook_origin}/payment` } }),
+    }
+  })
+}
+
+/** The retries of a callback to the `webhook_url` of a payment (spec: Delivery and retry, 2). */
+const WEBHOOK_URL_RETRIES = 3
+
+/**
+ * The documents of the notifier, in the form in which the invariants read them, from the deliveries that the operator
+ * lists. The RPCs do not return the bytes of an event, so its first callback counts as them: all others must be equal.
+ */
+function notifierDocuments(
+  deliveries: readonly Delivery[],
+  callbacks: readonly ReceivedCallback[],
+  merchants: readonly SimulatedMerchant[],
+): { readonly events: readonly object[]; readonly deliveries: readonly object[] } {
+  const bodies = new Map<string, string>()
+  for (const { headers, body } of callbacks) {
+    const id = headers['x-webhook-id'] ?? ''
+    if (!bodies.has(id)) bodies.set(id, body)
+  }
+  const endpoints = new Map(
+    merchants.flatMap((merchant) => merchant.endpoints.map((endpoint) => [endpoint.endpoint_id, endpoint])),
+  )
+  const of_event = new Map<string, Delivery[]>()
+  for (const delivery of deliveries) {
+    of_event.set(delivery.eventKey, [...(of_event.get(delivery.eventKey) ?? []), delivery])
+  }
+  return {
+    events: [...of_event].map(([event_key, all]) => ({
+      merchant_id: all[0]?.merchantId,
+      event_key,
+      event: all[0]?.event,
+      body: Buffer.from(all.map(({ deliveryId }) => bodies.get(deliveryId)).find(Boolean) ?? ''),
+      destinations: all.map(({ deliveryId, url }) => ({ delivery_id: deliveryId, url })),
+    })),
+    deliveries: deliveries.map(({ deliveryId, eventKey, status, url, attempts, endpointId }) => ({
+      delivery_id: deliveryId,
+      event_key: eventKey,
+      status: enumName(DeliveryStatus, status),
+      url,
+      attempts,
+      max_retries: endpoints.get(endpointId)?.max_retries ?? WEBHOOK_URL_RETRIES,
+    })),
   }
 }

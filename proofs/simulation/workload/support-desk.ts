@@ -33,7 +33,7 @@ export async function runSupportDesk(deps: SupportDeps, merchant: SimulatedMerch
       [6, () => comment(deps, merchant, c_id, operation)],
       [1, () => send(deps, merchant, 'ticket.reopen', { identifiers: ticket }, operation)],
       [1, () => edit(deps, merchant, c_id, operation)],
-      [2, () => operate(deps, merchant, c_id, operation)],
+      [4, () => operate(deps, merchant, c_id, operation)],
       [1, () => summarize(deps, merchant)],
     ])()
     await sleep(choices.between(0, choices.pick([50, 500, 4_000])))
