@@ -39,7 +39,7 @@ const targets = panels.flatMap((panel) => panel.targets)
 
 test('every metric of an alert is on the dashboard, and the dashboard has exactly those of the code', async () => {
   await loadRoles(ROLES)
-  await import('#lib/telemetry/tracing.ts')
+  await import('#lib/telemetry/otlp.ts')
   const in_code = describeMetrics().map(({ name }) => name)
   const on_dashboard = metricsIn(dashboard)
   expect(in_code.length).toBeGreaterThan(40)

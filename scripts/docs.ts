@@ -8,7 +8,7 @@ for (const { path, wanted } of await generatedFiles()) await writeFile(join(ROOT
 
 // Warnings, not errors: unclear wordings of comments, messages and pages. `npm run docs -- wordings` lists them.
 const { unclearIn } = await import('./docs/wordings.ts')
-const { readTexts } = await import('../test/architecture/sources.ts')
+const { readTexts } = await import('./sources/sources.ts')
 const unclear = (await readTexts()).flatMap(unclearIn)
 if (process.argv[2] === 'wordings') for (const line of unclear) console.log(line)
 else console.log(`${unclear.length} unclear wordings: npm run docs -- wordings lists them`)

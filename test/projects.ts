@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Import, importsOf } from './architecture/import-graph.ts'
+import { type Import, importsOf } from '../scripts/sources/import-graph.ts'
 
 /**
  * The Jest project of a test file. `unit` starts no process, listens and connects nowhere; `system` does, and needs nothing

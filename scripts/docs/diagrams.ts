@@ -1,8 +1,8 @@
 import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import { canTransition } from '../../services/payments/domain/transition.ts'
-import { importsOf } from '../../test/architecture/import-graph.ts'
-import { isTest, readSources } from '../../test/architecture/sources.ts'
+import { importsOf } from '../sources/import-graph.ts'
+import { isTest, readSources } from '../sources/sources.ts'
 
 /** The imports between parts: the name of each part with the parts that it imports. */
 type PartGraph = ReadonlyMap<string, ReadonlySet<string>>

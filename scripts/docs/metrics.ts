@@ -4,7 +4,7 @@ import { loadRoles } from '../../app/roles.ts'
 
 // The code of a metric defines it when it is loaded.
 await loadRoles(ROLES)
-await import('#lib/telemetry/tracing.ts')
+await import('#lib/telemetry/otlp.ts')
 
 /** The metrics of all roles as a table. */
 export function metricsTable(): string {

@@ -1,5 +1,5 @@
-import { lineOf, proseOf, proseWithInlineCode } from '../../test/architecture/prose.ts'
-import type { SourceFile } from '../../test/architecture/sources.ts'
+import { lineOf, proseOf, proseWithInlineCode } from '../sources/prose.ts'
+import type { SourceFile } from '../sources/sources.ts'
 
 /** Wording that a reader has to read twice, and what to write instead. */
 interface UnclearWording {

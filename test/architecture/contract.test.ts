@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { lineOf, type Prose, proseWithInlineCode } from './prose.ts'
-import { isTest, ROOT, readTexts, type SourceFile } from './sources.ts'
+import { lineOf, type Prose, proseWithInlineCode } from '../../scripts/sources/prose.ts'
+import { isTest, ROOT, readTexts, type SourceFile } from '../../scripts/sources/sources.ts'
 
 const FOLDER = 'docs/contract/'
 const SPECIFICATION = `${FOLDER}specification.md`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type DescMethod, type DescService, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { ROLES } from '#lib/role/role.ts'
-import { ROOT, readPages } from './sources.ts'
+import { ROOT, readPages } from '../../scripts/sources/sources.ts'
 
 /** A call of an RPC in an example: its page, the names as written, and the JSON of the request if there is one. */
 interface Call {

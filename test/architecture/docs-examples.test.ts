@@ -7,8 +7,8 @@ import { checkBankAccount } from '#lib/contract/bank-account/bank-account.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { allowPublicAddresses } from '#lib/http/address-policy.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
+import { ROOT } from '../../scripts/sources/sources.ts'
 import { strictViolationsOf } from '../support/openapi.ts'
-import { ROOT } from './sources.ts'
 
 const readPage = (name: string): Promise<string> =>
   readFile(join(ROOT, 'docs', 'merchants', `${name}.md`), 'utf8')

@@ -2,7 +2,7 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { generatedFiles } from '../../scripts/docs/pages.ts'
-import { ROOT, readPages, readSources } from './sources.ts'
+import { ROOT, readPages, readSources } from '../../scripts/sources/sources.ts'
 
 const texts = new Map((await readPages()).map(({ path, text }) => [path, text]))
 

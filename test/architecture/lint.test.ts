@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { ROOT } from './sources.ts'
+import { ROOT } from '../../scripts/sources/sources.ts'
 
 /** Lints one file with the project's rules in a temporary folder. Returns the output of the linter. */
 async function lint(text: string): Promise<string> {

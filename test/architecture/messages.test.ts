@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { lineOf, proseOf } from './prose.ts'
-import { isTest, readSources, type SourceFile } from './sources.ts'
+import { lineOf, proseOf } from '../../scripts/sources/prose.ts'
+import { isTest, readSources, type SourceFile } from '../../scripts/sources/sources.ts'
 
 /** What comes before a message: the constructor of an error, or a call of a log after its fields. */
 const BEFORE_MESSAGE =

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { readSources } from './sources.ts'
+import { readSources } from '../../scripts/sources/sources.ts'
 
 /** A declared type. A generic one may be an adjective of its parameter, such as `Stored<Payment>`. */
 const TYPE = /^(?:export )?(?:interface|type) ([A-Z]\w*)(?=[\s=])/gm

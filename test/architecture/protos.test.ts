@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { ROOT } from './sources.ts'
+import { ROOT } from '../../scripts/sources/sources.ts'
 
 test('the image of the released protos reports a changed type', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-protos-'))

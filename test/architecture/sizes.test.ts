@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isTest, readSources } from './sources.ts'
+import { isTest, readSources } from '../../scripts/sources/sources.ts'
 
 const sources = await readSources()
 const code = sources.filter((file) => !isTest(file))
