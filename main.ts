@@ -5,7 +5,7 @@ import { backUp } from './operations/backup/backup.ts'
 import { diagnose } from './operations/doctor/doctor.ts'
 import { migrate } from './operations/migrate.ts'
 import { reseal } from './operations/reseal.ts'
-import { restore } from './operations/restore.ts'
+import { restore } from './operations/backup/restore.ts'
 import { verify } from './operations/verify.ts'
 
 /** A command that ends by itself. */

@@ -1,6 +1,6 @@
 import { clock, sleep, withTimeout } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { createReadiness, type Readiness } from './readiness.ts'
+import { createReadiness, type Readiness } from './health-server.ts'
 
 /** Readiness and orderly stop of a process, as the parts of the process use them while they start. */
 export interface Lifecycle {

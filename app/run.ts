@@ -1,11 +1,75 @@
 import { writeSync } from 'node:fs'
+import { isNativeError } from 'node:util/types'
 import { MessageChannel } from 'node:worker_threads'
+import { ConfigError } from '#lib/base/config/config.ts'
+import { StartError } from '#lib/base/start-error.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { maskText } from '#lib/telemetry/faults.ts'
 import { createLog, levelOf, log } from '#lib/telemetry/log.ts'
 import { measureProcess } from '#lib/telemetry/metrics.ts'
-import { explainStartError } from './explain-start-error.ts'
 import { createLifecycle, type Lifecycle, type OwnedLifecycle } from './lifecycle.ts'
-import { onStopRequest } from './signals.ts'
+
+/** Errors of the operating system that concern a path or a disk, in words. */
+const FILE_ERRORS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  ENOTDIR: 'a part of the path is not a directory',
+  ENOENT: 'no such file or directory',
+  EMFILE: 'too many open files',
+}
+
+/**
+ * The sentence that tells an operator why the process did not start. An unforeseen error shows its own message.
+ * Passwords in URLs are masked.
+ */
+export function explainStartError(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StartError) return maskText(error.message)
+  if (error instanceof Unavailable) return maskText(`cannot start: ${error.message}`)
+  if (!(error instanceof Error || isNativeError(error))) return 'cannot start: a non-Error value was thrown'
+  const reason = 'code' in error ? FILE_ERRORS[String(error.code)] : undefined
+  if (reason !== undefined) {
+    const path = 'path' in error ? String(error.path) : error.message
+    return maskText(`cannot start: ${reason}: ${path}`)
+  }
+  return maskText(`cannot start: ${error.name}: ${error.message}`)
+}
+
+/** The last sentence of a command that has printed its findings. */
+export function problemsText(problems: number): string {
+  return problems === 1 ? '1 problem was found' : `${problems} problems were found`
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/** One request to stop can arrive twice: a terminal signals its whole process group, and npm forwards the signal too. */
+const SAME_REQUEST_MS = 250
+
+/**
+ * Calls `stop` at the first signal, or when the launcher of the process ends (its IPC channel closes). A signal more than
+ * 250 ms later exits with 1.
+ */
+export function onStopRequest(stop: (reason: string) => void): void {
+  let requested_ms: number | undefined
+  const requestStop = (reason: string): void => {
+    requested_ms = clock.monotonic_ms()
+    stop(reason)
+  }
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (requested_ms === undefined) requestStop(signal)
+      else if (clock.monotonic_ms() - requested_ms > SAME_REQUEST_MS) process.exit(1)
+    })
+  }
+  if (process.connected) {
+    process.once('disconnect', () => {
+      if (requested_ms === undefined) requestStop('launcher ended')
+    })
+  }
+}
 
 /** The URLs that the process serves, by name. The `ready` line shows them. */
 export type ReadyUrls = Readonly<Record<string, string>>

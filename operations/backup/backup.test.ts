@@ -10,11 +10,10 @@ import { openRestoreTarget, openSnapshot, openStore } from '#lib/store/open.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../test/support/servers.ts'
-import { blobsOfFrames, framesOfBlobs } from './blob-frames.ts'
-import { dumpDatabase } from './dump-database.ts'
-import { readFrames, writeFrames } from './frames.ts'
-import { checkContent, loadContent } from './load-database.ts'
+import { dumpDatabase } from './backup.ts'
+import { blobsOfFrames, framesOfBlobs, readFrames, writeFrames } from './frames.ts'
 import type { BackupContent } from './manifest.ts'
+import { checkContent, loadContent } from './restore.ts'
 
 const ITEMS: CollectionSpec = {
   name: 'items',

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { listen } from '#lib/http/network.ts'
 import { makeAuthority } from '../../test/support/certificates.ts'
-import { databaseCertificateChecks, type ResolveSrv } from './database-certificates.ts'
+import { databaseCertificateChecks, type ResolveSrv } from './store-checks.ts'
 
 const authority = await makeAuthority()
 const close: (() => Promise<unknown>)[] = []

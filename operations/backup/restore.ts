@@ -1,0 +1,141 @@
+import { join } from 'node:path'
+import { readConfig } from '#lib/base/config/config.ts'
+import { StartError } from '#lib/base/start-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { RoleOperations } from '#lib/role/operations.ts'
+import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
+import { unpackBody } from '#lib/store/embedded/record.ts'
+import { BlobGone } from '#lib/store/errors.ts'
+import { openRestoreTarget } from '#lib/store/open.ts'
+import type { Blobs, Collection, Store } from '#lib/store/store.ts'
+import { databaseOf } from '../../app/roles.ts'
+import type { CommandOutput } from '../../app/run.ts'
+import { loadOperations } from '../load-operations.ts'
+import { VERIFY_SETTINGS, verify } from '../verify.ts'
+import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup.ts'
+import { blobsOfFrames, digestFile, readFrames, withProgress } from './frames.ts'
+import { type BackupContent, readManifest } from './manifest.ts'
+
+/** How many documents are written at once: together at most this many, and one, of the largest documents. */
+const WRITES_MAX = 64
+
+/**
+ * Throws `Unavailable` unless the file is as it was written and its collection is declared. Nothing may be restored before
+ * all files of a backup are checked.
+ */
+export async function checkContent(
+  directory: string,
+  { kind, name, role, file, bytes, sha256 }: BackupContent,
+  { collections, blobs }: Declarations,
+): Promise<void> {
+  const is_known = kind === 'blobs' ? blobs.includes(name) : collections.some((spec) => spec.name === name)
+  if (!is_known)
+    throw new Unavailable(`this release has no collection ${name} of ${role}: use the release of the backup`)
+  const path = join(directory, file)
+  const found = await digestFile(path)
+  if (found.bytes === bytes && found.sha256 === sha256) return
+  throw new Unavailable(`${path} is damaged: use another backup`)
+}
+
+/** A file of a backup and where to write it. */
+interface LoadedContent {
+  readonly store: Store
+  readonly directory: string
+  readonly content: BackupContent
+  readonly declarations: Declarations
+  printProgress(line: string): void
+}
+
+/** Writes a file of a backup into an empty collection. Documents get new versions. */
+export async function loadContent(loaded: LoadedContent): Promise<void> {
+  const { store, directory, declarations, printProgress } = loaded
+  const { role, kind, name, file, frames: total } = loaded.content
+  const report = (count: number): void => printProgress(`${role}: ${name}: ${count} of ${total}`)
+  const frames = withProgress(readFrames(join(directory, file)), report)
+  const spec = declarations.collections.find((one) => one.name === name)
+  if (kind === 'blobs') await loadBlobs(await store.blobs(name), frames)
+  else if (spec) await loadDocuments(await store.collection(spec), frames)
+}
+
+async function loadDocuments(collection: Collection<object>, frames: AsyncIterable<Buffer>): Promise<void> {
+  const writes = new Set<Promise<unknown>>()
+  let failure: unknown
+  for await (const frame of frames) {
+    const write: Promise<unknown> = collection
+      .insert(unpackBody(frame))
+      .catch((error: unknown) => {
+        failure ??= error
+      })
+      .finally(() => writes.delete(write))
+    writes.add(write)
+    if (writes.size >= WRITES_MAX) await Promise.race(writes)
+    if (failure !== undefined) break
+  }
+  await Promise.all(writes)
+  if (failure !== undefined) throw failure
+}
+
+async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<void> {
+  for await (const { id, bytes } of blobsOfFrames(frames)) {
+    try {
+      await blobs.put(id, bytes)
+    } catch (error) {
+      if (!(error instanceof BlobGone)) throw error
+    }
+  }
+}
+
+/**
+ * `node main.ts restore [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is
+ * written before every file of the backup was checked. With `--verify` the result is checked too. Throws `StartError` or
+ * `Unavailable` with what to do.
+ */
+export async function restore(
+  words: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+  output: CommandOutput,
+): Promise<void> {
+  const { printLine, printProgress } = output
+  const is_verified = words.includes('--verify')
+  const [directory, ...others] = words.filter((word) => word !== '--verify')
+  if (directory === undefined || others.length > 0 || directory.startsWith('-'))
+    throw new StartError('name the directory of a backup: node main.ts restore [--verify] DIRECTORY')
+  const config = readConfig(is_verified ? VERIFY_SETTINGS : DATABASE_SETTINGS, variables)
+  const { contents, began_at, system_name } = await readManifest(directory)
+  if (system_name !== config.system_name)
+    throw new StartError(
+      `the backup is of the system ${system_name}: set MULTIHUB_SYSTEM_NAME to it, or name another backup`,
+    )
+  const roles = await loadOperations(BACKUP_ORDER)
+  const contentsOf = (role: RoleOperations): readonly BackupContent[] =>
+    contents.filter((content) => content.role === role.name)
+  for (const role of roles) {
+    const declarations = await readDeclarations(role.openCollections)
+    for (const content of contentsOf(role)) await checkContent(directory, content, declarations)
+    printProgress(`${role.name}: the files are as they were written`)
+  }
+  const target = await openRestoreTarget({
+    databases: roles.map(({ name }) => databaseOf(system_name, name)),
+    mongodb_uri: config.mongodb_uri,
+    directory: join(config.home, 'data'),
+    start_wait: { limit_ms: config.start_wait_ms },
+  })
+  for (const role of roles) {
+    const store = await target.open(databaseOf(system_name, role.name))
+    try {
+      // All collections, so that those which the backup does not have get their indexes too.
+      await role.openCollections(store)
+      const declarations = await readDeclarations(role.openCollections)
+      for (const content of contentsOf(role)) {
+        await loadContent({ store, directory, content, declarations, printProgress })
+        printProgress(`${role.name}: ${content.name}: restored`)
+      }
+      await role.afterRestore?.(store)
+    } finally {
+      await store.close()
+    }
+  }
+  await target.finish()
+  printLine(`the backup of ${began_at} is restored`)
+  if (is_verified) await verify([], variables, output)
+}
