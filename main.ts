@@ -2,10 +2,10 @@ import { ROLES } from '#lib/role/role.ts'
 import { parseRoleNames, startRoles } from './app/roles.ts'
 import { type CommandOutput, runCommand, runProcess } from './app/run.ts'
 import { backUp } from './operations/backup/backup.ts'
+import { restore } from './operations/backup/restore.ts'
 import { diagnose } from './operations/doctor/doctor.ts'
 import { migrate } from './operations/migrate.ts'
 import { reseal } from './operations/reseal.ts'
-import { restore } from './operations/backup/restore.ts'
 import { verify } from './operations/verify.ts'
 
 /** A command that ends by itself. */
