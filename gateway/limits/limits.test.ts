@@ -297,6 +297,19 @@ describe('without the store', () => {
     expect(await admit(20, caller, RARE_METHOD, observed_limits)).toMatchObject({ admitted: 9, refused: 11 })
   })
 
+  test('a failure of some time ago does not refuse calls that come together', async () => {
+    let is_down = true
+    const observed_limits = createLimits(
+      interceptCalls(fixture.counters, (_kind, work) =>
+        is_down ? Promise.reject(new Unavailable('the store is down')) : work(),
+      ),
+    )
+    expect(await admit(1, caller, RARE_METHOD, observed_limits)).toMatchObject({ unavailable: 1 })
+    is_down = false
+    await fixture.clock.advance(5_000)
+    expect(await admit(4, caller, RARE_METHOD, observed_limits)).toMatchObject({ admitted: 4 })
+  })
+
   test.each([
     ['is down', 2002, new Unavailable('the store is down')],
     ['has a fault', 2001, new TypeError('a fault')],

@@ -52,13 +52,19 @@ const WAITERS_MAX = 5_000
  * given back are usable soon; long enough that not every caller waits for a store that is down.
  */
 const STORE_RETRY_MS = 1_000
+/**
+ * How long a failure of the store says something about now. In an outage some call reads it about every second, so an older
+ * failure means that no call came: all callers then wait for the store together, as they do at first.
+ */
+const FAILURE_VALID_MS = 5_000
 
 /** Makes a lease without tokens. It reads the store when a token is requested first. */
 export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLeaseOptions): TokenLease {
   const held = createHeldTokens(quota, now_ms)
   let last_used_ms = 0
   let retry_store_at_ms = 0
-  /** Whether the last acquisition failed. While it did, only one caller at a time waits for the store. */
+  let failure_ends_at_ms = 0
+  /** Whether an acquisition failed shortly before. While it did, only one caller at a time waits for the store. */
   let is_store_down = false
   let waiting: Waiter[] = []
   let serving: Promise<void> | undefined
@@ -72,6 +78,7 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
   /** The refusal of a caller without a token; `undefined` when the store must be read first. */
   function refusalWithoutStore(): PublicError | undefined {
     const is_too_early = clock.monotonic_ms() < retry_store_at_ms
+    if (serving === undefined && clock.monotonic_ms() >= failure_ends_at_ms) is_store_down = false
     if (is_store_down) return is_too_early || serving !== undefined ? new PublicError(2002) : undefined
     return is_too_early && held.isWindowCurrent() ? exhaustedRefusal() : undefined
   }
@@ -89,6 +96,7 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
       // The tokens may be counted as used, but no caller got one: that admits fewer calls than the limit, never more.
       is_store_down = true
       retry_store_at_ms = clock.monotonic_ms() + STORE_RETRY_MS
+      failure_ends_at_ms = clock.monotonic_ms() + FAILURE_VALID_MS
       const failure = toPublicError(error)
       for (const waiter of waiters) waiter.reject(failure)
     }

@@ -1,6 +1,6 @@
 import type { History } from '../workload/history.ts'
 import type { SimulatedMerchant } from '../workload/merchants.ts'
-import type { PublicApi, PublicOutcome } from '../workload/public-api.ts'
+import type { PublicApi } from '../workload/public-api.ts'
 import { refundRequest } from '../workload/refund-desk.ts'
 import type { Evidence } from './judge.ts'
 import { expectedSummaries, SUMMARIZED, textOf } from './summaries.ts'
@@ -9,8 +9,8 @@ import { expectedSummaries, SUMMARIZED, textOf } from './summaries.ts'
 const REPETITIONS_MAX = 5
 
 /**
- * The summaries show what is stored, also when several are requested at once. The `c_id` of a refund still names that refund, long after it has ended, and no other
- * request can use it (S3). Nothing fails any more.
+ * The summaries show what is stored, also when several are requested at once. The `c_id` of a refund still names that
+ * refund, long after it has ended, and no other request can use it (S3). Nothing fails any more.
  */
 export async function* supportReadsAgree(
   evidence: Pick<Evidence, 'databases'>,
@@ -19,15 +19,10 @@ export async function* supportReadsAgree(
   { merchant_id, credentials: [credential] }: SimulatedMerchant,
 ): AsyncIterable<string> {
   if (credential === undefined) return
-  // A gateway whose store last failed lets one call at a time find out that it works again, and refuses the others with 2002.
-  const ask = async (body: object): Promise<PublicOutcome> => {
-    const outcome = await api.call(credential, body)
-    return outcome.kind === 'error' && outcome.code === 2002 ? api.call(credential, body) : outcome
-  }
   for (const kind of SUMMARIZED) {
     const expected = expectedSummaries(evidence, kind, merchant_id)
     const outcomes = await Promise.all(
-      expected.map(({ params }) => ask({ method: `${kind}.summary`, params })),
+      expected.map(({ params }) => api.call(credential, { method: `${kind}.summary`, params })),
     )
     for (const [index, outcome] of outcomes.entries()) {
       const counts = outcome.kind === 'success' ? (outcome.result['by_status'] as Record<string, number>) : {}
