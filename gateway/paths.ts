@@ -1,4 +1,4 @@
-import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
 
 /** The path of all methods with the v1 signature. */
 export const V1_PATH = '/public/api/multihub/v1'

@@ -1,5 +1,5 @@
 import { clock, sleep } from '#lib/base/time.ts'
-import type { Direction } from '#lib/contract/direction.ts'
+import type { Direction } from '#lib/contract/payment-methods.ts'
 import type { LoadClient } from '../load/client.ts'
 import type { Load, LoadReport } from '../load/load.ts'
 import { COMPLETED_VALUE, type PaymentServer, SANDBOX_DELAY_MS } from './servers.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { randomHex } from '#lib/base/crypto/random.ts'
-import type { Direction } from '#lib/contract/direction.ts'
+import type { Direction } from '#lib/contract/payment-methods.ts'
 import { V1_PATH } from '../../gateway/paths.ts'
 import { startProcess } from '../../test/support/child.ts'
 import { ANY_PORTS } from '../../test/support/free-port.ts'

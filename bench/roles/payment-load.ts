@@ -1,5 +1,5 @@
 import { clock, sleep } from '#lib/base/time.ts'
-import type { Direction } from '#lib/contract/direction.ts'
+import type { Direction } from '#lib/contract/payment-methods.ts'
 import { V1_PATH } from '../../gateway/paths.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../../test/support/merchant.ts'
 import { type LoadClient, startLoadClient } from '../load/client.ts'

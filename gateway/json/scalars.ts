@@ -1,6 +1,5 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
-import { AMOUNT_MAX, INT64_MAX, INT64_MIN } from '#lib/contract/money.ts'
+import { AMOUNT_MAX, INT64_MAX, INT64_MIN, isCurrencyCode } from '#lib/contract/money.ts'
 import type { Json } from './parse-json.ts'
 import type { Schema, TextShape } from './schema.ts'
 import { defer, report, type ValidationContext } from './validation.ts'

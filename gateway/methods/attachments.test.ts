@@ -2,7 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { expect, test } from '@jest/globals'
 import { AttachmentPurpose, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import type { FinalizeAttachmentRequest } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
-import type { Scope } from '#lib/contract/scopes.ts'
+import type { Scope } from '#lib/contract/methods.ts'
 import { createTestGateway, send } from '../gateway.fixture.ts'
 
 const H_ID = '0199c0de-0000-7000-8000-000000000001'

@@ -4,7 +4,6 @@ import {
   AttachmentService,
   type GetAttachmentResponse,
 } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
-import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import {
   ATTACHMENT_MAX_BYTES,
   ATTACHMENT_NAME_MAX_BYTES,
@@ -17,10 +16,11 @@ import {
   FORBIDDEN_IN_NAME,
   isAttachmentName,
   REJECTION_REASONS,
+  refusalUnlessReady,
   SHA256_DIGEST,
 } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Scope } from '#lib/contract/scopes.ts'
+import type { Scope } from '#lib/contract/methods.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Caller } from '../auth/credential.ts'
 import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'

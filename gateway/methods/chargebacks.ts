@@ -1,7 +1,6 @@
 import type { Chargeback } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { MerchantChargebackService } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
-import { CHARGEBACK_STATUSES } from '#lib/contract/chargeback-status.ts'
-import { chargebackObject } from '#lib/contract/public-support/public-chargeback.ts'
+import { CHARGEBACK_STATUSES, chargebackObject } from '#lib/contract/public-support.ts'
 import { componentRef, type JsonSchema, pageOf, record } from '../json/json-schema.ts'
 import { object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'

@@ -3,7 +3,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { codeAndPath, createTestGateway, OLD_SECRET, SECRET, send } from '../gateway.fixture.ts'
 import { expectDerivedSecret, path, testedMethod } from './new-payment.fixture.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { codeAndPath, createTestGateway, SECRET, send } from '../gateway.fixture.ts'
 import { expectDerivedSecret, path, testedMethod } from './new-payment.fixture.ts'
 

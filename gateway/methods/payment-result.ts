@@ -1,6 +1,11 @@
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { type Audience, operationObject, paymentObject } from '#lib/contract/public-payment/public-payment.ts'
-import { OPERATION_TYPES, STATUS_ROWS } from '#lib/contract/public-payment/public-status.ts'
+import {
+  type Audience,
+  OPERATION_TYPES,
+  operationObject,
+  paymentObject,
+  STATUS_ROWS,
+} from '#lib/contract/public-payment.ts'
 import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 
 /** Makes `{payment, operation}`: the payment and its primary operation (spec: Payment object). */

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { FindPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { codeAndPath, createTestGateway, send } from '../gateway.fixture.ts'
 
 const request = (identifiers: unknown, more: object = {}): object => ({

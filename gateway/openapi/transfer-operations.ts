@@ -1,5 +1,4 @@
-import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
-import { ATTACHMENT_TYPES } from '#lib/contract/attachments.ts'
+import { ATTACHMENT_TYPES, DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
 import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 import { ATTACHMENT } from '../methods/attachments.ts'
 import { codesByStatus, successSchema } from './envelope-schemas.ts'

@@ -1,6 +1,5 @@
 import { pipeline } from 'node:stream/promises'
-import { DOWNLOAD_PATH } from '#lib/contract/attachment-paths.ts'
-import type { AttachmentType } from '#lib/contract/attachments.ts'
+import { type AttachmentType, DOWNLOAD_PATH } from '#lib/contract/attachments.ts'
 import { isPrematureClose } from '#lib/http/internal-link.ts'
 import { INTERNAL_DOWNLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { expect, test } from '@jest/globals'
 import { now, useClock } from '#lib/base/time.ts'
-import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { StreamRequest } from '#lib/http/internal-link.ts'
 import { type LinkKind, sealLink } from '#lib/patterns/attachment-link.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fromBinary } from '@bufbuild/protobuf'
 import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
-import { UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { UPLOAD_PATH } from '#lib/contract/attachments.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'

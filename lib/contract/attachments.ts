@@ -2,6 +2,7 @@ import {
   AttachmentPurpose as PurposeProto,
   AttachmentStatus as StatusProto,
 } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { type ErrorInfo, PublicError } from './errors/public-error.ts'
 import { createEnumMap } from './proto-fields.ts'
 
 /** What a file may be used for (F1). Evidence comes from the operator only. */
@@ -79,3 +80,32 @@ export function isAttachmentName(name: string): boolean {
 
 /** The digest of a file: SHA-256 in lower-case hexadecimal. */
 export const SHA256_DIGEST = /^[0-9a-f]{64}$/
+
+/**
+ * The refusal of an act that needs a ready attachment: 13002 for an expired one, 13004 for a rejected one with
+ * its reason, and 13003 for an attachment without its bytes yet (F3). Returns `undefined` for a ready one.
+ */
+export function refusalUnlessReady(
+  status: AttachmentStatus,
+  reason: string | undefined,
+  more: ErrorInfo = {},
+): PublicError | undefined {
+  switch (status) {
+    case 'ready':
+      return undefined
+    case 'expired':
+      return new PublicError(13002, { details: { status, ...more } })
+    case 'rejected':
+      return new PublicError(13004, { details: { status, reason, ...more } })
+    case 'awaiting_upload':
+    case 'uploaded':
+    case 'scanning':
+      return new PublicError(13003, { details: { status, ...more } })
+  }
+}
+
+/** The path to which the bytes of an upload go, before its proof. */
+export const UPLOAD_PATH = '/public/api/multihub/attachments/upload/'
+
+/** The path from which bytes are downloaded, before its proof. */
+export const DOWNLOAD_PATH = '/public/api/multihub/attachments/download/'

@@ -1,5 +1,4 @@
-import { isCurrencyCode } from './iso-4217.ts'
-import type { Money } from './money.ts'
+import { isCurrencyCode, type Money } from './money.ts'
 
 /** The active currencies whose minor unit is not a hundredth: the exponent of ISO 4217, which is 2 for all others. */
 const EXPONENTS: ReadonlyMap<string, number> = new Map([

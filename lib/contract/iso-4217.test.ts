@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isCurrencyCode } from './iso-4217.ts'
-import { ROUTE_CURRENCIES } from './money.ts'
+import { isCurrencyCode, ROUTE_CURRENCIES } from './money.ts'
 
 test.each([...ROUTE_CURRENCIES, 'USD', 'JPY', 'XAU', 'VED', 'CLF', 'XAD', 'XCG', 'ZWG', 'SLE', 'XXX', 'XTS'])(
   '%s is an active code',

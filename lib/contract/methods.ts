@@ -1,3 +1,19 @@
+/** What a credential may be granted for support methods and the resend path (spec: v1 request headers, 6). */
+export const SCOPES = [
+  'tickets.create',
+  'tickets.read',
+  'tickets.update',
+  'tickets.comment',
+  'refunds.create',
+  'refunds.read',
+  'refunds.comment',
+  'chargebacks.read',
+  'webhooks.update',
+] as const
+
+/** A scope of a credential. */
+export type Scope = (typeof SCOPES)[number]
+
 /** The names of all public methods, as requests carry them (spec: Endpoints). */
 export const METHODS = [
   'payment.in',

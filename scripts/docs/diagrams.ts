@@ -1,4 +1,4 @@
-import { DIRECTIONS } from '#lib/contract/direction.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import { canTransition } from '../../services/payments/domain/transition.ts'
 import { importsOf } from '../sources/import-graph.ts'

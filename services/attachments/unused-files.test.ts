@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { AttachmentPurpose, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { useClock } from '#lib/base/time.ts'
-import { DOWNLOAD_PATH } from '#lib/contract/attachment-paths.ts'
+import { DOWNLOAD_PATH } from '#lib/contract/attachments.ts'
 import { INTERNAL_DOWNLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'

@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { fullPayment } from '#lib/contract/payment.fixture.ts'
 
 type EventInit = Exclude<MessageInitShape<typeof MerchantEventSchema>, MerchantEvent>
 

@@ -9,7 +9,7 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import { uuidv7 } from '#lib/base/ids.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject } from '#lib/contract/events.ts'
-import { fullPayment } from '#lib/contract/public-payment/payment.fixture.ts'
+import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type Receiver, type ReceiverResponse, startReceiver } from '../../test/support/receiver.ts'

@@ -4,7 +4,7 @@ import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_p
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'

@@ -8,8 +8,7 @@ import {
   CredentialService,
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
-import { SCOPES } from '#lib/contract/scopes.ts'
+import { SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { role as gateway } from '../../gateway/service.ts'
 import { role as attachments } from '../../services/attachments/service.ts'
 import { role as merchants } from '../../services/merchants/service.ts'

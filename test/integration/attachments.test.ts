@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/base/time.ts'
-import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachment-paths.ts'
-import { ATTACHMENT_MAX_BYTES } from '#lib/contract/attachments.ts'
+import { ATTACHMENT_MAX_BYTES, DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
 import {
   bytesOf,
   EICAR,

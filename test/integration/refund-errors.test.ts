@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
-import type { MethodName } from '#lib/contract/methods.ts'
-import { SCOPES } from '#lib/contract/scopes.ts'
+import { type MethodName, SCOPES } from '#lib/contract/methods.ts'
 import type { PublicResponse } from '../support/public-client.ts'
 import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { SCOPES } from '#lib/contract/scopes.ts'
+import { SCOPES } from '#lib/contract/methods.ts'
 import { eventually } from '../support/eventually.ts'
 import { type SupportSystem, startSupport } from './support.fixture.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { TicketStatus } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
-import { SCOPES } from '#lib/contract/scopes.ts'
+import { SCOPES } from '#lib/contract/methods.ts'
 import type { PublicResponse } from '../support/public-client.ts'
 import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
 

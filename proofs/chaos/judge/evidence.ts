@@ -3,7 +3,7 @@ import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/deliver
 import type { Anomaly, Payment, WithdrawalRefusal } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { StuckEffect } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
-import { DIRECTIONS } from '#lib/contract/direction.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { DocumentSource, Evidence, StoredPayment } from '../../simulation/invariants/judge.ts'

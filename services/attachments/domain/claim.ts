@@ -1,5 +1,4 @@
-import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
-import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
+import { type AttachmentPurpose, refusalUnlessReady } from '#lib/contract/attachments.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 import { CLAIM_CHECK_MS } from '#lib/patterns/attachment-claim.ts'
 import { type Attachment, type Claim, statusAt } from './attachment.ts'

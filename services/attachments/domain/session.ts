@@ -1,4 +1,3 @@
-import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
 import {
   ATTACHMENT_MAX_BYTES,
   ATTACHMENT_NAME_MAX_BYTES,
@@ -7,6 +6,7 @@ import {
   type AttachmentType,
   isAttachmentName,
   isAttachmentType,
+  refusalUnlessReady,
   SHA256_DIGEST,
 } from '#lib/contract/attachments.ts'
 import type { Environment } from '#lib/contract/environment.ts'

@@ -1,6 +1,5 @@
 import { now } from '#lib/base/time.ts'
-import { refusalUnlessReady } from '#lib/contract/attachment-refusal.ts'
-import type { AttachmentPurpose } from '#lib/contract/attachments.ts'
+import { type AttachmentPurpose, refusalUnlessReady } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Attachment, type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
 import { finalize } from '../domain/finalize.ts'

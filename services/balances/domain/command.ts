@@ -1,5 +1,4 @@
-import { isCurrencyCode } from '#lib/contract/iso-4217.ts'
-import { fitsInt64, INT64_MAX } from '#lib/contract/money.ts'
+import { fitsInt64, INT64_MAX, isCurrencyCode } from '#lib/contract/money.ts'
 import { isLine } from '#lib/contract/text.ts'
 import { type AccountName, isAccountName } from './merchant-accounts.ts'
 import { arePayoutLimits, type PayoutLimits } from './payout-limits.ts'

@@ -4,11 +4,12 @@ import {
   METHODS,
   type MethodName,
   RESEND_METHOD,
+  SCOPES,
+  type Scope,
   SUPPORT_RESOURCES,
   type SupportResource,
 } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
-import { SCOPES, type Scope } from '#lib/contract/scopes.ts'
 import { isIpRange } from '#lib/http/address-policy.ts'
 import {
   checkCount,

@@ -5,8 +5,7 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
-import { SCOPES } from '#lib/contract/scopes.ts'
+import { METHODS, RESEND_METHOD, SCOPES } from '#lib/contract/methods.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 

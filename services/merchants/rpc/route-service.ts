@@ -5,8 +5,8 @@ import {
   type RouteSchema,
 } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { EXPIRES_DEFAULT_SECONDS, NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'

@@ -1,9 +1,8 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import type { TicketCommentSnapshot, TicketSnapshot } from '#gen/multihub/support/v1/ticket_event_pb.ts'
-import { paymentObject } from '#lib/contract/public-payment/public-payment.ts'
-import { chargebackObject } from '#lib/contract/public-support/public-chargeback.ts'
-import { refundObject } from '#lib/contract/public-support/public-refund.ts'
+import { paymentObject } from '#lib/contract/public-payment.ts'
+import { chargebackObject, refundObject } from '#lib/contract/public-support.ts'
 import {
   COMMENT_AUTHORS,
   TICKET_CATEGORIES,

@@ -1,4 +1,4 @@
-import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
 import {
   defineEffect,
   type EffectDefinition,

@@ -12,10 +12,10 @@ import {
   type RedirectSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { type RefundChange, RefundChangeSchema } from '#gen/multihub/payments/v1/refund_pb.ts'
-import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
-import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
 import type { Payer, Payment, Refund, RefundState } from './payment.ts'
 import { requireChargeback, requireRefund } from './refund.ts'
 

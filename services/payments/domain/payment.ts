@@ -1,9 +1,9 @@
-import type { BankAccount } from '#lib/contract/bank-account/bank-account.ts'
-import type { Direction } from '#lib/contract/direction.ts'
+import type { BankAccount } from '#lib/contract/bank-account.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { Direction } from '#lib/contract/payment-methods.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
-import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import type { RefundStatus } from '#lib/contract/public-support.ts'
 import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions, OperationKind } from './call-result.ts'
 

@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from '@jest/globals'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
-import { DIRECTIONS } from '#lib/contract/direction.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'

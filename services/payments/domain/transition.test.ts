@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { DIRECTIONS, type Direction } from '#lib/contract/direction.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
+import { DIRECTIONS, type Direction } from '#lib/contract/payment-methods.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import {

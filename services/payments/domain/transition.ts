@@ -1,6 +1,6 @@
-import type { Direction } from '#lib/contract/direction.ts'
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { EventName } from '#lib/contract/events.ts'
+import type { Direction } from '#lib/contract/payment-methods.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Payment } from './payment.ts'

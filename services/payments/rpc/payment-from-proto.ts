@@ -7,9 +7,9 @@ import type {
   FindPaymentRequest,
   ListPaymentsRequest,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'

@@ -9,7 +9,7 @@ import type { RefundChange, RefundStatus } from '#gen/multihub/payments/v1/refun
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { ChargebackRequest } from '../domain/chargeback.ts'
 import type { RefundClosing, RefundRequest } from '../domain/decide-refund.ts'

@@ -8,10 +8,10 @@ import type {
   AppliedRouteSchema,
   WithdrawalFundsSchema,
 } from '#gen/multihub/payments/v1/route_explanation_pb.ts'
-import { DIRECTIONS } from '#lib/contract/direction.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import type { RouteEntry } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import { holdLimitsToProto } from '../effects/post-to-ledger.ts'

@@ -5,9 +5,9 @@ import {
   type Chargeback as ChargebackProto,
   ChargebackSchema,
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
-import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public-support.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'

@@ -3,12 +3,12 @@ import {
   type ListChargebacksRequest,
   type OpenChargebackRequest as OpenChargebackRequestProto,
 } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
-import { CHARGEBACK_STATUSES } from '#lib/contract/chargeback-status.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { checkInstant, checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { CHARGEBACK_STATUSES } from '#lib/contract/public-support.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { REASON_MAX } from '../../domain/support-resource.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'

@@ -2,8 +2,8 @@ import {
   type ListMerchantChargebacksRequest,
   MerchantChargebackService,
 } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
-import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/chargeback-status.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
+import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public-support.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { paymentFilter, scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'

@@ -1,5 +1,5 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
-import type { ChargebackStatus } from '#lib/contract/chargeback-status.ts'
+import type { ChargebackStatus } from '#lib/contract/public-support.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
 import {

@@ -4,7 +4,7 @@ import type { RefundChange as RefundChangeProto } from '#gen/multihub/payments/v
 import { type Refund as RefundProto, RefundSchema } from '#gen/multihub/support/v1/refund_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/refund-status.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
 import type { CommentThread } from '../../domain/comment-thread.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'

@@ -1,6 +1,6 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
-import { REFUND_STATUSES } from '#lib/contract/refund-status.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import { createSummary } from '../../use-cases/summarize.ts'

@@ -1,4 +1,4 @@
-import type { RefundStatus } from '#lib/contract/refund-status.ts'
+import type { RefundStatus } from '#lib/contract/public-support.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Stored } from '#lib/store/store.ts'
 import {

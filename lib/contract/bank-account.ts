@@ -1,9 +1,7 @@
-import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
-import type { RouteCurrency } from '#lib/contract/money.ts'
-import { bankOfCbu, isCbu } from './cbu.ts'
-import { isClabe } from './clabe.ts'
-import { isTurkishIban } from './iban.ts'
+import { bankOfCbu, isCbu, isClabe, isTurkishIban } from './bank-numbers.ts'
+import type { ErrorCode } from './errors/error-table.ts'
+import { fieldError } from './errors/public-error.ts'
+import type { RouteCurrency } from './money.ts'
 
 /** The bank account of the recipient of a withdrawal, as the merchant names it. */
 export interface BankAccount {

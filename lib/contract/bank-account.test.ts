@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { type BankAccount, checkBankAccount } from './bank-account.ts'
+import { PublicError } from './errors/public-error.ts'
+import { ROUTE_CURRENCIES } from './money.ts'
 
 const BANK = 'params.payment.receiver.bank'
 const ACCOUNT = `${BANK}.account.id`

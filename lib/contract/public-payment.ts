@@ -1,21 +1,115 @@
-import type {
-  HistoryEntry,
-  Operation,
-  Payer,
-  Payment,
-  Person,
-  Receiver,
-  Redirect,
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
+import {
+  type HistoryEntry,
+  type Operation,
+  OperationType,
+  type Payer,
+  type Payment,
+  type PaymentStatus as PaymentStatusProto,
+  type Person,
+  type Receiver,
+  type Redirect,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { DIRECTIONS, type Direction } from '#lib/contract/direction.ts'
-import { OPERATION_TYPES, type PublicOperationType, type StatusRow, statusRow } from './public-status.ts'
-import { type AmountObject, amountObject, definedFields, instantText, safeNumber } from './public-values.ts'
+import { DIRECTIONS, type Direction } from './payment-methods.ts'
+import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from './payment-status.ts'
+import { createEnumMap } from './proto-fields.ts'
+
+/** An amount as merchants see it: minor units as a JSON number. */
+export interface AmountObject {
+  readonly value: number
+  readonly currency: string
+}
+
+/** The public amount. The gateway refuses amounts that a JSON number cannot hold (E6), so one here is a fault. */
+export function amountObject(money: Money | undefined): AmountObject {
+  const { minor, currency } = required(money, 'amount')
+  return { value: safeNumber(minor), currency }
+}
+
+/** A 64-bit integer as a JSON number. Throws `RangeError` when that would round it. */
+export function safeNumber(value: bigint | string): number {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number)) throw new RangeError('an integer does not fit a JSON number')
+  return number
+}
+
+/** A time as `YYYY-MM-DDTHH:mm:ss.SSSZ` (E15). */
+export function instantText(instant: Timestamp | undefined): string {
+  return timestampDate(required(instant, 'time')).toISOString()
+}
+
+/** A field that every payment has, which proto3 cannot express. */
+function required<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new TypeError(`a payment message has no ${name}`)
+  return value
+}
+
+/**
+ * The fields that have a value: an unknown optional field is absent from a response, never null (E15). Returns
+ * `undefined` when no field has a value, so that the caller can omit the object too.
+ */
+function definedFields<T extends Readonly<Record<string, unknown>>>(fields: T): DefinedFields<T> | undefined {
+  let defined: Record<string, unknown> | undefined
+  for (const name in fields) {
+    const value = fields[name]
+    if (value === undefined) continue
+    defined ??= {}
+    defined[name] = value
+  }
+  return defined as DefinedFields<T> | undefined
+}
+
+/** The same fields; each may be absent but not undefined. */
+type DefinedFields<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** One row of the table of statuses (spec: Payment statuses). `success` is null while the status is not final. */
+interface StatusRow {
+  readonly status: PaymentStatus
+  readonly final: boolean
+  readonly success: boolean | null
+}
+
+const row = (status: PaymentStatus, success: boolean | null): StatusRow => ({
+  status,
+  final: isFinal(status),
+  success,
+})
+
+const ROWS: Readonly<Record<PaymentStatus, StatusRow>> = {
+  created: row('created', null),
+  processing: row('processing', null),
+  success: row('success', true),
+  error: row('error', false),
+  canceled: row('canceled', false),
+  declined: row('declined', false),
+  refunded: row('refunded', true),
+  partially_refunded: row('partially_refunded', true),
+}
+
+/** All rows of the table, for the API reference. */
+export const STATUS_ROWS: readonly StatusRow[] = Object.values(ROWS)
+
+/** The row of a status. Throws `TypeError` for a status that this version does not know. */
+function statusRow(status: PaymentStatusProto): StatusRow {
+  return ROWS[PAYMENT_STATUSES.fromProtoOrThrow(status, 'payment status')]
+}
+
+/** The public type of an operation (P11). */
+type PublicOperationType = 'deposit' | 'withdrawal' | 'refund'
+
+/** The operation types in RPCs. */
+export const OPERATION_TYPES = createEnumMap<PublicOperationType, OperationType>({
+  deposit: OperationType.DEPOSIT,
+  withdrawal: OperationType.WITHDRAWAL,
+  refund: OperationType.REFUND,
+})
 
 /** Where the payment object is shown: a create shows most fields, a callback fewest (spec: Payment object). */
 export type Audience = 'create' | 'status' | 'callback'
 
 /** A movement of money as merchants see it. */
-export interface OperationObject {
+interface OperationObject {
   readonly id: string
   readonly operation_type: PublicOperationType
   readonly amount: AmountObject
@@ -24,14 +118,14 @@ export interface OperationObject {
 }
 
 /** A history entry as merchants see it. */
-export interface HistoryObject extends StatusRow {
+interface HistoryObject extends StatusRow {
   readonly created: string
   readonly reason?: string
   readonly amount: AmountObject
 }
 
 /** A payment as merchants see it. The groups of optional fields are plain JSON objects. */
-export interface PaymentObject {
+interface PaymentObject {
   readonly identifiers: object
   readonly amount: AmountObject
   readonly description?: string

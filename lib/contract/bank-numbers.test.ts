@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { bankOfCbu, isCbu } from './cbu.ts'
-import { isClabe } from './clabe.ts'
-import { isTurkishIban } from './iban.ts'
+import { bankOfCbu, isCbu, isClabe, isTurkishIban } from './bank-numbers.ts'
 
 /** Published examples, and for each kind what its check digits or its form exclude. */
 const NUMBERS: readonly (readonly [string, (text: string) => boolean, string[], string[]])[] = [
