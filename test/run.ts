@@ -178,8 +178,12 @@ async function testsInContainers(): Promise<void> {
       step_downs += 1
     }
     const timer = setInterval(() => void stepDown().catch(console.error), STEP_DOWN_EVERY_MS)
-    await tests(STEP_DOWN_TESTS).finally(() => clearInterval(timer))
-    await members.stop()
+    try {
+      await tests(STEP_DOWN_TESTS)
+    } finally {
+      clearInterval(timer)
+      await members.stop()
+    }
     console.error(`${step_downs} step-downs of the primary`)
     if (step_downs === 0) counts.failed += 1
   } finally {

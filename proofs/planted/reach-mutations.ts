@@ -100,7 +100,7 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/apply-provider-update.ts',
     search: '  if (may_repeat) return addEffect(',
     replace:
-      "  const moved = moveToNextAccount(payment, { attempt_number, result: { kind: 'not_sent' }, at, poll_at: at })\n  if (moved) return moved\n  if (may_repeat) return addEffect(",
+      '  const moved = moveToNextAccount(payment, at)\n  if (moved) return moved\n  if (may_repeat) return addEffect(',
     needs: ['provider forgets'],
   },
 ]

@@ -73,6 +73,14 @@ describe('between the parts of the system', () => {
   })
 })
 
+test('a folder of lib imports only folders that come before it', () => {
+  const order = ['contract', 'base', 'telemetry', 'bus', 'http', 'store', 'rpc', 'patterns', 'role']
+  const rank = (path: string): number =>
+    path.startsWith('lib/') ? order.indexOf(path.split('/')[1] ?? '') : -1
+  expect(imports.filter(({ from }) => from.startsWith('lib/') && rank(from) < 0)).toEqual([])
+  expect(forbidden(({ from, to }) => from.startsWith('lib/') && rank(to) > rank(from))).toEqual([])
+})
+
 test('no two sibling folders import each other, types included', () => {
   expect(mutualFolders(all_imports)).toEqual([])
 })

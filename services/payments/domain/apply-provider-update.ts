@@ -70,7 +70,7 @@ export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): P
       return fail(payment, operation, update, 7002)
     case 'declined':
     case 'canceled':
-      return fail(noteDetails(payment, operation, result), operation, update, result.code)
+      return fail(payment, operation, update, result.code)
   }
 }
 
@@ -92,7 +92,9 @@ function fail(
     if (moved) return moved
   }
   const verdict = result.kind === 'canceled' || result.kind === 'declined' ? result.kind : 'not_sent'
-  return endOperation(payment, operation, verdict, { at, error_code })
+  // Only now: what this account reported about itself does not belong to a payment that another account may have.
+  const noted = noteDetails(payment, operation, result)
+  return endOperation(noted, operation, verdict, { at, error_code })
 }
 
 /**

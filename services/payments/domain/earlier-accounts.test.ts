@@ -54,6 +54,22 @@ describe('a payment at its third account, when the two others may have been paid
     )
   })
 
+  test('keeps nothing that the account which failed has reported about itself', () => {
+    const declined: CallResult = { kind: 'declined', code: 6044, provider_id: 'p-3' }
+    const left = applyProviderUpdate(report(open, 'pending', 1), {
+      attempt_number: 3,
+      result: declined,
+      at,
+      poll_at: at,
+    })
+    expect(left).toMatchObject({ attempt: { number: 1 } })
+    expect(left.p_id).toBeUndefined()
+    expect(report(left, 'paid', 1)).toMatchObject({ status: 'success', p_id: 'p-1' })
+    // Where no other account may have been paid, the payment ends with what its account reported.
+    const ended = applyProviderUpdate(open, { attempt_number: 3, result: declined, at, poll_at: at })
+    expect(ended).toMatchObject({ status: 'error', p_id: 'p-3' })
+  })
+
   test('goes to the one that called it paid before the one that called it pending', () => {
     const noted = report(report(open, 'paid', 1), 'pending', 2)
     expect(report(noted, 'declined', 3)).toMatchObject({ attempt: { number: 1 }, pending_elsewhere: [2] })
