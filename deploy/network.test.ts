@@ -263,7 +263,7 @@ function callsInCode(): readonly string[] {
       .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(file))
       .flatMap((file) => {
         const source = readFileSync(join(folder, file), 'utf8')
-        return [...source.matchAll(/clientOf\((\w+)\)/g)].map(([, service]) => {
+        return [...source.matchAll(/(?:clientOf\(|\bservice: )([A-Z]\w*Service)\b/g)].map(([, service]) => {
           const imported = new RegExp(`\\b${service}\\b[^;]*?#gen/multihub/(\\w+)/v1`, 's').exec(source)
           return `${folder.split('/').at(-1)} -> ${imported?.[1]}`
         })
