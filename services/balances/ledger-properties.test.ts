@@ -199,6 +199,8 @@ function isDecisionOn(
   if (command.kind !== entry.kind || command.merchant_id !== entry.merchant_id) return false
   if (command.kind === 'capture' || command.kind === 'release') return true
   if (command.kind === 'settlement') return command.currency === entry.currency
-  const amount = command.amount < 0n ? -command.amount : command.amount
+  // An entry keeps the amount of an adjustment without its sign; a negative amount of another command is malformed.
+  const is_negative = command.kind === 'adjustment' && command.amount < 0n
+  const amount = is_negative ? -command.amount : command.amount
   return command.currency === entry.currency && amount === entry.amount
 }
