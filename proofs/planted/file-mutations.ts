@@ -23,15 +23,15 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a file that is rejected keeps its place in the quota',
-    file: 'services/attachments/domain/finalize.ts',
-    search: 'releasePlaceEffect.newEffect(attachment, {}, { at }),\n    ...(upload',
-    replace: '...(upload',
+    file: 'services/attachments/domain/attachment-effects.ts',
+    search: "...(status === 'ready' ?",
+    replace: "...(status === 'ready' || 'reason' in end ?",
   },
   {
     name: 'a file is given to a second owner',
     file: 'services/attachments/domain/claim.ts',
-    search: 'return claim === undefined || claim.owner === owner\n',
-    replace: "return claim === undefined || claim.owner !== ''\n",
+    search: 'return claim === undefined || claim.used_by === used_by\n',
+    replace: "return claim === undefined || claim.used_by !== ''\n",
   },
   {
     name: 'bytes other than announced are accepted',
@@ -63,14 +63,14 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the bytes of a rejected file stay',
-    file: 'services/attachments/domain/finalize.ts',
+    file: 'services/attachments/domain/attachment-effects.ts',
     search: '...(upload === undefined ? [] : [deleteBytes(',
-    replace: "...(upload === undefined || reason === 'malware' ? [] : [deleteBytes(",
+    replace: "...(upload === undefined || ('reason' in end && end.reason === 'malware') ? [] : [deleteBytes(",
     has_files: true,
   },
   {
     name: 'a claim of a call that failed is never given back',
-    file: 'services/attachments/effects/check-claim.ts',
+    file: 'services/attachments/effects/clean-up.ts',
     search: 'isUsed ? current',
     replace: 'isUsed || claim ? current',
     needs: ['store refuses'],
@@ -87,7 +87,7 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
     name: 'a file expires while it is used',
     file: 'services/attachments/domain/attachment.ts',
     search: 'const is_unused = claim === undefined && unused_until',
-    replace: "const is_unused = claim?.owner !== '' && unused_until",
+    replace: "const is_unused = claim?.used_by !== '' && unused_until",
     has_files: true,
   },
   {

@@ -100,7 +100,7 @@ describe('the place of a file that is scanned', () => {
     expect((await store.attachments.get(keyOf(id)))?.status).toBe('expired')
   })
 
-  test('is free for the next file when a release without such places, or a restore, left it behind', async () => {
+  test('is free for the next file when a restore left it behind', async () => {
     const { id, path } = await fixture.prepare({ merchant_id })
     await fixture.put(path, TEXT)
     const lost = Array.from({ length: 18 }, (_, number) => `lost-${number}`)

@@ -8,8 +8,13 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
-import { bindCheckClaim } from './effects/check-claim.ts'
-import { bindDeleteBytes, bindExpireSession, bindExpireUnused, bindReleasePlace } from './effects/clean-up.ts'
+import {
+  bindCheckClaim,
+  bindDeleteBytes,
+  bindExpireSession,
+  bindExpireUnused,
+  bindReleasePlace,
+} from './effects/clean-up.ts'
 import { createContentCheck } from './effects/content-check.ts'
 import { bindInspectContent } from './effects/inspect-content.ts'
 import { bindScanContent } from './effects/scan-content.ts'

@@ -26,12 +26,13 @@ afterAll(async () => fixture[Symbol.asyncDispose]())
 
 const DAY_MS = 86_400_000
 const identify = (id: string) => ({ merchantId: MERCHANT, environment: Environment.TEST, attachmentId: id })
-const claim = (id: string, owner: string) =>
+const claim = (id: string, used_by: string) =>
   fixture.support.claimAttachments({
     ...identify(id),
     purpose: AttachmentPurpose.TICKET,
     attachmentIds: [id],
-    owner,
+    usedBy: used_by,
+    callId: 'call',
   })
 const statusOf = async (id: string) => (await fixture.gateway.getAttachment(identify(id))).attachment?.status
 
@@ -98,7 +99,12 @@ describe('a ready file', () => {
     clock.stepWall(2 * DAY_MS)
     // The effect that looked after a day found the claim.
     await settled(witness)
-    await fixture.support.releaseAttachments({ ...identify(id), attachmentIds: [id], owner: 'ticket:2' })
+    await fixture.support.releaseAttachments({
+      ...identify(id),
+      attachmentIds: [id],
+      usedBy: 'ticket:2',
+      callId: 'call',
+    })
     expect(await statusOf(id)).toBe(AttachmentStatus.EXPIRED)
     // The release may have leased the effect at a moment when its process did not trust the clock that has just jumped.
     clock.stepWall(60_000)

@@ -121,14 +121,14 @@ async function attachmentOf({ merchant_id, environment }: Owner, attachment_id: 
   return attachments.get({ merchant_id, environment, attachment_id })
 }
 
-/** Lets the check of a claim run. Returns the owner that is left. */
-async function checkedOwner(owner: Owner, attachment_id: string): Promise<string | undefined> {
+/** Lets the check of a claim run. Returns what uses the file then. */
+async function userOf(owner: Owner, attachment_id: string): Promise<string | undefined> {
   clock.stepWall(CLAIM_CHECK_MS)
   const checked = await eventually(
     () => attachmentOf(owner, attachment_id),
     (file) => file?.effects.some(checkClaimEffect.matches) === false,
   )
-  return checked?.claim?.owner
+  return checked?.claim?.used_by
 }
 
 const CASES: readonly [string, AttachmentPurpose, Use][] = [
@@ -155,7 +155,7 @@ describe.each(CASES)('a file of a new %s', (_name, purpose, use) => {
       )
       await mortal.runner.stop()
       const was_claimed = (await attachmentOf(owner, id))?.claim !== undefined
-      const left = await checkedOwner(owner, id)
+      const left = await userOf(owner, id)
       const second = await use(survivor.deps, owner, 'second', [id]).then(
         () => 'free',
         (error: unknown) => error,
@@ -191,7 +191,7 @@ describe.each(CASES)('a file of a new %s', (_name, purpose, use) => {
     )
     duringCheck = async () => undefined
     await use(survivor.deps, owner, 'first', [id])
-    expect(await checkedOwner(owner, id)).toMatch(/^(ticket|comment):/)
+    expect(await userOf(owner, id)).toMatch(/^(ticket|comment):/)
     await survivor.runner.stop()
   })
 
@@ -209,7 +209,7 @@ describe.each(CASES)('a file of a new %s', (_name, purpose, use) => {
     await newTicket(late.deps, owner, 'subject', [])
     const id = await files.ready({ merchant_id: owner.merchant_id, purpose })
     await expect(use(late.deps, owner, 'first', [id])).rejects.toThrow('too long ago')
-    expect(await checkedOwner(owner, id)).toBeUndefined()
+    expect(await userOf(owner, id)).toBeUndefined()
     await late.runner.stop()
   })
 })
@@ -230,7 +230,7 @@ describe('when the operator has deleted a ticket and others have taken its place
     await newPaymentTicket(deps, owner, 'first', [id])
     await replaceTicket(deps, owner, 'first', 'second')
     await replaceTicket(deps, owner, 'second', 'third')
-    expect(await checkedOwner(owner, id)).toMatch(/^ticket:/)
+    expect(await userOf(owner, id)).toMatch(/^ticket:/)
     await expect(newTicket(deps, owner, 'other', [id])).rejects.toMatchObject({ code: 9000 })
     await runner.stop()
   })
@@ -253,7 +253,7 @@ describe('when the operator has deleted a ticket and others have taken its place
       const was_accepted = ticket.last_comment_at !== undefined
       unstored += Number(ticket.effects.some(storeCommentEffect.matches))
       await replaceTicket(deps, owner, 'subject', 'second')
-      const left = await checkedOwner(owner, id)
+      const left = await userOf(owner, id)
       expect(left?.startsWith('comment:') ?? false).toBe(was_accepted)
       await runner.stop()
       if (outcome === 'done') break
@@ -261,45 +261,6 @@ describe('when the operator has deleted a ticket and others have taken its place
     expect(unstored).toBeGreaterThan(0)
   })
 })
-
-/** The attachment as a process of the release without checks of claims writes it when a call joins the claim. */
-async function joinInOldRelease(owner: Owner, attachment_id: string): Promise<void> {
-  const { attachments } = await openAttachmentsStore(files.roles.storeOf('attachments'))
-  const found = await attachmentOf(owner, attachment_id)
-  if (!found?.claim) throw new Error('there is no claim to join')
-  const { version, ...attachment } = found
-  const { owner: user, executions } = found.claim
-  const claim = { owner: user, executions: [...executions, 'of the old release'] }
-  await attachments.replace({ ...attachment, claim }, version)
-}
-
-// R9, F7
-test('a claim that a process of the release before joins is checked once more', async () => {
-  const owner = newOwner()
-  const { deps, runner } = tickets.newProcess(undefined, files.support)
-  const id = await files.ready({ merchant_id: owner.merchant_id })
-  const crashed = tickets.newProcess(undefined, crashed_after_claim)
-  await expect(newTicket(crashed.deps, owner, 'first', [id])).rejects.toThrow('crashed')
-  await crashed.runner.stop()
-  clock.stepWall(CLAIM_CHECK_MS - 1_000)
-  await joinInOldRelease(owner, id)
-  const before = await attachmentOf(owner, id)
-  clock.stepWall(1_000)
-  const checked = await eventually(
-    () => attachmentOf(owner, id),
-    (file) => checkTimeOf(file) !== checkTimeOf(before),
-  )
-  expect(checked?.claim?.owner).toBe(before?.claim?.owner)
-  await expect(newTicket(deps, owner, 'second', [id])).rejects.toMatchObject({ code: 9000 })
-  expect(await checkedOwner(owner, id)).toBeUndefined()
-  await newTicket(deps, owner, 'second', [id])
-  await runner.stop()
-})
-
-/** When the claim of a file is checked; `undefined` when it is not. */
-function checkTimeOf(file: Awaited<ReturnType<typeof attachmentOf>>): number | undefined {
-  return file?.effects.find(checkClaimEffect.matches)?.due_at?.getTime()
-}
 
 // S10, F7
 test('evidence that was claimed for a chargeback is free again when it was not added', async () => {
@@ -319,6 +280,6 @@ test('evidence that was claimed for a chargeback is free again when it was not a
     (file) => file?.status === 'ready',
   )
   const claim = { ...identity, attachmentIds: [id], purpose: AttachmentPurpose.CHARGEBACK_EVIDENCE }
-  await files.support.claimAttachments({ ...claim, owner: `chargeback:${randomUUID()}` })
-  expect(await checkedOwner(owner, id)).toBeUndefined()
+  await files.support.claimAttachments({ ...claim, usedBy: `chargeback:${randomUUID()}`, callId: 'call' })
+  expect(await userOf(owner, id)).toBeUndefined()
 })

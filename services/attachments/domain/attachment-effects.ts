@@ -2,63 +2,40 @@ import { defineEffect, isText } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Attachment } from './attachment.ts'
 
+type Identified = Pick<Attachment, 'attachment_id'>
+
+/** An effect of which an attachment has at most one. */
+function onceEffect(kind: string, id_end: string) {
+  const id = ({ attachment_id }: Identified) => `${attachment_id}:${id_end}`
+  return defineEffect({ kind, lane: 'independent', data: {}, id })
+}
+
+/** An effect for the bytes of one upload. */
+function bytesEffect(kind: string, lane: 'independent' | 'external', id_end: string) {
+  const id = (_: Identified, { blob_id }: { readonly blob_id: string }) => `${blob_id}:${id_end}`
+  return defineEffect({ kind, lane, data: { blob_id: isText }, id })
+}
+
 /** Ends an upload session that was not finalized in time. */
-export const expireSessionEffect = defineEffect({
-  kind: 'expire_session',
-  lane: 'independent',
-  data: {},
-  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:expire`,
-})
+export const expireSessionEffect = onceEffect('expire_session', 'expire')
 
 /** Gives the place of a file in the quota back when it is ready, rejected or expired (F4). */
-export const releasePlaceEffect = defineEffect({
-  kind: 'release_place',
-  lane: 'independent',
-  data: {},
-  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:release`,
-})
+export const releasePlaceEffect = onceEffect('release_place', 'release')
 
 /** Ends a ready file that nothing has used in time. */
-export const expireUnusedEffect = defineEffect({
-  kind: 'expire_unused',
-  lane: 'independent',
-  data: {},
-  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:unused`,
-})
+export const expireUnusedEffect = onceEffect('expire_unused', 'unused')
 
-/** Ends a claim whose owner was never stored, because the call that claimed crashed. */
-export const checkClaimEffect = defineEffect({
-  kind: 'check_claim',
-  lane: 'independent',
-  data: {},
-  id: ({ attachment_id }: Pick<Attachment, 'attachment_id'>) => `${attachment_id}:claim`,
-})
+/** Ends a claim for a ticket, comment or chargeback that was never stored, because the call that claimed crashed. */
+export const checkClaimEffect = onceEffect('check_claim', 'claim')
 
 /** Deletes bytes that no attachment refers to any more. */
-export const deleteBytesEffect = defineEffect({
-  kind: 'delete_bytes',
-  lane: 'independent',
-  data: { blob_id: isText },
-  id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) =>
-    `${blob_id}:delete`,
-})
+export const deleteBytesEffect = bytesEffect('delete_bytes', 'independent', 'delete')
 
 /** Checks the structure of the content against its type. It reads the whole file, so few run at once. */
-export const inspectContentEffect = defineEffect({
-  kind: 'inspect_content',
-  lane: 'external',
-  data: { blob_id: isText },
-  id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) =>
-    `${blob_id}:inspect`,
-})
+export const inspectContentEffect = bytesEffect('inspect_content', 'external', 'inspect')
 
 /** Sends the content to the virus scanner, until the scanner gives a verdict (F5). */
-export const scanContentEffect = defineEffect({
-  kind: 'scan_content',
-  lane: 'external',
-  data: { blob_id: isText },
-  id: (_: Pick<Attachment, 'attachment_id'>, { blob_id }: { readonly blob_id: string }) => `${blob_id}:scan`,
-})
+export const scanContentEffect = bytesEffect('scan_content', 'external', 'scan')
 
 /** An upload that lost its lease may still be storing its last bytes; this is longer than any call of the store. */
 const LATE_BYTES_MS = 60_000
@@ -76,4 +53,21 @@ export function deleteLateBytes(
 ): Effect {
   const due_at = new Date(Math.max(at.getTime(), until.getTime()) + LATE_BYTES_MS)
   return deleteBytesEffect.newEffect(attachment, { blob_id }, { at, due_at })
+}
+
+/** The attachment after its end as rejected or expired: all its bytes are deleted, and its place in the quota is free. */
+export function endAttachment(
+  attachment: Attachment,
+  end: Required<Pick<Attachment, 'status' | 'reason'>> | { readonly status: 'expired' },
+  at: Date,
+): Attachment {
+  const { writer, upload, status, ...rest } = attachment
+  const effects = [
+    ...attachment.effects.filter((effect) => !expireSessionEffect.matches(effect)),
+    // A file that was ready has given its place back already.
+    ...(status === 'ready' ? [] : [releasePlaceEffect.newEffect(attachment, {}, { at })]),
+    ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
+    ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
+  ]
+  return { ...rest, ...end, updated_at: at, effects }
 }

@@ -28,17 +28,12 @@ export interface Writer {
   readonly until: Date
 }
 
-/** What uses an attachment. */
+/** The right to use an attachment. */
 export interface Claim {
-  /** `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
-  readonly owner: string
-  /** The ticket of a comment; absent for other owners. */
-  readonly ticket_id?: string
-  /**
-   * When the claim is checked. Absent when a process of a release that knows no checks joined the claim last: it writes the
-   * other fields only, and leaves the check of an earlier call in place.
-   */
-  readonly check_at?: Date
+  /** What uses it: `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
+  readonly used_by: string
+  /** The ticket of a comment; empty for other uses. */
+  readonly ticket_id: string
   /** The calls that made or joined the claim. It ends only when the last of them is refused. */
   readonly executions: readonly string[]
 }
@@ -57,8 +52,8 @@ export interface Attachment extends EffectDocument {
   readonly sha256: string
   readonly status: AttachmentStatus
   readonly reason?: RejectionReason
-  /** Set when the file became ready without a virus scan (F5). */
-  readonly scan_skipped?: true
+  /** Whether the file became ready without a virus scan (F5); set when it becomes ready. */
+  readonly scan_skipped?: boolean
   /** The end of the upload session; the attachment must be finalized before it (F2). */
   readonly session_expires_at: Date
   readonly writer?: Writer
@@ -116,7 +111,7 @@ export function attachmentToProto(
     status: ATTACHMENT_STATUSES.toProto(statusAt(attachment, at)),
     reason: attachment.reason ?? '',
     scanSkipped: attachment.scan_skipped ?? false,
-    owner: attachment.claim?.owner ?? '',
+    usedBy: attachment.claim?.used_by ?? '',
     createTime: timestampFromDate(attachment.created_at),
     updateTime: timestampFromDate(attachment.updated_at),
   }

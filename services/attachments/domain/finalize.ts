@@ -1,8 +1,8 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
 import { type Attachment, statusAt, UNUSED_MS } from './attachment.ts'
 import {
-  deleteBytes,
   deleteLateBytes,
+  endAttachment,
   expireSessionEffect,
   expireUnusedEffect,
   inspectContentEffect,
@@ -23,7 +23,7 @@ export function finalize(attachment: Attachment, at: Date): Attachment {
   const { writer, ...rest } = attachment
   const { blob_id } = upload
   const effects = [
-    ...withoutExpiry(attachment),
+    ...attachment.effects.filter((effect) => !expireSessionEffect.matches(effect)),
     ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
     inspectContentEffect.newEffect(attachment, { blob_id }, { at }),
   ]
@@ -52,27 +52,16 @@ export type ScanResult = 'clean' | 'infected' | 'skipped'
 export function applyScan(attachment: Attachment, result: ScanResult, at: Date): Attachment {
   if (attachment.status !== 'scanning') return attachment
   if (result === 'infected') return reject(attachment, 'malware', at)
-  const skipped = result === 'skipped' ? { scan_skipped: true as const } : {}
   const unused_until = new Date(at.getTime() + UNUSED_MS)
   const effects = [
     ...attachment.effects,
     releasePlaceEffect.newEffect(attachment, {}, { at }),
     expireUnusedEffect.newEffect(attachment, {}, { at, due_at: unused_until }),
   ]
-  return { ...attachment, ...skipped, status: 'ready', unused_until, updated_at: at, effects }
+  const scan_skipped = result === 'skipped'
+  return { ...attachment, scan_skipped, status: 'ready', unused_until, updated_at: at, effects }
 }
 
 function reject(attachment: Attachment, reason: RejectionReason, at: Date): Attachment {
-  const { writer, upload, ...rest } = attachment
-  const effects = [
-    ...withoutExpiry(attachment),
-    releasePlaceEffect.newEffect(attachment, {}, { at }),
-    ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
-    ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
-  ]
-  return { ...rest, status: 'rejected', reason, updated_at: at, effects }
-}
-
-function withoutExpiry({ effects }: Attachment): Attachment['effects'] {
-  return effects.filter((effect) => !expireSessionEffect.matches(effect))
+  return endAttachment(attachment, { status: 'rejected', reason }, at)
 }

@@ -1,18 +1,18 @@
+import type { NewFile as NewFileProto } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import {
   ATTACHMENT_MAX_BYTES,
   ATTACHMENT_NAME_MAX_BYTES,
   ATTACHMENT_TYPES,
   type AttachmentPurpose,
-  type AttachmentType,
   isAttachmentName,
   isAttachmentType,
   refusalUnlessReady,
   SHA256_DIGEST,
 } from '#lib/contract/attachments.ts'
-import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import {
   type Attachment,
+  type AttachmentIdentity,
   isSessionOpen,
   SESSION_MS,
   statusAt,
@@ -23,23 +23,15 @@ import {
   deleteBytes,
   deleteBytesEffect,
   deleteLateBytes,
+  endAttachment,
   expireSessionEffect,
-  releasePlaceEffect,
 } from './attachment-effects.ts'
 
 /** What the sender announces of a file, after its checks. */
-export interface NewFile {
-  readonly name: string
-  readonly mime_type: AttachmentType
-  readonly size_bytes: number
-  readonly sha256: string
-}
+export type NewFile = Pick<Attachment, 'name' | 'mime_type' | 'size_bytes' | 'sha256'>
 
 /** An attachment to prepare. */
-export interface NewAttachment extends NewFile {
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly attachment_id: string
+export interface NewAttachment extends NewFile, AttachmentIdentity {
   readonly purpose: AttachmentPurpose
 }
 
@@ -64,10 +56,7 @@ export function beginUpload(attachment: Attachment, writer: Writer, at: Date): A
   refuseUnlessOpen(attachment, at)
   const { writer: other } = attachment
   if (other === undefined) return { ...attachment, writer }
-  if (other.until > at)
-    throw new PublicError(13003, {
-      details: { status: attachment.status, reason: 'another upload is in progress' },
-    })
+  if (other.until > at) throw otherUpload(attachment)
   return { ...attachment, writer, effects: [...attachment.effects, deleteLateBytes(attachment, other, at)] }
 }
 
@@ -90,10 +79,7 @@ export function completeUpload(attachment: Attachment, upload: Upload, at: Date)
   // A write whose response was lost is repeated.
   if (replaced?.blob_id === upload.blob_id) return attachment
   refuseUnlessOpen(attachment, at)
-  if (writer?.blob_id !== upload.blob_id)
-    throw new PublicError(13003, {
-      details: { status: attachment.status, reason: 'another upload is in progress' },
-    })
+  if (writer?.blob_id !== upload.blob_id) throw otherUpload(attachment)
   return {
     ...rest,
     status: 'uploaded',
@@ -106,21 +92,15 @@ export function completeUpload(attachment: Attachment, upload: Upload, at: Date)
 /** More deletions than this wait in one attachment only if uploads of it fail again and again. */
 const DELETIONS_MAX = 8
 
-/** How an upload failed. */
-export interface FailedUpload {
-  readonly blob_id: string
-  /** Whether all its bytes had arrived. Otherwise nothing of it is stored. */
-  readonly is_received: boolean
-}
-
 /**
- * The attachment after an upload that failed; `undefined` when the upload had lost its lease already. The bytes that were
- * received may be stored, or will be by a write whose result is unknown, so they are deleted later. When many deletions
- * wait, the upload keeps its lease until that ends, so that no sender can make the document grow by failing quickly.
+ * The attachment after an upload that failed; `undefined` when the upload had lost its lease already. If all bytes were
+ * received (`is_received`), they may be stored, or will be by a write whose result is unknown, so they are deleted later;
+ * otherwise none are. When many deletions wait, the upload keeps its lease until it ends, so that no sender can make the
+ * document grow by failing quickly.
  */
 export function abandonUpload(
   attachment: Attachment,
-  { blob_id, is_received }: FailedUpload,
+  { blob_id, is_received }: { readonly blob_id: string; readonly is_received: boolean },
   at: Date,
 ): Attachment | undefined {
   const { writer, ...rest } = attachment
@@ -132,17 +112,12 @@ export function abandonUpload(
 
 /** The attachment after its session has ended, or nothing has used it in time; the same when neither is so. */
 export function expire(attachment: Attachment, at: Date): Attachment {
-  const { writer, upload, ...rest } = attachment
   if (statusAt(attachment, at) !== 'expired' || attachment.status === 'expired') return attachment
-  // A file that was ready has given its place in the quota back already.
-  const has_place = attachment.status !== 'ready'
-  const effects = [
-    ...attachment.effects,
-    ...(has_place ? [releasePlaceEffect.newEffect(attachment, {}, { at })] : []),
-    ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
-    ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
-  ]
-  return { ...rest, status: 'expired', updated_at: at, effects }
+  return endAttachment(attachment, { status: 'expired' }, at)
+}
+
+function otherUpload({ status }: Attachment): PublicError {
+  return new PublicError(13003, { details: { status, reason: 'another upload is in progress' } })
 }
 
 function refuseUnlessOpen(attachment: Attachment, at: Date): void {
@@ -152,26 +127,15 @@ function refuseUnlessOpen(attachment: Attachment, at: Date): void {
   throw new PublicError(1003, { details: { status, reason: 'the attachment is finalized' } })
 }
 
-/** A file as a request announces it. */
-interface AnnouncedFile {
-  readonly name: string
-  readonly mime_type: string
-  readonly size_bytes: bigint
-  readonly sha256: string
-}
-
 /** Checks what a sender announces (F4, F6). Throws 9000 with the path of the first field that is wrong. */
-export function checkNewFile({ name, mime_type, size_bytes, sha256 }: AnnouncedFile): NewFile {
+export function checkNewFile({ name, mimeType: mime_type, sizeBytes, sha256 }: NewFileProto): NewFile {
+  const refuse = (field: string, expected: string) => fieldError(9000, `file.${field}`, expected)
   if (!isAttachmentName(name))
-    throw fieldError(
-      9000,
-      'file.name',
-      `1 to ${ATTACHMENT_NAME_MAX_BYTES} bytes, without separators of paths`,
-    )
+    throw refuse('name', `1 to ${ATTACHMENT_NAME_MAX_BYTES} bytes, without separators of paths`)
   if (!isAttachmentType(mime_type))
-    throw fieldError(9000, 'file.mime_type', `one of ${Object.keys(ATTACHMENT_TYPES).join(', ')}`)
-  if (size_bytes < 1n || size_bytes > BigInt(ATTACHMENT_MAX_BYTES))
-    throw fieldError(9000, 'file.size_bytes', `1 to ${ATTACHMENT_MAX_BYTES}`)
-  if (!SHA256_DIGEST.test(sha256)) throw fieldError(9000, 'file.sha256', '64 lower-case hexadecimal digits')
-  return { name, mime_type, size_bytes: Number(size_bytes), sha256 }
+    throw refuse('mime_type', `one of ${Object.keys(ATTACHMENT_TYPES).join(', ')}`)
+  if (sizeBytes < 1n || sizeBytes > BigInt(ATTACHMENT_MAX_BYTES))
+    throw refuse('size_bytes', `1 to ${ATTACHMENT_MAX_BYTES}`)
+  if (!SHA256_DIGEST.test(sha256)) throw refuse('sha256', '64 lower-case hexadecimal digits')
+  return { name, mime_type, size_bytes: Number(sizeBytes), sha256 }
 }

@@ -1,22 +1,29 @@
+import type { Client } from '@connectrpc/connect'
+import type { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
 import { now } from '#lib/base/time.ts'
+import { environmentToProto } from '#lib/contract/environment.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Blobs, Collection } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import {
+  checkClaimEffect,
   deleteBytesEffect,
   expireSessionEffect,
   expireUnusedEffect,
   releasePlaceEffect,
 } from '../domain/attachment-effects.ts'
+import { withoutClaim } from '../domain/claim.ts'
 import { expire } from '../domain/session.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
-import { releasePlace } from '../use-cases/upload-places.ts'
+import { releasePlaces } from '../use-cases/upload-places.ts'
 
-/** These effects fail only while the store is unavailable, so they are never given up. */
+/** These effects fail only while the store or the support service is unavailable, so they are never given up. */
 const OPTIONS = { lease_ms: 10_000, tries_max: Number.POSITIVE_INFINITY } as const
 
 /** Deleting 10 MiB takes longer than one write. */
 const DELETE_LEASE_MS = 60_000
+
+const SUPPORT_CALL = { timeoutMs: 3_000 }
 
 /** Ends a session that was not finalized in time, and lets its place be given back and its bytes be deleted (F2). */
 export function bindExpireSession(): BoundEffect<Attachment> {
@@ -39,7 +46,7 @@ export function bindReleasePlace(upload_quotas: Collection<UploadQuota>): BoundE
   return releasePlaceEffect.bind<Attachment>({
     ...OPTIONS,
     async run(_effect, attachment) {
-      await releasePlace(upload_quotas, attachment)
+      await releasePlaces(upload_quotas, attachment, [attachment.attachment_id])
       return (current) => current
     },
   })
@@ -53,6 +60,33 @@ export function bindDeleteBytes(files: Blobs): BoundEffect<Attachment> {
     async run({ data }) {
       await files.delete(data.blob_id)
       return (current) => current
+    },
+  })
+}
+
+/**
+ * Asks the support service whether the ticket, comment or chargeback of a claim was stored, and ends the claim when it was
+ * not: the call that claimed the file has crashed, so the file is free again (F7). A call that joins the claim meanwhile
+ * replaces the effect, and then its outcome is not applied.
+ */
+export function bindCheckClaim(
+  support: Pick<Client<typeof AttachmentUseService>, 'getAttachmentUse'>,
+): BoundEffect<Attachment> {
+  return checkClaimEffect.bind<Attachment>({
+    ...OPTIONS,
+    async run(_effect, { merchant_id, environment, attachment_id, claim }) {
+      if (claim === undefined) return (current) => current
+      const { isUsed } = await support.getAttachmentUse(
+        {
+          merchantId: merchant_id,
+          environment: environmentToProto(environment),
+          attachmentId: attachment_id,
+          usedBy: claim.used_by,
+          ticketId: claim.ticket_id,
+        },
+        SUPPORT_CALL,
+      )
+      return (current) => (isUsed ? current : withoutClaim(current, now()))
     },
   })
 }

@@ -4,13 +4,13 @@ import {
 } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
-import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { type AttachmentIdentity, attachmentToProto } from '../domain/attachment.ts'
+import { attachmentToProto } from '../domain/attachment.ts'
 import { checkNewFile, type NewFile } from '../domain/session.ts'
 import { CLAIM_MAX, claimAttachments, releaseAttachments } from '../use-cases/claim-attachments.ts'
 import type { AttachmentsDeps } from '../use-cases/deps.ts'
@@ -38,11 +38,11 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
   return rpcService(AttachmentService, PERMISSIONS, {
     async prepareAttachment(request) {
       return prepareAttachment(deps, {
-        ...ownerOf(request),
+        ...scopeOf(request),
         ...fileOf(request.file),
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
         method: 'attachment.prepare',
-        operation_id: requiredId(request.operationId, 'operation_id'),
+        ...operationOf(request),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
     },
@@ -51,22 +51,21 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         ...identityOf(request),
         permitted_purposes: ATTACHMENT_PURPOSES.requiredEach(request.permittedPurposes, 'permitted_purposes'),
         method: 'attachment.finalize',
-        operation_id: requiredId(request.operationId, 'operation_id'),
+        ...operationOf(request),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
       return { attachment: attachmentToProto(attachment, now()) }
     },
     async prepareEvidence(request) {
       const file = fileOf(request.file)
-      const { attachment, upload } = await prepareAttachment(deps, {
-        ...ownerOf(request),
+      return prepareAttachment(deps, {
+        ...scopeOf(request),
         ...file,
         purpose: 'chargeback_evidence',
         method: 'evidence.prepare',
         operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: payloadHash({ ...file }),
       })
-      return { attachment, upload }
     },
     async finalizeEvidence(request) {
       const identity = identityOf(request)
@@ -85,60 +84,57 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
       const expires_at = new Date(at.getTime() + DOWNLOAD_LINK_MS)
       return {
         attachment: attachmentToProto(attachment, at),
-        ...(attachment.status === 'ready'
-          ? { download: linkTo(deps.keyring, 'download', attachment, expires_at) }
-          : {}),
+        download:
+          attachment.status === 'ready'
+            ? linkTo(deps.keyring, 'download', attachment, expires_at)
+            : undefined,
       }
     },
     async getAttachments(request) {
       const ids = checkedIds(request.attachmentIds, READ_MAX)
-      const attachments = await getAttachments(deps, ownerOf(request), ids)
+      const attachments = await getAttachments(deps, scopeOf(request), ids)
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
     },
     async claimAttachments(request) {
-      const attachments = await claimAttachments(deps, {
-        ...ownerOf(request),
+      const attachments = await claimAttachments(deps, claimedOf(request), {
+        ...executionOf(request),
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
-        attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
-        owner: requiredText(request.owner, 'owner'),
-        ...(request.ticketId === '' ? {} : { ticket_id: request.ticketId }),
-        ...(request.callId === '' ? {} : { execution: request.callId }),
+        ticket_id: request.ticketId,
       })
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
     },
     async releaseAttachments(request) {
-      await releaseAttachments(deps, {
-        ...ownerOf(request),
-        attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX),
-        owner: requiredText(request.owner, 'owner'),
-        ...(request.callId === '' ? {} : { execution: request.callId }),
-      })
+      await releaseAttachments(deps, claimedOf(request), executionOf(request))
       return {}
     },
   })
 }
 
-function ownerOf(request: { readonly merchantId: string; readonly environment: number }): {
-  readonly merchant_id: string
-  readonly environment: Environment
-} {
+function scopeOf(request: { readonly merchantId: string; readonly environment: number }) {
   return {
     merchant_id: requiredId(request.merchantId, 'merchant_id'),
     environment: ENVIRONMENTS.required(request.environment, 'environment'),
   }
 }
 
-function identityOf(request: {
-  readonly merchantId: string
-  readonly environment: number
-  readonly attachmentId: string
-}): AttachmentIdentity {
-  return { ...ownerOf(request), attachment_id: requiredId(request.attachmentId, 'attachment_id') }
+function identityOf(request: Parameters<typeof scopeOf>[0] & { readonly attachmentId: string }) {
+  return { ...scopeOf(request), attachment_id: requiredId(request.attachmentId, 'attachment_id') }
+}
+
+function operationOf(request: { readonly operationId: string }) {
+  return { operation_id: requiredId(request.operationId, 'operation_id') }
+}
+
+function claimedOf(request: Parameters<typeof scopeOf>[0] & { readonly attachmentIds: string[] }) {
+  return { ...scopeOf(request), attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX) }
+}
+
+function executionOf({ usedBy, callId }: { readonly usedBy: string; readonly callId: string }) {
+  return { used_by: requiredText(usedBy, 'used_by'), execution: requiredText(callId, 'call_id') }
 }
 
 function fileOf(given: NewFileProto | undefined): NewFile {
-  const { name, mimeType, sizeBytes, sha256 } = requiredMessage(given, 'file')
-  return checkNewFile({ name, mime_type: mimeType, size_bytes: sizeBytes, sha256 })
+  return checkNewFile(requiredMessage(given, 'file'))
 }
 
 function checkedIds(attachment_ids: readonly string[], max: number): readonly string[] {

@@ -44,45 +44,53 @@ const COMMAND = 'zINSTREAM\0'
 /** Longer responses are not of the protocol. */
 const RESPONSE_MAX_BYTES = 4_096
 
-/** What clamd answered. */
-interface ScanResponse {
-  /** Such as `stream: OK`. */
-  readonly text: string
-  /** Whether it came before all bytes were sent: then it says nothing of the rest of them. */
-  readonly is_early: boolean
-}
-
 /**
- * Sends bytes to clamd by its command INSTREAM and returns its response. clamd may answer before it has read everything,
- * and then closes the connection. `timeout_ms` limits the whole exchange. Throws `Unavailable` when there is no response:
- * clamd is down, hangs, closes, or answers without end, or `bytes` throws.
+ * Opens a connection to clamd for one exchange. `timeout_ms` limits it as a whole: then the connection is destroyed, so
+ * that everything that waits for it throws.
  */
-export async function scanStream(
+async function exchange<T>(
   address: ClamdAddress,
-  bytes: AsyncIterable<Uint8Array>,
   timeout_ms: number,
-): Promise<ScanResponse> {
+  talk: (socket: Duplex) => Promise<T>,
+): Promise<T> {
   const options: NetConnectOpts = { ...address }
   const socket = simulatedNetwork()?.connect(options) ?? connect(options)
   const timer = clock.after(timeout_ms, () =>
     socket.destroy(new Error(`no response within ${timeout_ms} ms`)),
   )
-  let is_sent = false
-  // The response decides, also when sending failed because clamd had answered already.
-  send(socket, bytes).then(
-    () => {
-      is_sent = true
-    },
-    (error: unknown) => socket.destroy(error instanceof Error ? error : new Error(String(error))),
-  )
   try {
-    const text = await readResponse(socket)
-    return { text, is_early: !is_sent }
-  } catch (cause) {
-    throw new Unavailable('the virus scanner gave no response; check that clamd is running', { cause })
+    return await talk(socket)
   } finally {
     timer.cancel()
     socket.destroy()
+  }
+}
+
+/**
+ * Sends bytes to clamd by its command INSTREAM and returns its response, such as `stream: OK`. clamd may answer before it
+ * has read everything, and then closes the connection: an early response says nothing of the rest of the bytes. Throws
+ * `Unavailable` when there is no response: clamd is down, hangs, closes, or answers without end, or `bytes` throws.
+ */
+export async function scanStream(
+  address: ClamdAddress,
+  bytes: AsyncIterable<Uint8Array>,
+  timeout_ms: number,
+): Promise<{ readonly text: string; readonly is_early: boolean }> {
+  try {
+    return await exchange(address, timeout_ms, async (socket) => {
+      let is_sent = false
+      // The response decides, also when sending failed because clamd had answered already.
+      send(socket, bytes).then(
+        () => {
+          is_sent = true
+        },
+        (error: unknown) => socket.destroy(error instanceof Error ? error : new Error(String(error))),
+      )
+      const text = await readResponse(socket)
+      return { text, is_early: !is_sent }
+    })
+  } catch (cause) {
+    throw new Unavailable('the virus scanner gave no response; check that clamd is running', { cause })
   }
 }
 
@@ -131,9 +139,6 @@ function readResponse(socket: Duplex): Promise<string> {
   })
 }
 
-/** What the response of clamd says of a file. */
-type ScanVerdict = 'clean' | 'infected' | 'none'
-
 const FOUND = /^stream: (.+) FOUND$/
 /** clamd reports a file that it could not scan completely (`AlertExceedsMax`) like a virus of this name. */
 const LIMIT_HIT = /^Heuristics\.Limits\.Exceeded/
@@ -142,7 +147,7 @@ const LIMIT_HIT = /^Heuristics\.Limits\.Exceeded/
  * Reads a response of clamd. Only exactly `stream: OK` is clean, and only after all bytes were sent (F5). A limit of size or
  * nesting that was hit, an error, and everything else mean that the file was not scanned.
  */
-export function toScanVerdict(text: string, is_early: boolean): ScanVerdict {
+export function toScanVerdict(text: string, is_early: boolean): 'clean' | 'infected' | 'none' {
   if (text === 'stream: OK') return is_early ? 'none' : 'clean'
   const [, name] = FOUND.exec(text) ?? []
   return name === undefined || LIMIT_HIT.test(name) ? 'none' : 'infected'
@@ -154,19 +159,13 @@ export async function askClamd(
   command: 'PING' | 'VERSION',
   timeout_ms: number,
 ): Promise<string> {
-  const socket = connect({ ...address })
-  const timer = clock.after(timeout_ms, () =>
-    socket.destroy(new Error(`no response within ${timeout_ms} ms`)),
-  )
   try {
-    const response = readResponse(socket)
-    socket.write(`z${command}\0`)
-    return await response
+    return await exchange(address, timeout_ms, (socket) => {
+      socket.write(`z${command}\0`)
+      return readResponse(socket)
+    })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Unavailable(`the virus scanner does not answer ${command} (${reason})`, { cause })
-  } finally {
-    timer.cancel()
-    socket.destroy()
   }
 }

@@ -84,8 +84,6 @@ async function* only(content: Uint8Array): AsyncGenerator<Uint8Array> {
 
 const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} }
 
-/** Characters that need no encoding in `filename*` (RFC 8187). */
-const PLAIN = /[A-Za-z0-9!#$&+.^_`|~-]/
 /** Characters that every client reads in the quoted `filename`. */
 const NOT_QUOTABLE = /[^ !#-[\]-~]|%/g
 
@@ -101,11 +99,8 @@ export function contentDisposition(given_name: string, type: AttachmentType): st
   return `attachment; filename="${name.replaceAll(NOT_QUOTABLE, '_')}"; filename*=UTF-8''${percentEncoded(name)}`
 }
 
+/** A name for `filename*`, which needs four characters encoded that `encodeURIComponent` leaves (RFC 8187). */
 function percentEncoded(name: string): string {
-  return [...new TextEncoder().encode(name)]
-    .map((byte) => {
-      const character = String.fromCharCode(byte)
-      return PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
-    })
-    .join('')
+  const encode = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  return encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, encode)
 }

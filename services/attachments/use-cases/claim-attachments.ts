@@ -1,55 +1,42 @@
-import { randomHex } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Attachment, AttachmentIdentity } from '../domain/attachment.ts'
-import {
-  type ClaimExecution,
-  claimRefusal,
-  withClaim,
-  withoutExecution,
-  withoutOwner,
-} from '../domain/claim.ts'
+import { type ClaimExecution, claimRefusal, withClaim, withoutExecution } from '../domain/claim.ts'
 import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
-/** A request to give attachments to their one owner. */
-export interface ClaimRequest
-  extends Pick<AttachmentIdentity, 'merchant_id' | 'environment'>,
-    Omit<ClaimExecution, 'execution'> {
+/** Attachments of one merchant. */
+interface AttachmentList extends Pick<AttachmentIdentity, 'merchant_id' | 'environment'> {
   readonly attachment_ids: readonly string[]
-  /** The id of the call, so that it can give its claim back later; absent in calls of the release before. */
-  readonly execution?: string
 }
 
 /** The most attachments of one ticket, comment or chargeback in one request (S1). */
 export const CLAIM_MAX = 10
 
 /**
- * Gives ready attachments to an owner, all of them or none. The first refusal in the order of the request is thrown, with
- * its position: 13001, 13002, 13003, 13004, or 9000 for one of another purpose, of another owner, or that occurs twice.
- *
- * Each attachment is a document of its own, so a refusal that comes when some are claimed already takes those back. A
- * repetition for the same owner succeeds, and joins a claim that another call for the owner has made.
+ * Gives ready attachments to one ticket, comment or chargeback, all of them or none. The first refusal in the order of the
+ * request is thrown, with its position: 13001 to 13004, or 9000 for an attachment of another purpose, that is used already, or
+ * that occurs twice. Each attachment is a document of its own, so a refusal that comes when some are claimed already takes
+ * those back. A repetition for the same use succeeds, and joins the claim that exists.
  */
 export async function claimAttachments(
   deps: Pick<AttachmentsDeps, 'attachments' | 'runner'>,
-  { merchant_id, environment, attachment_ids, execution: call = randomHex(8), ...claim }: ClaimRequest,
+  { attachment_ids, merchant_id, environment }: AttachmentList,
+  execution: ClaimExecution,
 ): Promise<readonly Attachment[]> {
-  const execution = { ...claim, execution: call }
-  const keys = attachment_ids.map((attachment_id) =>
-    keyOfAttachment({ merchant_id, environment, attachment_id }),
-  )
-  const paths = keys.map((_, position) => pathOf(claim, position))
-  for (const [position, id] of attachment_ids.entries())
-    if (attachment_ids.indexOf(id) < position)
-      throw fieldError(9000, paths[position] ?? '', 'an attachment that is named once')
+  const wanted = attachment_ids.map((attachment_id, position) => ({
+    key: keyOfAttachment({ merchant_id, environment, attachment_id }),
+    path: pathOf(execution, position),
+  }))
+  for (const [position, { path }] of wanted.entries())
+    if (attachment_ids.indexOf(attachment_ids[position] ?? '') < position)
+      throw fieldError(9000, path, 'an attachment that is named once')
   // Nearly every refusal is found here, before anything is written.
-  const found = await Promise.all(keys.map((key) => deps.attachments.get(key)))
-  for (const [position, attachment] of found.entries()) refuse(attachment, execution, paths[position] ?? '')
+  const found = await Promise.all(wanted.map(({ key }) => deps.attachments.get(key)))
+  for (const [position, { path }] of wanted.entries()) refuse(found[position], execution, path)
   const claimed: Attachment[] = []
   try {
-    for (const [position, key] of keys.entries()) {
-      const path = paths[position] ?? ''
+    for (const { key, path } of wanted) {
       const stored = await deps.runner.update(key, (current) => {
         refuse(current, execution, path)
         return withClaim(current, execution, now())
@@ -58,28 +45,25 @@ export async function claimAttachments(
       claimed.push(stored)
     }
   } catch (error) {
-    for (const key of keys)
-      await deps.runner.update(key, (current) => withoutExecution(current, execution.execution, now()))
+    await releaseAttachments(deps, { attachment_ids, merchant_id, environment }, execution)
     throw error
   }
   return claimed
 }
 
 /**
- * Takes back what a call has claimed for an owner, after the call was refused. Claims of other owners and of other calls stay
- * as they are: one of those may have stored the owner meanwhile, because the release of a refused call can arrive late. A
- * process of the release before does not name the call, and then the claim of the owner ends.
+ * Takes back what a call has claimed, after the call was refused. Claims of other calls stay as they are: one of those may
+ * have stored its ticket or comment meanwhile, because the release of a refused call can arrive late.
  */
 export async function releaseAttachments(
   { runner }: Pick<AttachmentsDeps, 'runner'>,
-  { merchant_id, environment, attachment_ids, owner, execution }: Omit<ClaimRequest, 'purpose'>,
+  { attachment_ids, merchant_id, environment }: AttachmentList,
+  execution: Pick<ClaimExecution, 'used_by' | 'execution'>,
 ): Promise<void> {
-  const release = (current: Attachment): Attachment | undefined => {
-    if (execution === undefined) return withoutOwner(current, owner, now())
-    return current.claim?.owner === owner ? withoutExecution(current, execution, now()) : undefined
-  }
   for (const attachment_id of attachment_ids)
-    await runner.update(keyOfAttachment({ merchant_id, environment, attachment_id }), release)
+    await runner.update(keyOfAttachment({ merchant_id, environment, attachment_id }), (current) =>
+      withoutExecution(current, execution, now()),
+    )
 }
 
 function refuse(attachment: Attachment | undefined, execution: ClaimExecution, path: string): void {
@@ -93,6 +77,6 @@ function refusalOfUnknown(path: string): PublicError {
 }
 
 /** Where the attachment is in the request of the merchant or of the operator. */
-function pathOf({ purpose }: Pick<ClaimRequest, 'purpose'>, position: number): string {
+function pathOf({ purpose }: ClaimExecution, position: number): string {
   return purpose === 'chargeback_evidence' ? 'attachment_id' : `params.attachment_ids.${position}`
 }

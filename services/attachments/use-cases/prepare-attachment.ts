@@ -1,5 +1,3 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
-import { PrepareAttachmentResponseSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { type Attachment, attachmentToProto, SESSION_MS } from '../domain/attachment.ts'
 import { type NewAttachment, openSession } from '../domain/session.ts'
@@ -23,21 +21,15 @@ export interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
 export async function prepareAttachment(
   deps: AttachmentsDeps,
   { method, operation_id, payload_hash, ...fields }: PrepareRequest,
-): Promise<MessageInitShape<typeof PrepareAttachmentResponseSchema>> {
+) {
   const { merchant_id, environment } = fields
   const key = { merchant_id, environment, method, key: operation_id }
   let opened: Attachment | undefined
   const result = await deps.idempotency.run(key, payload_hash, async (id) => {
     opened = await open(deps, { ...fields, attachment_id: id('attachment') })
-    const { attachment_id: attachmentId } = opened
-    // Not the plain id, as in other records: these are kept permanently, and the release before reads them as a response.
-    return toBinary(
-      PrepareAttachmentResponseSchema,
-      create(PrepareAttachmentResponseSchema, { attachment: { attachmentId } }),
-    )
+    return Buffer.from(opened.attachment_id)
   })
-  const { attachmentId: attachment_id = '' } =
-    fromBinary(PrepareAttachmentResponseSchema, result).attachment ?? {}
+  const attachment_id = Buffer.from(result).toString()
   const attachment = opened ?? (await getAttachment(deps, { merchant_id, environment, attachment_id }))
   const upload = linkTo(deps.keyring, 'upload', attachment, attachment.session_expires_at)
   return { attachment: attachmentToProto(attachment, now()), upload }

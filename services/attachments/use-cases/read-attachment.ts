@@ -28,31 +28,25 @@ const READS_MAX = 50
 /** Reads several attachments of a merchant, in this order. Those that do not exist are left out. */
 export async function getAttachments(
   { attachments }: Pick<AttachmentsDeps, 'attachments'>,
-  owner: Pick<AttachmentIdentity, 'merchant_id' | 'environment'>,
+  { merchant_id, environment }: Pick<AttachmentIdentity, 'merchant_id' | 'environment'>,
   attachment_ids: readonly string[],
 ): Promise<readonly Attachment[]> {
   const found: Attachment[] = []
   for (let from = 0; from < attachment_ids.length; from += READS_MAX) {
     const some = attachment_ids.slice(from, from + READS_MAX)
     const read = await Promise.all(
-      some.map((attachment_id) => attachments.get(keyOfAttachment({ ...owner, attachment_id }))),
+      some.map((attachment_id) => attachments.get({ merchant_id, environment, attachment_id })),
     )
     found.push(...read.filter((attachment) => attachment !== undefined))
   }
   return found
 }
 
-/** An attachment and its bytes, which are read as they are taken. */
-interface Download {
-  readonly attachment: Attachment
-  readonly bytes: AsyncIterable<Uint8Array>
-}
-
-/** Opens a ready attachment for the holder of a link. Throws 13001 for every other one. */
+/** A ready attachment for the holder of a link, and its bytes, which are read as they are taken. Throws 13001 for other ones. */
 export async function openDownload(
   deps: Pick<AttachmentsDeps, 'attachments' | 'files'>,
   link: AttachmentLink,
-): Promise<Download> {
+) {
   const attachment = await getAttachment(deps, link)
   const { upload } = attachment
   if (statusAt(attachment, now()) !== 'ready' || upload === undefined) throw new PublicError(13001)

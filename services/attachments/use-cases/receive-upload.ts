@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { every, now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
@@ -7,13 +7,7 @@ import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Attachment, Upload } from '../domain/attachment.ts'
 import { HEAD_BYTES } from '../domain/content/check-content.ts'
-import {
-  abandonUpload,
-  beginUpload,
-  completeUpload,
-  type FailedUpload,
-  renewUpload,
-} from '../domain/session.ts'
+import { abandonUpload, beginUpload, completeUpload, renewUpload } from '../domain/session.ts'
 import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
@@ -26,8 +20,6 @@ export class BrokenUpload extends Unavailable {
   override readonly name = 'BrokenUpload'
 }
 
-type UploadDeps = Pick<AttachmentsDeps, 'files' | 'runner'>
-
 /**
  * Stores the bytes of an upload while they arrive. Only one upload per session writes at a time, each to a blob of its own,
  * which the attachment names before the first byte: so a crash leaves nothing that is not deleted later. An upload that
@@ -35,11 +27,10 @@ type UploadDeps = Pick<AttachmentsDeps, 'files' | 'runner'>
  * 9000 for a wrong length, and `BrokenUpload` when `bytes` throws.
  */
 export async function receiveUpload(
-  deps: UploadDeps,
+  { runner, files }: Pick<AttachmentsDeps, 'files' | 'runner'>,
   link: AttachmentLink,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<Attachment> {
-  const { runner, files } = deps
   const key = keyOfAttachment(link)
   const blob_id = `${link.attachment_id}-${randomHex(8)}`
   const newLease = () => ({ blob_id, until: new Date(now().getTime() + WRITER_LEASE_MS) })
@@ -65,44 +56,27 @@ export async function receiveUpload(
     runner.runEffectsInBackground(completed)
     return completed
   } catch (error) {
-    await giveUp(deps, link, { blob_id, is_received: received.isComplete() }).catch((failure: unknown) =>
+    const failed = { blob_id, is_received: received.isComplete() }
+    try {
+      // Its bytes are deleted now unless the attachment has them after all. After a crash an effect of it deletes them.
+      const abandoned = await runner.update(key, (current) => abandonUpload(current, failed, now()))
+      if (abandoned?.upload?.blob_id !== blob_id) await files.delete(blob_id)
+    } catch (failure) {
       log.warn(
         { attachment_id: link.attachment_id, error: failure },
         'the lease of an upload that failed was not given back; it ends by itself',
-      ),
-    )
+      )
+    }
     throw error
   } finally {
     renewal.cancel()
   }
 }
 
-/**
- * Gives the lease of an upload that failed back, and deletes its bytes unless the attachment has them after all. If the process
- * dies in between, an effect of the attachment deletes them.
- */
-async function giveUp(
-  { runner, files }: UploadDeps,
-  link: AttachmentLink,
-  failed: FailedUpload,
-): Promise<void> {
-  const key = keyOfAttachment(link)
-  const attachment = await runner.update(key, (current) => abandonUpload(current, failed, now()))
-  if (attachment?.upload?.blob_id !== failed.blob_id) await files.delete(failed.blob_id)
-}
-
-/** The bytes of an upload, read once. */
-interface Receiver {
-  readonly bytes: AsyncIterable<Uint8Array>
-  /** Whether all bytes have arrived, and no more than these. */
-  isComplete(): boolean
-  digest(): Pick<Upload, 'sha256' | 'head'>
-}
-
 /** The bytes on their way, with their digest. Ends with an error at the first byte too many, and after too few. */
-function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasLease: () => boolean): Receiver {
+function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasLease: () => boolean) {
   let is_complete = false
-  const hash: Hash = createHash('sha256')
+  const hash = createHash('sha256')
   let head = Buffer.alloc(0)
   async function* counted(): AsyncGenerator<Uint8Array> {
     let length = 0
@@ -124,8 +98,10 @@ function receiver(bytes: AsyncIterable<Uint8Array>, size_bytes: number, hasLease
     is_complete = true
   }
   return {
+    /** Can be read once. */
     bytes: counted(),
+    /** Whether all bytes have arrived, and no more than these. */
     isComplete: () => is_complete,
-    digest: () => ({ sha256: hash.digest('hex'), head }),
+    digest: (): Pick<Upload, 'sha256' | 'head'> => ({ sha256: hash.digest('hex'), head }),
   }
 }

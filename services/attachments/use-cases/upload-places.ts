@@ -6,7 +6,6 @@ import type { Collection } from '#lib/store/store.ts'
 import { type Attachment, isSessionOpen } from '../domain/attachment.ts'
 import {
   type FilePlace,
-  type Sender,
   type UploadQuota,
   withKeptPlace,
   withoutPlaces,
@@ -17,24 +16,21 @@ import { getAttachments } from './read-attachment.ts'
 
 type QuotaDeps = Pick<AttachmentsDeps, 'attachments' | 'upload_quotas'>
 
-/** The sender of an attachment: evidence comes from the operator, everything else from the merchant. */
-function senderOf({ purpose }: Pick<Attachment, 'purpose'>): Sender {
-  return purpose === 'chargeback_evidence' ? 'operator' : 'merchant'
-}
+/** What decides in which quota a file counts. */
+type SentFile = Pick<Attachment, 'merchant_id' | 'environment' | 'purpose'>
 
-type PlaceOwner = Pick<Attachment, 'merchant_id' | 'environment' | 'purpose'>
-
-function keyOfQuota(owner: PlaceOwner): { merchant_id: string; environment: string; sender: Sender } {
-  const { merchant_id, environment } = owner
-  return { merchant_id, environment, sender: senderOf(owner) }
+/** The key of a quota: evidence comes from the operator, everything else from the merchant. */
+function keyOfQuota({ merchant_id, environment, purpose }: SentFile) {
+  const sender = purpose === 'chargeback_evidence' ? 'operator' : 'merchant'
+  return { merchant_id, environment, sender } as const
 }
 
 /**
  * Takes a place for an upload session, in one guarded write, so that no number of requests at once exceeds the limits.
  * Throws 1000 with HTTP 429 when there is none (F4). A repetition for the same attachment takes no second place.
  */
-export async function reservePlace(deps: QuotaDeps, owner: PlaceOwner, place: FilePlace): Promise<void> {
-  const key = keyOfQuota(owner)
+export async function reservePlace(deps: QuotaDeps, file: SentFile, place: FilePlace): Promise<void> {
+  const key = keyOfQuota(file)
   const reserve = (): Promise<unknown> =>
     upsert(deps.upload_quotas, key, (current) => {
       const places = withPlace(current?.places ?? [], place, now())
@@ -43,7 +39,7 @@ export async function reservePlace(deps: QuotaDeps, owner: PlaceOwner, place: Fi
   try {
     await reserve()
   } catch (error) {
-    if (!(error instanceof PublicError) || !(await freeLostPlaces(deps, owner))) throw error
+    if (!(error instanceof PublicError) || !(await freeLostPlaces(deps, file))) throw error
     await reserve()
   }
 }
@@ -63,41 +59,31 @@ export async function keepPlace(quotas: Collection<UploadQuota>, attachment: Att
   return quota?.places.some((place) => place.attachment_id === attachment_id && place.is_kept) ?? false
 }
 
-/** Gives the place of an attachment back. */
-export function releasePlace(quotas: Collection<UploadQuota>, attachment: Attachment): Promise<unknown> {
-  return releasePlaces(quotas, attachment, [attachment.attachment_id])
-}
-
-/**
- * Gives places back that no effect will give back: a process of an older release, which has no such effect, wrote the outcome
- * of the file, or a restore brought the place back without its file. Returns whether there were any. It reads each file that
- * has a kept place.
- */
-async function freeLostPlaces(
-  { attachments, upload_quotas }: QuotaDeps,
-  owner: PlaceOwner,
-): Promise<boolean> {
-  const quota = await upload_quotas.get(keyOfQuota(owner))
-  const kept = (quota?.places ?? []).flatMap((place) => (place.is_kept ? [place.attachment_id] : []))
-  const files = await getAttachments({ attachments }, owner, kept)
-  const needed = new Set(
-    files.flatMap(({ attachment_id, status }) => (NEEDS_PLACE.includes(status) ? [attachment_id] : [])),
-  )
-  const lost = kept.filter((attachment_id) => !needed.has(attachment_id))
-  if (lost.length > 0) await releasePlaces(upload_quotas, owner, lost)
-  return lost.length > 0
+/** Gives the places of attachments back. */
+export async function releasePlaces(
+  quotas: Collection<UploadQuota>,
+  file: SentFile,
+  attachment_ids: readonly string[],
+): Promise<void> {
+  await update(quotas, keyOfQuota(file), (current) => {
+    const places = withoutPlaces(current.places, attachment_ids)
+    return places && { ...current, places }
+  })
 }
 
 /** The statuses of a file with a kept place, which it has before it becomes `scanning`. */
 const NEEDS_PLACE: readonly AttachmentStatus[] = ['uploaded', 'scanning']
 
-function releasePlaces(
-  quotas: Collection<UploadQuota>,
-  owner: PlaceOwner,
-  attachment_ids: readonly string[],
-): Promise<unknown> {
-  return update(quotas, keyOfQuota(owner), (current) => {
-    const places = withoutPlaces(current.places, attachment_ids)
-    return places && { ...current, places }
-  })
+/**
+ * Gives places back that no effect will give back, because a restore has brought the place back without its file. Returns
+ * whether there were any. It reads each file that has a kept place.
+ */
+async function freeLostPlaces({ attachments, upload_quotas }: QuotaDeps, file: SentFile): Promise<boolean> {
+  const quota = await upload_quotas.get(keyOfQuota(file))
+  const kept = (quota?.places ?? []).flatMap((place) => (place.is_kept ? [place.attachment_id] : []))
+  const files = await getAttachments({ attachments }, file, kept)
+  const needed = files.filter(({ status }) => NEEDS_PLACE.includes(status))
+  const lost = kept.filter((id) => !needed.some(({ attachment_id }) => attachment_id === id))
+  if (lost.length > 0) await releasePlaces(upload_quotas, file, lost)
+  return lost.length > 0
 }

@@ -10,14 +10,14 @@ const PERMISSIONS = {
   getAttachmentUse: ['attachments'],
 } as const
 
-/** Serves the RPC by which the attachments service checks whether the owner of a claim was stored and has the file (F7). */
+/** Serves the RPC by which the attachments service checks whether the ticket, comment or chargeback of a claim was stored with the file (F7). */
 export function createAttachmentUseRpc(owners: FileOwners): RpcService {
   return rpcService(AttachmentUseService, PERMISSIONS, {
     async getAttachmentUse(request) {
       const isUsed = await isAttachmentUsed(owners, {
         ...scopeFromProto(request),
         attachment_id: requiredId(request.attachmentId, 'attachment_id'),
-        claim_owner: requiredText(request.owner, 'owner'),
+        claim_owner: requiredText(request.usedBy, 'used_by'),
         ticket_id: request.ticketId,
       })
       return { isUsed }

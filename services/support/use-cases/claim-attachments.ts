@@ -51,7 +51,7 @@ export async function withClaimed<T>(
     merchantId: merchant_id,
     environment: environmentToProto(environment),
     attachmentIds: [...attachment_ids],
-    owner: claim_owner,
+    usedBy: claim_owner,
     callId: randomHex(8),
   }
   const { attachments: claimed } = await attachments.claimAttachments({

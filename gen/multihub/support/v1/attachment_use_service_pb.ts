@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/attachment_use_service.proto.
  */
 export const file_multihub_support_v1_attachment_use_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBtdWx0aWh1Yi9zdXBwb3J0L3YxL2F0dGFjaG1lbnRfdXNlX3NlcnZpY2UucHJvdG8SE211bHRpaHViLnN1cHBvcnQudjEinQEKF0dldEF0dGFjaG1lbnRVc2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhUKDWF0dGFjaG1lbnRfaWQYAyABKAkSDQoFb3duZXIYBCABKAkSEQoJdGlja2V0X2lkGAUgASgJIisKGEdldEF0dGFjaG1lbnRVc2VSZXNwb25zZRIPCgdpc191c2VkGAEgASgIMocBChRBdHRhY2htZW50VXNlU2VydmljZRJvChBHZXRBdHRhY2htZW50VXNlEiwubXVsdGlodWIuc3VwcG9ydC52MS5HZXRBdHRhY2htZW50VXNlUmVxdWVzdBotLm11bHRpaHViLnN1cHBvcnQudjEuR2V0QXR0YWNobWVudFVzZVJlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_environment]);
+  fileDesc("CjBtdWx0aWh1Yi9zdXBwb3J0L3YxL2F0dGFjaG1lbnRfdXNlX3NlcnZpY2UucHJvdG8SE211bHRpaHViLnN1cHBvcnQudjEinwEKF0dldEF0dGFjaG1lbnRVc2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhUKDWF0dGFjaG1lbnRfaWQYAyABKAkSDwoHdXNlZF9ieRgEIAEoCRIRCgl0aWNrZXRfaWQYBSABKAkiKwoYR2V0QXR0YWNobWVudFVzZVJlc3BvbnNlEg8KB2lzX3VzZWQYASABKAgyhwEKFEF0dGFjaG1lbnRVc2VTZXJ2aWNlEm8KEEdldEF0dGFjaG1lbnRVc2USLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldEF0dGFjaG1lbnRVc2VSZXF1ZXN0Gi0ubXVsdGlodWIuc3VwcG9ydC52MS5HZXRBdHRhY2htZW50VXNlUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment]);
 
 /**
  * GetAttachmentUseRequest identifies a claim.
@@ -42,14 +42,14 @@ export type GetAttachmentUseRequest = Message<"multihub.support.v1.GetAttachment
   attachmentId: string;
 
   /**
-   * owner is that of the claim: ticket:<id>, comment:<id> or chargeback:<id>.
+   * used_by is what claimed the file: ticket:<id>, comment:<id> or chargeback:<id>.
    *
-   * @generated from field: string owner = 4;
+   * @generated from field: string used_by = 4;
    */
-  owner: string;
+  usedBy: string;
 
   /**
-   * ticket_id is the ticket of a comment, as the claim named it; empty for other owners.
+   * ticket_id is the ticket of a comment, as the claim named it; empty otherwise.
    *
    * @generated from field: string ticket_id = 5;
    */
@@ -70,7 +70,7 @@ export const GetAttachmentUseRequestSchema: GenMessage<GetAttachmentUseRequest> 
  */
 export type GetAttachmentUseResponse = Message<"multihub.support.v1.GetAttachmentUseResponse"> & {
   /**
-   * is_used is whether the owner exists and has the file.
+   * is_used is whether what claimed the file exists and has it.
    *
    * @generated from field: bool is_used = 1;
    */
@@ -91,7 +91,7 @@ export const GetAttachmentUseResponseSchema: GenMessage<GetAttachmentUseResponse
  */
 export const AttachmentUseService: GenService<{
   /**
-   * GetAttachmentUse reports whether the owner of a claim exists and has the file.
+   * GetAttachmentUse reports whether the ticket, comment or chargeback of a claim exists and has the file.
    *
    * @generated from rpc multihub.support.v1.AttachmentUseService.GetAttachmentUse
    */
