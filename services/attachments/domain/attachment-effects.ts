@@ -2,17 +2,17 @@ import { defineEffect, isText } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { Attachment } from './attachment.ts'
 
-type Identified = Pick<Attachment, 'attachment_id'>
+type AttachmentId = Pick<Attachment, 'attachment_id'>
 
 /** An effect of which an attachment has at most one. */
 function onceEffect(kind: string, id_end: string) {
-  const id = ({ attachment_id }: Identified) => `${attachment_id}:${id_end}`
+  const id = ({ attachment_id }: AttachmentId) => `${attachment_id}:${id_end}`
   return defineEffect({ kind, lane: 'independent', data: {}, id })
 }
 
 /** An effect for the bytes of one upload. */
 function bytesEffect(kind: string, lane: 'independent' | 'external', id_end: string) {
-  const id = (_: Identified, { blob_id }: { readonly blob_id: string }) => `${blob_id}:${id_end}`
+  const id = (_: AttachmentId, { blob_id }: { readonly blob_id: string }) => `${blob_id}:${id_end}`
   return defineEffect({ kind, lane, data: { blob_id: isText }, id })
 }
 
