@@ -83,6 +83,6 @@ export function* fileProblems({ key, before, after }: Change, clean: ReadonlySet
   if (next.status === 'expired' && (old?.claim ?? next.claim))
     yield `the file ${key} expired while it was used`
   if (next.claim !== undefined && next.status !== 'ready') yield `the file ${key} is used as ${next.status}`
-  if (old?.claim !== undefined && next.claim !== undefined && old.claim.owner !== next.claim.owner)
-    yield `the file ${key} went from ${old.claim.owner} to ${next.claim.owner}`
+  if (old?.claim !== undefined && next.claim !== undefined && old.claim.used_by !== next.claim.used_by)
+    yield `the file ${key} went from ${old.claim.used_by} to ${next.claim.used_by}`
 }

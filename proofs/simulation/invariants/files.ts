@@ -11,7 +11,7 @@ export interface StoredFile {
   readonly sha256: string
   readonly upload?: { readonly blob_id: string; readonly sha256: string }
   readonly writer?: object
-  readonly claim?: { readonly owner: string }
+  readonly claim?: { readonly used_by: string }
   readonly effects: readonly { readonly kind: string; readonly due_at: Date }[]
 }
 
@@ -66,13 +66,13 @@ export const filesAreUsedOnce: Invariant = function* (evidence) {
     const file = files.get(attachment_id)
     if (file === undefined || ownerOf(file) !== owner)
       yield `${user} uses the file ${attachment_id}, which its merchant does not have`
-    else if (file.status !== 'ready' || file.purpose !== purpose || file.claim?.owner !== user)
-      yield `${user} uses the file ${attachment_id}: ${file.purpose}, ${file.status}, of ${file.claim?.owner}`
+    else if (file.status !== 'ready' || file.purpose !== purpose || file.claim?.used_by !== user)
+      yield `${user} uses the file ${attachment_id}: ${file.purpose}, ${file.status}, of ${file.claim?.used_by}`
   }
   const used = new Set(uses.map(({ attachment_id, user }) => `${attachment_id} ${user}`))
   for (const { attachment_id, claim } of files.values())
-    if (claim !== undefined && !used.has(`${attachment_id} ${claim.owner}`))
-      yield `the file ${attachment_id} is taken by ${claim.owner}, which does not use it`
+    if (claim !== undefined && !used.has(`${attachment_id} ${claim.used_by}`))
+      yield `the file ${attachment_id} is taken by ${claim.used_by}, which does not use it`
 }
 
 /** The files that merchants were shown are stored, with the bytes that were announced when they are ready. */
