@@ -3,8 +3,12 @@ import TestSequencer from '@jest/test-sequencer'
 /** The folders whose tests take longest, because they start processes and wait for them; longest first. */
 const SLOW_FOLDERS = ['/test/e2e/', '/test/integration/']
 
-/** The place of a test file by its folder: slow folders come first. */
-function rankOf(path) {
+/**
+ * The place of a test file: unit tests before all others, because a connection that a system test leaves open would count
+ * as theirs in the same process; then slow folders.
+ */
+function rankOf({ path, context }) {
+  if (context.config.displayName?.name === 'unit') return -1
   const found = SLOW_FOLDERS.findIndex((folder) => path.includes(folder))
   return found < 0 ? SLOW_FOLDERS.length : found
 }
@@ -14,8 +18,8 @@ function rankOf(path) {
  * a file for its time. A slow test would begin last, and one processor would wait for it alone.
  */
 export default class SlowTestsFirst extends TestSequencer {
-  /** Sorts by folder, and within a folder as Jest does. */
+  /** Sorts by rank, and files of one rank as Jest does. */
   sort(tests) {
-    return super.sort(tests).sort((one, other) => rankOf(one.path) - rankOf(other.path))
+    return super.sort(tests).sort((one, other) => rankOf(one) - rankOf(other))
   }
 }
