@@ -249,15 +249,15 @@ const INTEGER_TEXT = /^-?(0|[1-9][0-9]{0,39})$/
 
 /**
  * The number of a route, as digits. Callers may send an integer or its text (spec: Request envelope). A number beyond 64
- * bits is valid and names no route. A text with a lone surrogate or U+0000 is refused with 9000, as every text (E5).
+ * bits is valid and names no route. Any other text is refused with 9000 (E5).
  */
 export function serviceId(): Schema<string, 'required'> {
   return {
     shape: { type: 'integer', text_pattern: sourceOf(INTEGER_TEXT) },
     presence: 'required',
     check(value, validation) {
-      if (typeof value === 'string' && !isStorable(value)) return report(validation, 9000)
-      const integer = typeof value === 'string' && INTEGER_TEXT.test(value) ? BigInt(value) : toInteger(value)
+      if (typeof value === 'string' && !INTEGER_TEXT.test(value)) return report(validation, 9000)
+      const integer = typeof value === 'string' ? BigInt(value) : toInteger(value)
       if (integer === undefined) return report(validation, 1005)
       return integer >= INT64_MIN && integer <= INT64_MAX ? integer.toString() : NO_ROUTE
     },

@@ -227,7 +227,7 @@ test('accepts the largest amount and the longest texts', async () => {
 
 test.each<[string, object, number, string]>([
   ['no service_id', { service_id: undefined }, 1005, 'service_id'],
-  ['a service_id of letters', { service_id: 'upi' }, 1005, 'service_id'],
+  ['a service_id of letters', { service_id: 'abc' }, 9000, 'service_id'],
   ['an operation_id', { operation_id: 'a' }, 9000, 'operation_id'],
   ['a merchant_id', { merchant_id: '7001' }, 9000, 'merchant_id'],
 ])('refuses %s', async (_what, more, code, description) => {

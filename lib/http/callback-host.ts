@@ -81,8 +81,8 @@ export function createCallbackHostCheck(
   }
   return async (url, environment) => {
     const hostname = URL.parse(url)?.hostname ?? ''
-    // `checkCallbackUrl` has judged an address that is written in the URL itself.
-    if (hostname.startsWith('[') || isIP(hostname) !== 0) return true
+    // `checkCallbackUrl` has judged `localhost`, and an address that is written in the URL itself.
+    if (hostname === 'localhost' || hostname.startsWith('[') || isIP(hostname) !== 0) return true
     const { addresses, waited } = resolve(hostname)
     await waited
     return addresses.every(policyFor(environment))

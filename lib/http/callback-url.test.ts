@@ -33,7 +33,15 @@ describe('a callback URL is accepted', () => {
     expect(check('http://10.1.2.3/', allow)).toMatchObject({ ok: true })
     expect(check('http://127.0.0.2/', allow)).toMatchObject({ ok: false })
     expect(check('http://[::1]/', allow)).toMatchObject({ ok: false })
-    expect(check('http://localhost/', allow)).toMatchObject({ ok: false })
+    expect(check('http://x.localhost/', allow)).toMatchObject({ ok: false })
+  })
+
+  test('with the name localhost where 127.0.0.1 is permitted', () => {
+    expect(check('http://localhost:8099/hook', ['127.0.0.0/8'])).toMatchObject({ ok: true })
+    expect(check('http://LOCALHOST:8099/', ['127.0.0.0/8'])).toMatchObject({ ok: true })
+    expect(check('http://localhost.:8099/', ['127.0.0.0/8'])).toMatchObject({ ok: false })
+    expect(check('http://localhost:22/', ['127.0.0.0/8'])).toMatchObject({ ok: false })
+    expect(check('http://localhost/', ['10.0.0.0/8'])).toMatchObject({ ok: false })
   })
 
   test('in production with https only', () => {

@@ -41,7 +41,8 @@ export const PRIVATE_SUFFIXES: readonly string[] = [
 /**
  * Checks a callback URL against server-side request forgery, without asking DNS (N9). It refuses other schemes, user
  * info, refused ports, private names and addresses, and every host that is not written in its canonical form, such as
- * the many spellings of 127.0.0.1. The HTTP client resolves names and checks their addresses at each connection.
+ * the many spellings of 127.0.0.1. `localhost` is judged as 127.0.0.1, to which it always resolves. The HTTP client
+ * resolves names and checks their addresses at each connection.
  */
 export function checkCallbackUrl(text: string, { environment, allow }: CallbackUrlRules): CallbackUrlCheck {
   if (text.length > CALLBACK_URL_LENGTH_MAX) return refused(`at most ${CALLBACK_URL_LENGTH_MAX} characters`)
@@ -55,8 +56,9 @@ export function checkCallbackUrl(text: string, { environment, allow }: CallbackU
 
   const is_ipv6 = host.startsWith('[')
   if (!is_ipv6 && host !== url.hostname) return refused('a host in its usual spelling')
-  if (is_ipv6 || isIPv4(host)) {
-    const address = url.hostname.replace(/^\[|\]$/g, '')
+  const is_localhost = host === 'localhost'
+  if (is_ipv6 || isIPv4(host) || is_localhost) {
+    const address = is_localhost ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, '')
     return allow(address) ? { ok: true, url } : refused('a public address')
   }
   return isPublicName(host) ? { ok: true, url } : refused('a public host name')

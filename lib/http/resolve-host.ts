@@ -16,15 +16,10 @@ const QUERY_TIMEOUT_MS = 1_500
 const QUERY_TRIES = 2
 const ADDRESSES_MAX = 16
 
-const LOCALHOST: readonly HostAddress[] = [
-  { address: '127.0.0.1', family: 4 },
-  { address: '::1', family: 6 },
-]
-
 /**
  * Makes a resolver that asks name servers directly. The lookup of the operating system would block one of the four
  * threads that the process shares for files and compression, until a slow name server answers. Consequently the
- * hosts file and search domains are not used, and `localhost` is always this machine (RFC 6761).
+ * hosts file and search domains are not used, and `localhost` is always 127.0.0.1 (RFC 6761, R4).
  */
 export function createHostResolver(): ResolveHost {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
@@ -32,7 +27,7 @@ export function createHostResolver(): ResolveHost {
     const name = hostname.replace(/\.$/, '').toLowerCase()
     const family = isIP(name)
     if (family === 4 || family === 6) return [{ address: name, family }]
-    if (name === 'localhost' || name.endsWith('.localhost')) return LOCALHOST
+    if (name === 'localhost' || name.endsWith('.localhost')) return [{ address: '127.0.0.1', family: 4 }]
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
     const addresses = answers.flatMap((answer, at) =>
       answer.status === 'fulfilled'

@@ -10,6 +10,74 @@ const RETRY_WORDS: Readonly<Record<Retry, string>> = {
   while_scanning: 'while the file is scanned',
 }
 
+const UNKNOWN_ID = 'send an id that does not exist'
+const NEEDS_OPERATOR = 'only the operator or a fault causes it'
+
+/** How to provoke each code that comes in an envelope. Of the other codes, only 4xxx to 8xxx come: in `status.error`. */
+const ENVELOPE: Readonly<Partial<Record<ErrorCode, string>>> = {
+  1000: 'call `payment.notification` eleven times in a minute',
+  1001: 'call another path',
+  1002: 'send the method `payment.sideways`',
+  1003: 'add a query to the URL',
+  1004: 'send `service_id: 999999`',
+  1005: 'leave `params` out',
+  1006: 'send `Content-Type: text/plain`',
+  1007: 'send PUT',
+  1008: 'use a withdrawal route in `payment.in`',
+  1010: 'send the currency `XQQ`',
+  1011: NEEDS_OPERATOR,
+  1013: 'send another payment under a used `operation_id`',
+  2001: NEEDS_OPERATOR,
+  2002: NEEDS_OPERATOR,
+  3000: 'sign with a wrong secret',
+  3001: 'leave the header out',
+  3002: 'leave the header out',
+  3003: 'send `X-Data-Application-Id: 999999`',
+  3004: NEEDS_OPERATOR,
+  3005: NEEDS_OPERATOR,
+  3006: 'call from another address, when there is an allowlist',
+  3007: NEEDS_OPERATOR,
+  3008: 'use a v1 credential on the v2 path',
+  3009: 'exceed the daily limit, when there is one',
+  6001: 'send the amount 0',
+  6002: 'send the currency of another route',
+  6004: 'withdraw more than the balance',
+  6005: 'exceed the monthly limit of a withdrawal route',
+  6006: 'exceed the daily limit of a withdrawal route',
+  6009: 'create a payment twice',
+  6010: UNKNOWN_ID,
+  6035: 'exceed the limit per payment of a withdrawal route',
+  7002: 'create payments on a `provider_down` route until its breaker opens',
+  8600: 'withdraw to an account with a wrong check digit',
+  8601: 'withdraw with a bank code that does not exist',
+  8801: 'resend the callback of a payment that is `processing`',
+  9000: 'send a field that does not exist',
+  10001: UNKNOWN_ID,
+  10002: 'create a second ticket for the payment',
+  10003: 'reopen an open ticket',
+  10004: 'edit a comment after an hour',
+  10005: 'create a ticket about a payment without a file',
+  11001: UNKNOWN_ID,
+  11002: 'ask for a refund of a deposit that ends in 905',
+  11003: 'send the amount `"0100"`',
+  11004: 'ask for more than the deposit',
+  11005: 'ask for a refund twice',
+  12001: UNKNOWN_ID,
+  13001: UNKNOWN_ID,
+  13002: 'finalize an upload after 15 minutes',
+  13003: 'download a file before it is scanned',
+  13004: 'upload the EICAR test file',
+}
+
+/** Where a code comes: in the envelope, in `status.error` of a payment, in both, or never. */
+export function placesOf(code: ErrorCode): readonly ('envelope' | '`status.error`')[] {
+  const is_of_payment = code >= 4000 && code < 9000
+  return [
+    ...(ENVELOPE[code] === undefined ? [] : (['envelope'] as const)),
+    ...(is_of_payment ? (['`status.error`'] as const) : []),
+  ]
+}
+
 /** The error table for merchants, in the order of the codes. */
 export function errorTable(): string {
   const by_status = [...codesByStatus()]
@@ -22,7 +90,17 @@ export function errorTable(): string {
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
   const lines = codes.map((code) => {
     const { message, retry } = ERROR_TABLE[code]
-    return `| ${code} | ${message} | ${statusesOf(code)} | ${RETRY_WORDS[retry]} | ${ERROR_ADVICE[code]} |`
+    const places = placesOf(code)
+    const amount = places.includes('`status.error`') ? [`an amount that ends in 66${code}`] : []
+    const provoked = [...amount, ...(places.includes('envelope') ? [ENVELOPE[code]] : [])].join(
+      '; envelope: ',
+    )
+    const comes = `${places.join(', ') || 'never'} | ${provoked || '-'}`
+    return `| ${code} | ${message} | ${statusesOf(code)} | ${comes} | ${RETRY_WORDS[retry]} | ${ERROR_ADVICE[code]} |`
   })
-  return ['| Code | Meaning | HTTP | Try again? | What to do |', '|---|---|---|---|---|', ...lines].join('\n')
+  return [
+    '| Code | Meaning | HTTP | Comes in | How to provoke it | Try again? | What to do |',
+    `|${'---|'.repeat(7)}`,
+    ...lines,
+  ].join('\n')
 }

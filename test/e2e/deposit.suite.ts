@@ -116,7 +116,8 @@ export const depositSuite: SystemSuite = (given) => {
 
     test('the operator reads the payment, its entries and deliveries, and a consistent ledger', async () => {
       const operator = operatorOf(system.demo())
-      const { c_id, body } = await alpha.deposit(8_800, { webhook_url: receiver.url })
+      const webhook_url = receiver.url.replace('127.0.0.1', 'localhost')
+      const { c_id, body } = await alpha.deposit(8_800, { webhook_url })
       const payment_id = body.result.payment.identifiers.h_id
       await receiver.waitFor(c_id, 'payment.completed')
       const shown = await operator('multihub.payments.v1.PaymentService/GetPayment', { payment_id })

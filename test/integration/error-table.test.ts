@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { randomHex } from '#lib/base/crypto/random.ts'
 import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { listen } from '#lib/http/network.ts'
+import { placesOf } from '../../scripts/docs/errors.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
@@ -17,49 +13,18 @@ import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
-/** A provider that refuses every deposit with the code that is added to this amount. */
-const REFUSED_FROM = 1_000_000
 
 let system: TestSystem
 let alpha: MerchantClient
 let operator: Operator
-let provider: Server
-let provider_directory: string
-let provider_route: number
 
 beforeAll(async () => {
-  provider = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const { amount } = JSON.parse(Buffer.concat(chunks).toString())
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ accepted: false, code: amount - REFUSED_FROM }))
-  })
-  const { host_and_port } = await listen(provider, { host: '127.0.0.1', port: 0, variable: 'none' })
-  provider_directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
-  const file = join(provider_directory, 'providers.json')
-  const account = { account_id: 'acme', connector: 'sandbox', environment: 'test', key: randomHex(32) }
-  await writeFile(file, JSON.stringify({ accounts: [{ ...account, base_url: `http://${host_and_port}` }] }))
-  system = await startOneProcess({ MULTIHUB_PROVIDERS_FILE: file })
+  system = await startOneProcess()
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())
-  const { route } = await operator('multihub.merchants.v1.RouteService/CreateRoute', {
-    merchant_id: alpha.merchant.merchant_id,
-    environment: 'ENVIRONMENT_TEST',
-    direction: 'DIRECTION_IN',
-    method: 'upi',
-    currency: 'INR',
-    connector: 'sandbox',
-    provider_accounts: ['acme'],
-  })
-  provider_route = Number(route.serviceId)
 })
 
-afterAll(async () => {
-  await system?.end()
-  provider?.close()
-  await rm(provider_directory, { recursive: true, force: true })
-})
+afterAll(() => system?.end())
 
 /** Sends a body as the merchant alpha. The options change parts of the request. */
 const ask = (
@@ -145,14 +110,6 @@ async function endsWith(deposit: Promise<PublicResponse & { readonly c_id: strin
   return { code: response.body.result.payment.status.error }
 }
 
-/** A deposit that the provider itself refuses with this code. */
-const refusedWith = (code: number): Promise<ErrorResult> =>
-  endsWith(
-    ask(
-      paymentIn({ amount: { value: REFUSED_FROM + code, currency: 'INR' } }, { service_id: provider_route }),
-    ).then((response) => ({ ...response, c_id: response.body.result.payment.identifiers.c_id })),
-  )
-
 /** The code of an envelope with its HTTP status, or the code of a final status. */
 interface ErrorResult {
   readonly code: number
@@ -163,6 +120,21 @@ const envelope = async (response: Promise<PublicResponse>): Promise<ErrorResult>
   const { body, http_status } = await response
   return { code: body.error?.code, http_status }
 }
+
+const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
+
+/** The codes that the provider can decline a payment with. */
+const DECLINED = CODES.filter((code) => code >= 4000 && code < 9000)
+
+test.each(DECLINED)(
+  'an amount that ends in 66%i is declined with this code, in both directions',
+  async (code) => {
+    for (const create of [alpha.deposit, alpha.withdraw]) {
+      const { payment } = (await create(660_000 + code)).body.result
+      expect(payment.status).toMatchObject({ status: 'error', error: code, final: true })
+    }
+  },
+)
 
 /** How to produce each code over the public API. */
 const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<ErrorResult>>>> = {
@@ -238,7 +210,7 @@ const PRODUCED: Readonly<Partial<Record<ErrorCode, () => Promise<ErrorResult>>>>
   9000: () => envelope(ask(JSON.stringify({ method: 'gateway.ping', params: {}, surprise: 1 }))),
   ...Object.fromEntries(
     [4000, 4001, 4002, 5000, 5001, 5002, 6000, 6003, 6013, 6034, 6043, 6045, 7000, 7003, 8000, 8001].map(
-      (code) => [code, () => refusedWith(code)],
+      (code) => [code, () => endsWith(alpha.deposit(660_000 + code))],
     ),
   ),
 }
@@ -290,8 +262,6 @@ const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
   2000: 'every fault inside is 2001 and every dependency that is down 2002; 2000 would say less',
 }
 
-const CODES = Object.keys(ERROR_TABLE).map((code) => Number(code) as ErrorCode)
-
 // E12
 test.each(CODES)('%d is produced by a test, or has a reason why it is never returned', (code) => {
   const entries = [PRODUCED[code], ELSEWHERE[code], NEVER[code]].filter((entry) => entry !== undefined)
@@ -300,11 +270,16 @@ test.each(CODES)('%d is produced by a test, or has a reason why it is never retu
   if (file !== undefined) expect(readFileSync(join(ROOT, file), 'utf8')).toContain(words)
 })
 
+test.each(CODES)('the error reference says where %d comes', (code) => {
+  expect(placesOf(code).length === 0).toBe(NEVER[code] !== undefined)
+})
+
 /** The code 1000 is produced by an exhausted bucket here, which is HTTP 429 (E10). */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = { 1000: 429 }
 
 test.each(CODES.filter((code) => PRODUCED[code] !== undefined))('the public API returns %d', async (code) => {
   const seen = await PRODUCED[code]?.()
   expect(seen?.code).toBe(code)
+  expect(placesOf(code)).toContain(seen?.http_status === undefined ? '`status.error`' : 'envelope')
   if (seen?.http_status !== undefined) expect(seen.http_status).toBe(STATUS[code] ?? ERROR_TABLE[code].http)
 })

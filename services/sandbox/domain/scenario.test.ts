@@ -126,6 +126,24 @@ describe.each(['deposit', 'withdrawal'] as const)('%s', (kind) => {
     expect(reportsOf(order)).toHaveLength(0)
   })
 
+  test.each([4000, 5002, 6004, 6044, 7003, 8601])(
+    '66%i: declined in the response with this code',
+    async (code) => {
+      const order = orderOf(kind, 660_000 + code)
+      expect(await create(order)).toMatchObject({ kind: 'declined', code })
+      expect(await lookUp(order)).toMatchObject({ kind: 'declined', code })
+      await waitForEarlierCallbacks()
+      expect(reportsOf(order)).toHaveLength(0)
+    },
+  )
+
+  test.each([663_009, 664_999, 669_000, 567_003])(
+    '%i: no code of the families 4xxx to 8xxx',
+    async (digits) => {
+      expect(await create(orderOf(kind, digits))).toMatchObject({ kind: 'pending' })
+    },
+  )
+
   test('902: pending, then declined by callback', async () => {
     const order = orderOf(kind, 902)
     expect(await create(order)).toMatchObject({ kind: 'pending' })

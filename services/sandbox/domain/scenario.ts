@@ -1,3 +1,5 @@
+import { isErrorCode } from '#lib/contract/errors/error-table.ts'
+
 /** The kinds of operation that a provider executes. */
 export type OperationKind = 'deposit' | 'withdrawal' | 'refund'
 
@@ -30,7 +32,7 @@ export function isCallbackContent(value: unknown): value is CallbackContent {
   return value === 'result' || value === 'other_amount' || value === 'pending'
 }
 
-/** How an operation behaves. The last three digits of an amount decide it. */
+/** How an operation behaves. The last digits of an amount decide it. */
 export interface Scenario {
   readonly create_response: CreateResponse
   readonly result: FinalResult
@@ -95,8 +97,14 @@ const REFUNDS: Readonly<Record<string, Scenario>> = {
   914: CONNECTION_RESET,
 }
 
-/** The scenario of a deposit or a withdrawal. */
+/**
+ * The scenario of a deposit or a withdrawal. Six last digits of `66` and a code of the families 4xxx to 8xxx come first:
+ * `667003` is declined with 7003.
+ */
 export function paymentScenario(kind: 'deposit' | 'withdrawal', amount: bigint): Scenario {
+  const code = Number(amount % 1_000_000n) - 660_000
+  if (code >= 4000 && code < 9000 && isErrorCode(code))
+    return { ...DECLINED_AT_ONCE, result: { status: 'declined', code } }
   return (kind === 'deposit' ? DEPOSITS : WITHDRAWALS)[lastDigits(amount)] ?? SUCCEEDS_LATER
 }
 
