@@ -129,7 +129,7 @@ export type ProcessConfig = Config<typeof PROCESS_SETTINGS>
 /** The variables of the test scripts, which may be set in the shell of a developer. */
 const TEST_VARIABLES: ConfigSchema = {
   servers_directory: textSetting('MULTIHUB_SERVERS_DIR'),
-  require_servers: textSetting('MULTIHUB_REQUIRE_SERVERS'),
+  ci: textSetting('MULTIHUB_CI'),
   skew_commit: textSetting('MULTIHUB_SKEW_COMMIT'),
 }
 

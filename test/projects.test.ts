@@ -20,3 +20,13 @@ test('a change can break the tests that import the file or start a program that 
   expect(broken).not.toContain('lib/base/ids.test.ts')
   expect(testsOf(['lib/base/ids.test.ts'])).toEqual(['lib/base/ids.test.ts'])
 })
+
+test('a change of a page, a vector or a manifest can break the tests that name it', () => {
+  expect(testsOf(['docs/merchants/files.md'])).toContain('test/e2e/documented-commands.test.ts')
+  expect(testsOf(['docs/operators/kubernetes.md'])).toContain('deploy/kubernetes-page.test.ts')
+  expect(testsOf(['docs/merchants/openapi.json'])).toContain('test/e2e/openapi.test.ts')
+  expect(testsOf(['test/vectors/callback.json'])).toContain('test/vectors/production.test.ts')
+  expect(testsOf(['deploy/components/scanner/clamd.conf'])).toContain(
+    'test/integration/attachments-clamd.test.ts',
+  )
+})

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Import, importsOf } from '../scripts/sources/import-graph.ts'
 
 /**
@@ -29,12 +29,21 @@ export function testFiles(): ReadonlyMap<string, Project> {
   return new Map(tests.map((path) => [path, projectOf(path, graph)]))
 }
 
-/** The test files that import one of these files, or name it as a program that they start, themselves or through others. */
+/** Whether a file is code; everything else, such as pages, vectors and manifests, is only read. */
+export function isCode(path: string): boolean {
+  return /\.m?[tj]s$/.test(path)
+}
+
+/**
+ * The test files that import one of these files, or name it, themselves or through others: a program that they start, or a
+ * page, a vector or a manifest that they read.
+ */
 export function testsOf(changed: readonly string[]): readonly string[] {
   const graph = readGraph('with named files')
   const users = new Map<string, string[]>()
   for (const [from, all] of graph) for (const to of all) users.set(to, [...(users.get(to) ?? []), from])
-  const reached = new Set(changed)
+  const reached = new Set(changed.filter(isCode))
+  for (const path of changed) if (!isCode(path)) for (const reader of readersOf(path)) reached.add(reader)
   for (const path of reached) for (const user of users.get(path) ?? []) reached.add(user)
   return [...testFiles().keys()].filter((path) => reached.has(path))
 }
@@ -75,6 +84,16 @@ function filesNamedIn(path: string, text: string, known: ReadonlySet<string>): r
   return [...text.matchAll(/['"`/]([\w./-]+\.m?[tj]s)['"`]/g)]
     .flatMap(([, name = '']) => [join(name), join(folder, name)])
     .filter((name) => known.has(name) && name !== path && !name.endsWith('.test.ts'))
+}
+
+/** The code in which a file that is not code has its path or its name, with or without its ending, between quotes. */
+function readersOf(changed: string): readonly string[] {
+  const name = basename(changed)
+  const names = new Set([changed, name, name.replace(/\.\w+$/, '')])
+  return sourcesBelow('').filter((path) => {
+    const quoted = readFileSync(join(ROOT, path), 'utf8').matchAll(/['"`/]([\w./-]+)['"`]/g)
+    return [...quoted].some(([, words = '']) => names.has(words) || names.has(basename(words)))
+  })
 }
 
 function sourcesBelow(folder: string): string[] {

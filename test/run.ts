@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { testsOf } from './projects.ts'
+import { isCode, testsOf } from './projects.ts'
 import {
   dockerAnswers,
   mongodbInContainer,
@@ -99,13 +99,16 @@ const CHECKS: readonly Check[] = [
   { name: 'types', run: () => command('tsc', []) },
 ]
 
-async function check({ name, run }: Check): Promise<void> {
-  const began = performance.now()
-  const passed = await run()
-  counts[passed ? 'passed' : 'failed'] += 1
-  console.error(
-    `${passed ? 'passed' : 'FAILED'}  ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`,
-  )
+/** Runs all checks at once, because most of them use one processor. */
+async function runChecks(): Promise<void> {
+  const check = async ({ name, run }: Check): Promise<void> => {
+    const began = performance.now()
+    const passed = await run()
+    counts[passed ? 'passed' : 'failed'] += 1
+    const time_s = ((performance.now() - began) / 1000).toFixed(1)
+    console.error(`${passed ? 'passed' : 'FAILED'}  ${name} (${time_s} s)`)
+  }
+  await Promise.all(CHECKS.map(check))
 }
 
 /** Runs the tests that match the filter and adds Jest's counts. */
@@ -191,24 +194,29 @@ async function testsInContainers(): Promise<void> {
   }
 }
 
-/** The files that differ from the commit where this branch left main, or from `base`; new files too. */
+/**
+ * The files that differ from the commit where this branch left main, or from `base`; new files too. A clone of another
+ * branch may know main as `origin/main` only.
+ */
 function changedFiles(base: string | undefined): readonly string[] {
   const git = (...words: readonly string[]): readonly string[] =>
     execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
-  const [start = 'HEAD'] = base === undefined ? git('merge-base', 'main', 'HEAD') : [base]
+  const [main] = git('for-each-ref', '--format=%(refname)', 'refs/heads/main', 'refs/remotes/origin/main')
+  if (base === undefined && main === undefined)
+    throw new Error('there is no main: name a commit after --changed')
+  const [start = 'HEAD'] = base === undefined ? git('merge-base', main ?? '', 'HEAD') : [base]
   return [...git('diff', '--name-only', start), ...git('ls-files', '--others', '--exclude-standard')]
 }
 
-/** Jest's filter for the tests that these files can break. Pages, protos and manifests are read by tests of the same folder. */
+/** Jest's filter for the tests that these files can break. Many tests read all files of their folder, such as manifests. */
 function testsThatCanBreak(changed: readonly string[]): readonly string[] {
-  const is_code = (path: string): boolean => /\.m?[tj]s$/.test(path)
   const folders = changed
-    .filter((path) => !is_code(path))
+    .filter((path) => !isCode(path))
     .map((path) => path.slice(0, path.lastIndexOf('/') + 1))
-  const of_folders = [...new Set(folders)].filter((folder) =>
-    /^(deploy|scripts|proofs|services)\//.test(folder),
+  const read = [...new Set(folders)].filter((folder) =>
+    /^(deploy|scripts|proofs|services|test)\//.test(folder),
   )
-  return ['test/architecture/', ...of_folders, ...testsOf(changed.filter(is_code))]
+  return ['test/architecture/', ...read, ...testsOf(changed)]
 }
 
 const [option = '', ...words] = process.argv.slice(2)
@@ -218,10 +226,10 @@ if (option === '--containers') {
   const changed = changedFiles(words[0])
   const chosen = testsThatCanBreak(changed)
   console.error(`${changed.length} changed files; ${chosen.length} test files and folders can break`)
-  for (const each of CHECKS) await check(each)
+  await runChecks()
   await testsWithServers(chosen)
 } else {
-  if (option === '') for (const each of CHECKS) await check(each)
+  if (option === '') await runChecks()
   await testsWithServers(process.argv.slice(2))
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)

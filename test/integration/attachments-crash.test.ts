@@ -9,6 +9,9 @@ import { mongodbForTests } from '../support/servers.ts'
 import { startOneProcess } from '../support/system.ts'
 import { unfinishedUploads } from '../support/unfinished-uploads.ts'
 
+/** The longest lease of an effect or upload of a file. */
+const LEASES_MS = 60_000
+
 const mongodb = await mongodbForTests()
 afterAll(async () => {
   if ('stop' in mongodb) await mongodb.stop()
@@ -22,6 +25,7 @@ attachmentsCrashSuite('embedded files', async (variables) => {
   }
   return {
     system,
+    endLeases: () => system.beDownFor(LEASES_MS),
     unfinished: () => countNamed('/files/.unfinished-'),
     blobsOf: (h_id) => countNamed(`/files/${h_id}-`),
     end: () => system.end(),
@@ -39,6 +43,7 @@ else
     const { files } = bucketOf(db, 'files')
     return {
       system,
+      endLeases: async () => {},
       unfinished: () => unfinishedUploads(db),
       blobsOf: (h_id) => files.countDocuments({ filename: { $regex: `^${h_id}-` } }),
       async end() {

@@ -48,7 +48,7 @@ export async function findServers(): Promise<{ mongodb: MongodbServer | Skip; na
 
 /**
  * Returns the first of: MONGODB_URI, the server of `scripts/servers/start`, a container. Otherwise says why there is none.
- * With MULTIHUB_REQUIRE_SERVERS=1 it throws instead: CI must not pass because it skipped.
+ * With MULTIHUB_CI=1 it throws instead: CI must not pass because it skipped.
  */
 export async function mongodbForTests(): Promise<MongodbServer | Skip> {
   const uri = process.env['MONGODB_URI'] || (await startedByScript('MONGODB_URI'))
@@ -62,7 +62,7 @@ export async function mongodbForTests(): Promise<MongodbServer | Skip> {
 
 /**
  * Returns the first of: NATS_URL, the server of `scripts/servers/start`, a `nats-server` program started for this call,
- * a container. Otherwise says why there is none. With MULTIHUB_REQUIRE_SERVERS=1 it throws instead.
+ * a container. Otherwise says why there is none. With MULTIHUB_CI=1 it throws instead.
  */
 export async function natsForTests(): Promise<NatsServer | Skip> {
   const url = process.env['NATS_URL'] || (await startedByScript('NATS_URL'))
@@ -86,7 +86,7 @@ export async function startPrivateNats(
 }
 
 /**
- * Starts a virus scanner for the calling test, which may give its scans another time limit. With MULTIHUB_REQUIRE_SERVERS=1
+ * Starts a virus scanner for the calling test, which may give its scans another time limit. With MULTIHUB_CI=1
  * it throws when clamd is not installed.
  */
 export async function startPrivateClamd(max_scan_ms?: number): Promise<PrivateClamd | Skip> {

@@ -1,9 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { ROLES, type RoleName } from '#lib/role/role.ts'
 import { writeDemo } from '../../scripts/demo.ts'
 import { runToEnd, type SystemProcess, startProcess } from './child.ts'
+import { DOWNTIME_FILE } from './downtime.ts'
 import { freePorts } from './free-port.ts'
 import type { Demo } from './merchant.ts'
 import { createSystemSettings, type Variables } from './system-settings.ts'
@@ -39,12 +41,22 @@ interface Plan {
   readonly variables: Variables
 }
 
+/** A system whose machine can be down for a while, in which all leases end, without a test that waits for it. */
+export interface OneProcessSystem extends TestSystem {
+  /** The next start is this much later by the clock of the system. Only for embedded stores, which have no clock of their own. */
+  beDownFor(time_ms: number): Promise<void>
+}
+
 /** Starts all roles in one process on embedded stores, like `npm start`. Its ports remain the same after a restart. */
-export async function startOneProcess(more: Variables = {}): Promise<TestSystem> {
+export async function startOneProcess(more: Variables = {}): Promise<OneProcessSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
-  const variables = { MULTIHUB_HOME: home, ...(await freePorts()), ...more }
+  const nodeOptions = `--import=${pathToFileURL(join(import.meta.dirname, 'downtime.ts'))}`
+  const variables = { MULTIHUB_HOME: home, NODE_OPTIONS: nodeOptions, ...(await freePorts()), ...more }
   const plans = { all: { file: 'scripts/start.ts', parameters: [], variables } }
-  return run(plans, home, async () => JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')))
+  const system = await run(plans, home, async () =>
+    JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')),
+  )
+  return { ...system, beDownFor: (time_ms) => writeFile(join(home, DOWNTIME_FILE), `${time_ms}`) }
 }
 
 /**
