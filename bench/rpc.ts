@@ -10,7 +10,7 @@ import { readConfig } from '#lib/base/config/config.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { clock } from '#lib/base/time.ts'
 import { createRpc, type Rpc } from '#lib/rpc/rpc.ts'
-import { rpcService } from '#lib/rpc/service.ts'
+import { by, rpcService } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
@@ -111,17 +111,11 @@ async function serveOurs(): Promise<{ byGrpc: Call; inMemory: Call; close: () =>
 }
 
 function merchantService() {
-  const permissions = {
-    createMerchant: [],
-    getMerchant: ['gateway'],
-    listMerchants: [],
-    updateMerchant: [],
-  } as const
-  return rpcService(MerchantService, permissions, {
-    createMerchant: async () => ({}),
-    getMerchant: async () => response,
-    listMerchants: async () => ({}),
-    updateMerchant: async () => ({}),
+  return rpcService(MerchantService, {
+    createMerchant: by([], async () => ({})),
+    getMerchant: by(['gateway'], async () => response),
+    listMerchants: by([], async () => ({})),
+    updateMerchant: by([], async () => ({})),
   })
 }
 

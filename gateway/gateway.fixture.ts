@@ -26,7 +26,7 @@ import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { StreamHandler } from '#lib/http/internal-link.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { type ClientOf, createRpc } from '#lib/rpc/rpc.ts'
-import type { RpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import type { Store } from '#lib/store/store.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
@@ -174,12 +174,11 @@ function serviceOf<S extends DescService>(descriptor: S, methods: Partial<Servic
   const missing = (): never => {
     throw new Error('the test does not implement this RPC')
   }
-  const names = descriptor.methods.map(({ localName }) => localName)
-  return {
-    descriptor,
-    permissions: Object.fromEntries(names.map((name) => [name, ['gateway' as const]])),
-    implementation: { ...Object.fromEntries(names.map((name) => [name, missing])), ...methods },
-  }
+  const implementation: Readonly<Record<string, unknown>> = methods
+  const handlers = descriptor.methods.map(({ localName }) => {
+    return [localName, by(['gateway'], implementation[localName] ?? missing)] as const
+  })
+  return { descriptor, handlers: Object.fromEntries(handlers) }
 }
 
 function registryServiceOf(options: FixtureOptions): Partial<ServiceImpl<typeof RegistryService>> {

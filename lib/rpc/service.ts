@@ -14,26 +14,32 @@ export const CALLERS = [
   'internal',
 ] as const
 
-/** The name of a caller, as permissions and tokens use it. */
+/** The name of a caller, as handlers and tokens use it. */
 export type CallerName = (typeof CALLERS)[number]
 
-/** The callers that may use each RPC of a service. All others are refused. */
-export type Permissions<S extends DescService> = { readonly [M in keyof S['method']]: readonly CallerName[] }
-
-/** A service that a process serves: its descriptor, its permissions and its implementation. */
-export interface RpcService {
-  readonly descriptor: DescService
-  readonly permissions: Readonly<Record<string, readonly CallerName[]>>
-  readonly implementation: Readonly<Record<string, unknown>>
+/** The answer to one RPC: its function, and the callers that may use it. All others are refused. */
+export interface RpcHandler<Handle> {
+  readonly callers: readonly CallerName[]
+  readonly handle: Handle
 }
 
-/** Combines an implementation with its descriptor and permissions. Every RPC must have both, or it does not compile. */
+/** Permits an RPC to its callers, next to the function that answers it: `getRoute: by(['payments'], async () => …)`. */
+export function by<Handle>(callers: readonly CallerName[], handle: Handle): RpcHandler<Handle> {
+  return { callers, handle }
+}
+
+/** A service that a process serves: its descriptor and the handlers of its RPCs by their names. */
+export interface RpcService {
+  readonly descriptor: DescService
+  readonly handlers: Readonly<Record<string, RpcHandler<unknown>>>
+}
+
+/** Combines a descriptor with its handlers. Every RPC must have one, and so name its callers, or it does not compile. */
 export function rpcService<S extends DescService>(
   descriptor: S,
-  permissions: Permissions<S>,
-  implementation: ServiceImpl<S>,
+  handlers: { readonly [M in keyof ServiceImpl<S>]: RpcHandler<ServiceImpl<S>[M]> },
 ): RpcService {
-  return { descriptor, permissions, implementation: implementation as Readonly<Record<string, unknown>> }
+  return { descriptor, handlers }
 }
 
 /** The role that serves a service: the second part of its package, `payments` for `multihub.payments.v1`. */

@@ -1,4 +1,10 @@
-import { type Client, createClient, type Interceptor, type Transport } from '@connectrpc/connect'
+import {
+  type Client,
+  createClient,
+  type Interceptor,
+  type ServiceImpl,
+  type Transport,
+} from '@connectrpc/connect'
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
@@ -7,7 +13,7 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { formatTrace } from '#lib/base/trace.ts'
 import { fromConnectError } from '#lib/rpc/errors.ts'
 import { createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
-import { type CallerName, type Permissions, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type CallerName, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS, type RpcConfig } from '#lib/rpc/settings.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
 
@@ -37,23 +43,21 @@ export function recordingLog(): {
   return { log: createLog(undefined, { level: 'debug', writer }), lines }
 }
 
-type Merchants = Parameters<typeof rpcService<typeof MerchantService>>[2]
-
 /** The merchant service with the given methods. Gateway and payments may call all but UpdateMerchant, which no caller may. */
-export function merchantService(methods: Partial<Merchants> = {}): RpcService {
-  const callers: readonly CallerName[] = ['gateway', 'payments']
-  const permissions: Permissions<typeof MerchantService> = {
-    createMerchant: callers,
-    getMerchant: callers,
-    listMerchants: callers,
-    updateMerchant: [],
-  }
-  return rpcService(MerchantService, permissions, {
+export function merchantService(methods: Partial<ServiceImpl<typeof MerchantService>> = {}): RpcService {
+  const { createMerchant, getMerchant, listMerchants, updateMerchant } = {
     createMerchant: async ({ name }) => ({ merchant: { merchantId: '1', name } }),
     getMerchant: async ({ merchantId }) => ({ merchant: { merchantId } }),
     listMerchants: async () => ({}),
     updateMerchant: async () => ({}),
     ...methods,
+  } satisfies ServiceImpl<typeof MerchantService>
+  const callers: readonly CallerName[] = ['gateway', 'payments']
+  return rpcService(MerchantService, {
+    createMerchant: by(callers, createMerchant),
+    getMerchant: by(callers, getMerchant),
+    listMerchants: by(callers, listMerchants),
+    updateMerchant: by([], updateMerchant),
   })
 }
 

@@ -9,27 +9,13 @@ import {
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
-import { recordingLog } from '../../../test/support/rpc.ts'
+import { merchantService, recordingLog } from '../../../test/support/rpc.ts'
 import { createMemoryTransport } from '../client/memory-transport.ts'
-import { type RpcService, rpcService } from '../service.ts'
+import { by, type RpcService } from '../service.ts'
 import { CALLS_MAX } from '../settings.ts'
 import { createDispatcher } from './dispatch.ts'
 
 const dispatch = createDispatcher(() => undefined, log)
-
-const permissions = {
-  createMerchant: ['gateway'],
-  getMerchant: ['gateway'],
-  listMerchants: ['gateway'],
-  updateMerchant: [],
-} as const
-
-const noMethods = {
-  createMerchant: async () => ({}),
-  getMerchant: async () => ({}),
-  listMerchants: async () => ({}),
-  updateMerchant: async () => ({}),
-}
 
 function clientOf(service: RpcService) {
   const endpoints = new Map(dispatch(service).map((endpoint) => [endpoint.method.name, endpoint]))
@@ -68,12 +54,13 @@ function streamingService(): DescService {
 }
 
 describe('the dispatcher', () => {
-  test('accepts only unary RPCs with an implementation', () => {
-    const streaming = { descriptor: streamingService(), permissions: {}, implementation: { watch: () => {} } }
+  test('accepts only unary RPCs with a handler', () => {
+    const handlers = { watch: by(['gateway'], () => {}) }
+    const streaming = { descriptor: streamingService(), handlers }
     expect(() => dispatch(streaming)).toThrow('multihub.test.v1.TestService/Watch is a stream')
-    const empty = { descriptor: MerchantService, permissions: {}, implementation: {} }
+    const empty = { descriptor: MerchantService, handlers: {} }
     expect(() => dispatch(empty)).toThrow(
-      'multihub.merchants.v1.MerchantService/CreateMerchant has no implementation',
+      'multihub.merchants.v1.MerchantService/CreateMerchant has no handler',
     )
   })
 
@@ -86,14 +73,7 @@ describe('the dispatcher', () => {
       await gate
       return {}
     }
-    const merchants = clientOf(
-      rpcService(MerchantService, permissions, {
-        createMerchant: waiting,
-        getMerchant: waiting,
-        listMerchants: waiting,
-        updateMerchant: waiting,
-      }),
-    )
+    const merchants = clientOf(merchantService({ getMerchant: waiting }))
     const calls = Array.from({ length: CALLS_MAX }, () => merchants.getMerchant({}))
     const refused: unknown = await merchants.getMerchant({}).catch((error: unknown) => error)
     expect(refused instanceof PublicError && refused.code).toBe(2002)
@@ -107,7 +87,7 @@ describe('the dispatcher', () => {
     const failing = createDispatcher(() => {
       throw new Error('the secret')
     }, recorded)
-    const [endpoint] = failing(rpcService(MerchantService, permissions, noMethods))
+    const [endpoint] = failing(merchantService())
     const call = endpoint?.call({
       protocol: 'test',
       caller: { authorization: 'Bearer x', certificate: () => undefined },
@@ -125,13 +105,10 @@ describe('the dispatcher', () => {
 
   test('counts and times calls by service, method and status', async () => {
     const merchants = clientOf(
-      rpcService(MerchantService, permissions, {
-        createMerchant: async () => ({}),
-        getMerchant: async () => ({}),
+      merchantService({
         async listMerchants() {
           throw new PublicError(6010)
         },
-        updateMerchant: async () => ({}),
       }),
     )
     await merchants.createMerchant({})

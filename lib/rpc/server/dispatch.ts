@@ -27,7 +27,7 @@ import {
   requestContextOf,
 } from './incoming.ts'
 
-/** A method of an implementation. `rpcService` has checked its types at compile time. */
+/** The function of a handler. `rpcService` has checked its types at compile time. */
 type Handler = (request: Message, context: HandlerContext) => unknown
 
 /** The limits on waiting for a handler. */
@@ -180,8 +180,8 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
   }
 
   function createEndpoint(service: RpcService, method: DescMethodUnary): RpcEndpoint {
-    const handler = handlerOf(service, method)
-    const permitted = new Set(service.permissions[method.localName] ?? [])
+    const { callers, handler } = handlerOf(service, method)
+    const permitted = new Set(callers)
     const report = createReport(method, log)
     const span: SpanDescription = { name: `${method.parent.typeName}/${method.name}`, kind: 'server' }
     const entry_span: SpanDescription = { ...span, begins_trace: true }
@@ -246,11 +246,14 @@ function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === 'unary'
 }
 
-function handlerOf(service: RpcService, method: DescMethodUnary): Handler {
-  const handler = service.implementation[method.localName]
-  if (typeof handler !== 'function')
-    throw new TypeError(`${method.parent.typeName}/${method.name} has no implementation`)
-  return handler.bind(service.implementation)
+function handlerOf(
+  { handlers }: RpcService,
+  method: DescMethodUnary,
+): { readonly callers: readonly CallerName[]; readonly handler: Handler } {
+  const { callers = [], handle } = handlers[method.localName] ?? {}
+  if (typeof handle !== 'function')
+    throw new TypeError(`${method.parent.typeName}/${method.name} has no handler`)
+  return { callers, handler: (request, context) => handle(request, context) }
 }
 
 function admit(method: DescMethodUnary, caller: CallerName | undefined, permitted: Set<CallerName>): void {

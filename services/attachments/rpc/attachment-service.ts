@@ -9,7 +9,7 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { attachmentToProto } from '../domain/attachment.ts'
 import { checkNewFile, type NewFile } from '../domain/session.ts'
 import { CLAIM_MAX, claimAttachments, releaseAttachments } from '../use-cases/claim-attachments.ts'
@@ -18,35 +18,23 @@ import { finalizeAttachment } from '../use-cases/finalize-attachment.ts'
 import { prepareAttachment } from '../use-cases/prepare-attachment.ts'
 import { DOWNLOAD_LINK_MS, getAttachment, getAttachments, linkTo } from '../use-cases/read-attachment.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  prepareAttachment: ['gateway'],
-  finalizeAttachment: ['gateway'],
-  prepareEvidence: ['operator'],
-  finalizeEvidence: ['operator'],
-  getAttachment: ['gateway', 'operator'],
-  getAttachments: ['operator', 'internal'],
-  claimAttachments: ['support'],
-  releaseAttachments: ['support'],
-} as const
-
 /** The most attachments that one call reads. */
 const READ_MAX = 1_000
 
 /** Serves the RPCs of attachments. The bytes travel over the port for transfers. */
 export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
-  return rpcService(AttachmentService, PERMISSIONS, {
-    async prepareAttachment(request) {
-      return prepareAttachment(deps, {
+  return rpcService(AttachmentService, {
+    prepareAttachment: by(['gateway'], async (request) =>
+      prepareAttachment(deps, {
         ...scopeOf(request),
         ...fileOf(request.file),
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
         method: 'attachment.prepare',
         ...operationOf(request),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
-      })
-    },
-    async finalizeAttachment(request) {
+      }),
+    ),
+    finalizeAttachment: by(['gateway'], async (request) => {
       const attachment = await finalizeAttachment(deps, {
         ...identityOf(request),
         permitted_purposes: ATTACHMENT_PURPOSES.requiredEach(request.permittedPurposes, 'permitted_purposes'),
@@ -55,8 +43,8 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       })
       return { attachment: attachmentToProto(attachment, now()) }
-    },
-    async prepareEvidence(request) {
+    }),
+    prepareEvidence: by(['operator'], async (request) => {
       const file = fileOf(request.file)
       return prepareAttachment(deps, {
         ...scopeOf(request),
@@ -66,8 +54,8 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: payloadHash({ ...file }),
       })
-    },
-    async finalizeEvidence(request) {
+    }),
+    finalizeEvidence: by(['operator'], async (request) => {
       const identity = identityOf(request)
       const attachment = await finalizeAttachment(deps, {
         ...identity,
@@ -77,8 +65,8 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         payload_hash: payloadHash(identity.attachment_id),
       })
       return { attachment: attachmentToProto(attachment, now()) }
-    },
-    async getAttachment(request) {
+    }),
+    getAttachment: by(['gateway', 'operator'], async (request) => {
       const attachment = await getAttachment(deps, identityOf(request))
       const at = now()
       const expires_at = new Date(at.getTime() + DOWNLOAD_LINK_MS)
@@ -89,24 +77,24 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
             ? linkTo(deps.keyring, 'download', attachment, expires_at)
             : undefined,
       }
-    },
-    async getAttachments(request) {
+    }),
+    getAttachments: by(['operator', 'internal'], async (request) => {
       const ids = checkedIds(request.attachmentIds, READ_MAX)
       const attachments = await getAttachments(deps, scopeOf(request), ids)
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
-    },
-    async claimAttachments(request) {
+    }),
+    claimAttachments: by(['support'], async (request) => {
       const attachments = await claimAttachments(deps, claimedOf(request), {
         ...executionOf(request),
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
         ticket_id: request.ticketId,
       })
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
-    },
-    async releaseAttachments(request) {
+    }),
+    releaseAttachments: by(['support'], async (request) => {
       await releaseAttachments(deps, claimedOf(request), executionOf(request))
       return {}
-    },
+    }),
   })
 }
 

@@ -1,6 +1,6 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
 import { adjustmentFromProto, recordCommand, settlementFromProto } from './command-proto.ts'
 import {
@@ -13,42 +13,33 @@ import {
 } from './entries-proto.ts'
 import { pastInstantOf, scopeOf } from './request-fields.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  getBalances: ['gateway', 'operator', 'internal', 'payments'],
-  adjust: ['operator'],
-  settle: ['operator'],
-  listEntries: ['operator', 'internal'],
-  exportEntries: ['operator', 'internal'],
-} as const
-
 /** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
-  return rpcService(BalanceService, PERMISSIONS, {
-    async getBalances(request) {
+  return rpcService(BalanceService, {
+    getBalances: by(['gateway', 'operator', 'internal', 'payments'], async (request) => {
       const { environment, merchant_id } = scopeOf(request)
       const instant = request.at && pastInstantOf(request.at, 'at')
       const balances = instant
         ? await ledger.balancesAt(environment, merchant_id, instant)
         : await ledger.accounts(environment, merchant_id)
       return { balances: balances.map(balanceToProto) }
-    },
-    async adjust(request) {
+    }),
+    adjust: by(['operator'], async (request) => {
       const recorded = await recordCommand(ledger, adjustmentFromProto(request))
       const { refused_code } = recorded.entry
       if (refused_code !== undefined) throw new PublicError(refused_code)
       return { entry: entryToProto(recorded), balance: balanceToProto(recorded.entry) }
-    },
-    async settle(request) {
-      return { entry: entryToProto(await recordCommand(ledger, settlementFromProto(request))) }
-    },
-    async listEntries(request) {
+    }),
+    settle: by(['operator'], async (request) => ({
+      entry: entryToProto(await recordCommand(ledger, settlementFromProto(request))),
+    })),
+    listEntries: by(['operator', 'internal'], async (request) => {
       const page = entryPageFromProto(request)
       return entryPageToProto(page, await ledger.listEntries(page.query))
-    },
-    async exportEntries(request) {
+    }),
+    exportEntries: by(['operator', 'internal'], async (request) => {
       const part = exportPartFromProto(request)
       return exportPartToProto(part, await ledger.listEntries(part.query))
-    },
+    }),
   })
 }

@@ -1,5 +1,5 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
 import {
   holdCheckFromProto,
@@ -12,34 +12,25 @@ import {
 import { entryToProto } from './entries-proto.ts'
 import { forwardFromProto, resultToProto } from './forward-proto.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  postTransfer: ['payments', 'balances'],
-  placeHold: ['payments', 'balances'],
-  checkHold: ['payments'],
-  resolveHold: ['payments', 'balances'],
-  forward: ['balances'],
-} as const
-
 /** Implements `LedgerService`: the money movements that other services ask for, and forwarding between processes. */
 export function createLedgerRpc(ledger: Ledger): RpcService {
-  return rpcService(LedgerService, PERMISSIONS, {
-    async postTransfer(request) {
-      return { entry: entryToProto(await recordCommand(ledger, transferFromProto(request))) }
-    },
-    async placeHold(request) {
-      return { entry: entryToProto(await recordCommand(ledger, holdFromProto(request))) }
-    },
-    async checkHold(request) {
+  return rpcService(LedgerService, {
+    postTransfer: by(['payments', 'balances'], async (request) => ({
+      entry: entryToProto(await recordCommand(ledger, transferFromProto(request))),
+    })),
+    placeHold: by(['payments', 'balances'], async (request) => ({
+      entry: entryToProto(await recordCommand(ledger, holdFromProto(request))),
+    })),
+    checkHold: by(['payments'], async (request) => {
       const { environment, command } = holdCheckFromProto(request)
       return holdCheckToProto(await ledger.checkHold(environment, command))
-    },
-    async resolveHold(request) {
-      return { entry: entryToProto(await recordCommand(ledger, resolutionFromProto(request))) }
-    },
-    async forward(request) {
+    }),
+    resolveHold: by(['payments', 'balances'], async (request) => ({
+      entry: entryToProto(await recordCommand(ledger, resolutionFromProto(request))),
+    })),
+    forward: by(['balances'], async (request) => {
       const { shard, commands } = forwardFromProto(request)
       return { results: (await ledger.decideForwarded(shard, commands)).map(resultToProto) }
-    },
+    }),
   })
 }

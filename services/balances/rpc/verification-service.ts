@@ -7,7 +7,7 @@ import {
 } from '#gen/multihub/balances/v1/verification_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { isShardDone, type LedgerVerification, type ShardVerification } from '../domain/verification.ts'
 import type { Verifications } from '../store/verifications.ts'
@@ -18,24 +18,18 @@ import {
 } from '../use-cases/start-verification.ts'
 import type { Verifier } from '../verification/verifier.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  startVerification: ['operator'],
-  getVerification: ['operator'],
-} as const
-
 /** Implements `VerificationService`. The verifier of this process begins at once; others follow within seconds. */
 export function createVerificationRpc(verifications: Verifications, verifier: Verifier): RpcService {
-  return rpcService(VerificationService, PERMISSIONS, {
-    async startVerification({ fromFirstBatch }) {
+  return rpcService(VerificationService, {
+    startVerification: by(['operator'], async ({ fromFirstBatch }) => {
       const progress = await startVerification(verifications, fromFirstBatch)
       verifier.wake()
       return { verification: verificationToProto(progress) }
-    },
-    async getVerification() {
+    }),
+    getVerification: by(['operator'], async () => {
       const progress = await getVerification(verifications)
       return progress ? { verification: verificationToProto(progress) } : {}
-    },
+    }),
   })
 }
 

@@ -11,7 +11,7 @@ import {
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import {
   type CredentialChanges,
@@ -32,18 +32,10 @@ const STATUSES = createEnumMap<Credential['status'], StatusProto>({
   blocked: StatusProto.BLOCKED,
 })
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  createCredential: ['operator'],
-  updateCredential: ['operator'],
-  rotateSecret: ['operator'],
-  listCredentials: ['operator', 'internal'],
-} as const
-
 /** Serves the operator's RPCs for credentials. */
 export function createCredentialRpc(deps: MerchantsDeps): RpcService {
-  return rpcService(CredentialService, PERMISSIONS, {
-    async createCredential(request) {
+  return rpcService(CredentialService, {
+    createCredential: by(['operator'], async (request) => {
       const { credential, secret } = await createCredential(deps, {
         merchant_id: request.merchantId,
         api_version: API_VERSIONS.required(request.apiVersion, 'api_version'),
@@ -58,18 +50,18 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
         support_resources: request.supportResources,
       })
       return { credential: credentialToProto(credential), secret: secret.reveal() }
-    },
-    async updateCredential(request) {
+    }),
+    updateCredential: by(['operator'], async (request) => {
       const credential = await updateCredential(deps, request.applicationId, changesOf(request))
       return { credential: credentialToProto(credential) }
-    },
-    async rotateSecret({ applicationId, overlapSeconds }) {
+    }),
+    rotateSecret: by(['operator'], async ({ applicationId, overlapSeconds }) => {
       const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, overlapSeconds)
       return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
-    },
-    async listCredentials({ merchantId }) {
-      return { credentials: (await listCredentials(deps, merchantId)).map(credentialToProto) }
-    },
+    }),
+    listCredentials: by(['operator', 'internal'], async ({ merchantId }) => ({
+      credentials: (await listCredentials(deps, merchantId)).map(credentialToProto),
+    })),
   })
 }
 

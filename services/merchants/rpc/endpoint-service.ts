@@ -3,7 +3,7 @@ import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import {
@@ -13,18 +13,10 @@ import {
   updateEndpoint,
 } from '../use-cases/endpoints.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  createEndpoint: ['operator'],
-  updateEndpoint: ['operator'],
-  rotateEndpointSecret: ['operator'],
-  listEndpoints: ['operator', 'internal'],
-} as const
-
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
-  return rpcService(EndpointService, PERMISSIONS, {
-    async createEndpoint(request) {
+  return rpcService(EndpointService, {
+    createEndpoint: by(['operator'], async (request) => {
       const { endpoint, secret } = await createEndpoint(deps, {
         merchant_id: request.merchantId,
         environment: ENVIRONMENTS.required(request.environment, 'environment'),
@@ -35,32 +27,27 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
         retry_delay_seconds: request.retryDelaySeconds,
       })
       return { endpoint: endpointToProto(endpoint), secret: secret.reveal() }
-    },
-    async updateEndpoint({
-      endpointId,
-      url,
-      events,
-      timeoutSeconds,
-      maxRetries,
-      retryDelaySeconds,
-      enabled,
-    }) {
-      const endpoint = await updateEndpoint(deps, endpointId, {
-        ...(url !== undefined && { url }),
-        ...(events && { events: events.values }),
-        ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
-        ...(maxRetries !== undefined && { max_retries: maxRetries }),
-        ...(retryDelaySeconds !== undefined && { retry_delay_seconds: retryDelaySeconds }),
-        ...(enabled !== undefined && { enabled }),
-      })
-      return { endpoint: endpointToProto(endpoint) }
-    },
-    async rotateEndpointSecret({ endpointId }) {
-      return { secret: (await rotateEndpointSecret(deps, endpointId)).reveal() }
-    },
-    async listEndpoints({ merchantId }) {
-      return { endpoints: (await listEndpoints(deps, merchantId)).map(endpointToProto) }
-    },
+    }),
+    updateEndpoint: by(
+      ['operator'],
+      async ({ endpointId, url, events, timeoutSeconds, maxRetries, retryDelaySeconds, enabled }) => {
+        const endpoint = await updateEndpoint(deps, endpointId, {
+          ...(url !== undefined && { url }),
+          ...(events && { events: events.values }),
+          ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
+          ...(maxRetries !== undefined && { max_retries: maxRetries }),
+          ...(retryDelaySeconds !== undefined && { retry_delay_seconds: retryDelaySeconds }),
+          ...(enabled !== undefined && { enabled }),
+        })
+        return { endpoint: endpointToProto(endpoint) }
+      },
+    ),
+    rotateEndpointSecret: by(['operator'], async ({ endpointId }) => ({
+      secret: (await rotateEndpointSecret(deps, endpointId)).reveal(),
+    })),
+    listEndpoints: by(['operator', 'internal'], async ({ merchantId }) => ({
+      endpoints: (await listEndpoints(deps, merchantId)).map(endpointToProto),
+    })),
   })
 }
 

@@ -7,7 +7,7 @@ import {
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { checkInstant } from '#lib/contract/operator-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
@@ -23,20 +23,13 @@ import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
 
-/** The callers that each RPC permits: those that use it. Credentials and endpoints come with their sealed secrets. */
-const PERMISSIONS = {
-  getCredential: ['gateway'],
-  getRoute: ['payments'],
-  listMerchantRoutes: ['gateway'],
-  listMerchantEndpoints: ['notifier'],
-  getEndpoint: ['notifier'],
-  listChanges: ['gateway', 'payments', 'notifier'],
-} as const
-
-/** Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. */
+/**
+ * Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. Each read is
+ * permitted only to the roles that use it: credentials and endpoints come with their sealed secrets.
+ */
 export function createRegistryRpc(deps: MerchantsDeps): RpcService {
-  return rpcService(RegistryService, PERMISSIONS, {
-    async getCredential({ applicationId }) {
+  return rpcService(RegistryService, {
+    getCredential: by(['gateway'], async ({ applicationId }) => {
       const result = await findCredential(deps, applicationId)
       if (!result) return {}
       return {
@@ -44,28 +37,28 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
         secrets: result.valid_secrets.map(secretToProto),
         merchantEnvironments: result.merchant_environments.map(environmentToProto),
       }
-    },
-    async getRoute({ serviceId }) {
+    }),
+    getRoute: by(['payments'], async ({ serviceId }) => {
       const result = await findRoute(deps, serviceId)
       return result ? { route: routeToProto(result.route), timezone: result.merchant.timezone } : {}
-    },
-    async listMerchantRoutes({ merchantId, environment }) {
+    }),
+    listMerchantRoutes: by(['gateway'], async ({ merchantId, environment }) => {
       const routes = await listRoutesIn(deps, merchantId, ENVIRONMENTS.required(environment, 'environment'))
       return { routes: routes.map(routeToProto) }
-    },
-    async listMerchantEndpoints({ merchantId, environment }) {
+    }),
+    listMerchantEndpoints: by(['notifier'], async ({ merchantId, environment }) => {
       const endpoints = await listEndpointsIn(
         deps,
         merchantId,
         ENVIRONMENTS.required(environment, 'environment'),
       )
       return { endpoints: endpoints.map(sealedEndpointToProto) }
-    },
-    async getEndpoint({ endpointId }) {
+    }),
+    getEndpoint: by(['notifier'], async ({ endpointId }) => {
       const endpoint = await findEndpoint(deps, endpointId)
       return endpoint ? { endpoint: sealedEndpointToProto(endpoint) } : {}
-    },
-    async listChanges({ since }) {
+    }),
+    listChanges: by(['gateway', 'payments', 'notifier'], async ({ since }) => {
       const [{ changes, read_at, too_many }, application_ids] = await Promise.all([
         listChanges(deps, since && checkInstant(since, 'since')),
         deps.store.issued_ids.range('credential'),
@@ -78,7 +71,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
         lowestApplicationId: String(application_ids.lowest),
         highestApplicationId: String(application_ids.highest),
       }
-    },
+    }),
   })
 }
 

@@ -8,7 +8,7 @@ import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { EXPIRES_DEFAULT_SECONDS, NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { createRoute, listRoutes, updateRoute } from '../use-cases/routes.ts'
@@ -18,17 +18,10 @@ const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
   numeric: FormatProto.NUMERIC,
 })
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  createRoute: ['operator'],
-  updateRoute: ['operator'],
-  listRoutes: ['operator', 'internal'],
-} as const
-
 /** Serves the operator's RPCs for routes. */
 export function createRouteRpc(deps: MerchantsDeps): RpcService {
-  return rpcService(RouteService, PERMISSIONS, {
-    async createRoute(request) {
+  return rpcService(RouteService, {
+    createRoute: by(['operator'], async (request) => {
       const environment = ENVIRONMENTS.required(request.environment, 'environment')
       const route = await createRoute(deps, request.merchantId, environment, {
         direction: DIRECTIONS.required(request.direction, 'direction'),
@@ -43,8 +36,8 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
         purpose: request.purpose,
       })
       return { route: routeToProto(route) }
-    },
-    async updateRoute(request) {
+    }),
+    updateRoute: by(['operator'], async (request) => {
       const { enabled, providerAccounts, expiresInSeconds, payoutLimits, minimumAmount, purpose } = request
       const route = await updateRoute(deps, request.serviceId, {
         ...(enabled !== undefined && { enabled }),
@@ -55,10 +48,10 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
         ...(purpose !== undefined && { purpose }),
       })
       return { route: routeToProto(route) }
-    },
-    async listRoutes({ merchantId }) {
-      return { routes: (await listRoutes(deps, merchantId)).map(routeToProto) }
-    },
+    }),
+    listRoutes: by(['operator', 'internal'], async ({ merchantId }) => ({
+      routes: (await listRoutes(deps, merchantId)).map(routeToProto),
+    })),
   })
 }
 

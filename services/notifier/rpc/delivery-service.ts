@@ -1,7 +1,7 @@
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
@@ -25,25 +25,14 @@ export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesD
   readonly pipeline: Pipeline
 }
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  queueEvent: ['payments'],
-  listDeliveries: ['operator', 'internal'],
-  getDelivery: ['operator', 'internal'],
-  replayDelivery: ['operator'],
-  replayDeliveries: ['operator'],
-  getReplay: ['operator', 'internal'],
-  sendTestEvent: ['operator'],
-} as const
-
 /** The RPC interface of the notifier: payments queues requested callbacks, the operator reads and replays deliveries. */
 export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   const { deliveries } = deps
-  return rpcService(DeliveryService, PERMISSIONS, {
-    async queueEvent({ event }) {
-      return { deliveryIds: await queueEvent(deps, requiredMessage(event, 'event')) }
-    },
-    async listDeliveries(request) {
+  return rpcService(DeliveryService, {
+    queueEvent: by(['payments'], async ({ event }) => ({
+      deliveryIds: await queueEvent(deps, requiredMessage(event, 'event')),
+    })),
+    listDeliveries: by(['operator', 'internal'], async (request) => {
       const status = DELIVERY_STATUSES.optional(request.status, 'status')
       const filter = { ...selectionFromProto(request, ''), ...(status ? { status } : {}) }
       const page = await listDeliveries(deliveries, filter, request.pageSize, request.pageToken)
@@ -51,25 +40,25 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
         deliveries: page.deliveries.map((delivery) => deliveryToProto(delivery, 'summary')),
         nextPageToken: page.next_page_token,
       }
-    },
-    async getDelivery(request) {
+    }),
+    getDelivery: by(['operator', 'internal'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
       return { delivery: deliveryToProto(await getDelivery(deliveries, delivery_id), 'whole') }
-    },
-    async replayDelivery(request) {
+    }),
+    replayDelivery: by(['operator'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
       return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id), 'whole') }
-    },
-    async replayDeliveries({ filter, dryRun }) {
+    }),
+    replayDeliveries: by(['operator'], async ({ filter, dryRun }) => {
       const selection = selectionFromProto(requiredMessage(filter, 'filter'), 'filter.')
       return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun)) }
-    },
-    async getReplay(request) {
+    }),
+    getReplay: by(['operator', 'internal'], async (request) => {
       const replay_id = requiredId(request.replayId, 'replay_id')
       return { replay: replayToProto(await getReplay(deps, replay_id)) }
-    },
-    async sendTestEvent({ endpointId }) {
-      return { deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')) }
-    },
+    }),
+    sendTestEvent: by(['operator'], async ({ endpointId }) => ({
+      deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),
+    })),
   })
 }

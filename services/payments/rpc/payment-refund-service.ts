@@ -10,7 +10,7 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { ChargebackRequest } from '../domain/chargeback.ts'
 import type { RefundClosing, RefundRequest } from '../domain/decide-refund.ts'
 import { chargebackToProto, refundChangeToProto } from '../domain/payment-to-proto.ts'
@@ -26,42 +26,33 @@ import {
 } from '../use-cases/decide-refund.ts'
 import { optional, policyFromProto } from './payment-from-proto.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  reserveRefund: ['support'],
-  approveRefund: ['support'],
-  closeRefund: ['support'],
-  debitChargeback: ['support'],
-  returnChargeback: ['support'],
-} as const
-
 /** Makes the RPC service for the refunds and chargebacks of payments. */
 export function createPaymentRefundRpc(deps: RefundDecisionDeps): RpcService {
-  return rpcService(PaymentRefundService, PERMISSIONS, {
-    async reserveRefund(request) {
-      return toResponse(await reserveRefund(deps, paymentQuery(request), refundRequest(request)))
-    },
-    async approveRefund(request) {
+  return rpcService(PaymentRefundService, {
+    reserveRefund: by(['support'], async (request) =>
+      toResponse(await reserveRefund(deps, paymentQuery(request), refundRequest(request))),
+    ),
+    approveRefund: by(['support'], async (request) => {
       const query = { ...keyOf(request), refund_id: requiredText(request.refundId, 'refund_id') }
       return toResponse(await approveRefund(deps, query))
-    },
-    async closeRefund(request) {
+    }),
+    closeRefund: by(['support'], async (request) => {
       const refund_id = requiredText(request.refundId, 'refund_id')
       const closing = { refund_id, status: closingStatus(request.status), reason: request.reason }
       return toResponse(await closeRefund(deps, { ...keyOf(request), refund_id }, closing))
-    },
-    async debitChargeback(request) {
+    }),
+    debitChargeback: by(['support'], async (request) => {
       const content = chargebackRequest(request)
       const payment_id = requiredText(request.paymentId, 'payment_id')
       const payment = await debitChargeback(deps, payment_id, content)
       const deadline = content.deadline_at?.toISOString() ?? ''
       return { debit: chargebackToProto(payment, { ...content, deadline }) }
-    },
-    async returnChargeback(request) {
+    }),
+    returnChargeback: by(['support'], async (request) => {
       const chargeback_id = requiredText(request.chargebackId, 'chargeback_id')
       await returnChargeback(deps, { ...keyOf(request), chargeback_id })
       return {}
-    },
+    }),
   })
 }
 

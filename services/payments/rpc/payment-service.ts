@@ -6,7 +6,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { isAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
@@ -34,22 +34,6 @@ import {
 } from './payment-from-proto.ts'
 import { routeExplanationToProto, routeQuestionFromProto } from './route-proto.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  createPayment: ['gateway'],
-  findPayment: ['gateway', 'support'],
-  notifyPayment: ['gateway'],
-  resendCallback: ['gateway'],
-  getPayment: ['operator', 'internal'],
-  listPayments: ['operator', 'internal'],
-  listAnomalies: ['operator', 'internal'],
-  resolveAnomaly: ['operator'],
-  listWithdrawalRefusals: ['operator', 'internal'],
-  listStuckEffects: ['operator'],
-  retryEffect: ['operator'],
-  explainRoute: ['operator', 'internal'],
-} as const
-
 /** Makes the RPC service for payments, with the callers that each method permits. */
 export function createPaymentRpc(
   { payments, anomalies, withdrawal_refusals }: PaymentsStore,
@@ -58,68 +42,68 @@ export function createPaymentRpc(
   notification_deps: NotificationDeps,
   explain_deps: ExplainRouteDeps,
 ): RpcService {
-  return rpcService(PaymentService, PERMISSIONS, {
-    async createPayment(request) {
+  return rpcService(PaymentService, {
+    createPayment: by(['gateway'], async (request) => {
       const payment = await createPayment(payment_deps, createRequestFromProto(request))
       return { payment: paymentToProto(payment) }
-    },
-    async findPayment(request) {
+    }),
+    findPayment: by(['gateway', 'support'], async (request) => {
       const found = await findPayment(payment_deps, paymentQueryFromProto(request))
       return { payment: paymentToProto(await refreshStale(found)) }
-    },
-    async notifyPayment(request) {
-      return notifyPayment(notification_deps, {
+    }),
+    notifyPayment: by(['gateway'], async (request) =>
+      notifyPayment(notification_deps, {
         ...paymentQueryFromProto(request),
         ...optional('operation_id', request.operationId),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
-      })
-    },
-    async resendCallback(request) {
-      return resendCallback(notification_deps, {
+      }),
+    ),
+    resendCallback: by(['gateway'], async (request) =>
+      resendCallback(notification_deps, {
         ...paymentQueryFromProto(request),
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
-      })
-    },
-    async getPayment(request) {
+      }),
+    ),
+    getPayment: by(['operator', 'internal'], async (request) => {
       const payment = await getPayment(payment_deps, requiredId(request.paymentId, 'payment_id'))
       return { payment: paymentToProto(payment) }
-    },
-    async listPayments(request) {
+    }),
+    listPayments: by(['operator', 'internal'], async (request) => {
       const filter = filterFromProto(request)
       const page = await listPayments(payments, filter, request.pageSize, request.pageToken)
       return { payments: page.payments.map(paymentToProto), nextPageToken: page.next_page_token }
-    },
-    async listAnomalies(request) {
+    }),
+    listAnomalies: by(['operator', 'internal'], async (request) => {
       const filter = anomalyFilterFromProto(request)
       const page = await listAnomalies(anomalies, filter, request.pageSize, request.pageToken)
       return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
-    },
-    async resolveAnomaly(request) {
+    }),
+    resolveAnomaly: by(['operator'], async (request) => {
       const { sendsCallbacks } = findAccountOfPayment(explain_deps.findAccount)
       const resolve_deps = { anomalies, payments, runner: payment_deps.runner, sendsCallbacks }
       const anomaly = await resolveAnomaly(resolve_deps, resolveRequestFromProto(request))
       return { anomaly: anomalyToProto(anomaly) }
-    },
-    async listWithdrawalRefusals(request) {
+    }),
+    listWithdrawalRefusals: by(['operator', 'internal'], async (request) => {
       const merchant_id = requiredId(request.merchantId, 'merchant_id')
       const { pageSize, pageToken } = request
       const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageSize, pageToken)
       return { refusals: page.refusals.map(refusalToProto), nextPageToken: page.next_page_token }
-    },
-    async listStuckEffects({ pageSize: page_size, pageToken: page_token }) {
+    }),
+    listStuckEffects: by(['operator'], async ({ pageSize: page_size, pageToken: page_token }) => {
       const page = await listStuckEffects(payments, PAYMENTS.key, { page_size, page_token })
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
-    },
-    async retryEffect(request) {
+    }),
+    retryEffect: by(['operator'], async (request) => {
       const payment_id = requiredId(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
       const payment = await retryEffect(payment_deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
-    },
-    async explainRoute(request) {
-      return routeExplanationToProto(await explainRoute(explain_deps, routeQuestionFromProto(request)))
-    },
+    }),
+    explainRoute: by(['operator', 'internal'], async (request) =>
+      routeExplanationToProto(await explainRoute(explain_deps, routeQuestionFromProto(request))),
+    ),
   })
 }
 

@@ -7,7 +7,7 @@ import {
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { CircuitState } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 
@@ -37,15 +37,12 @@ export function accountToProto({
   }
 }
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = { listProviderAccounts: ['operator', 'internal'] } as const
-
 /** Makes the RPC service that shows the provider accounts and their circuit breakers. */
 export function createProviderAccountRpc(connected: readonly ConnectedAccount[]): RpcService {
-  return rpcService(ProviderAccountService, PERMISSIONS, {
-    async listProviderAccounts() {
+  return rpcService(ProviderAccountService, {
+    listProviderAccounts: by(['operator', 'internal'], async () => {
       const accounts = connected.toSorted((a, b) => (a.account.account_id < b.account.account_id ? -1 : 1))
       return { accounts: accounts.map(accountToProto) }
-    },
+    }),
   })
 }

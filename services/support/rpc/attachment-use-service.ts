@@ -1,19 +1,14 @@
 import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type FileOwners, isAttachmentUsed } from '../use-cases/attachment-use.ts'
 import { scopeFromProto } from './merchant-proto.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  getAttachmentUse: ['attachments'],
-} as const
-
 /** Serves the RPC by which the attachments service checks whether the ticket, comment or chargeback of a claim was stored with the file (F7). */
 export function createAttachmentUseRpc(owners: FileOwners): RpcService {
-  return rpcService(AttachmentUseService, PERMISSIONS, {
-    async getAttachmentUse(request) {
+  return rpcService(AttachmentUseService, {
+    getAttachmentUse: by(['attachments'], async (request) => {
       const isUsed = await isAttachmentUsed(owners, {
         ...scopeFromProto(request),
         attachment_id: requiredId(request.attachmentId, 'attachment_id'),
@@ -21,6 +16,6 @@ export function createAttachmentUseRpc(owners: FileOwners): RpcService {
         ticket_id: request.ticketId,
       })
       return { isUsed }
-    },
+    }),
   })
 }

@@ -4,14 +4,8 @@ import { EffectService, type StuckEffectSchema } from '#gen/multihub/support/v1/
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StuckDocuments, StuckResourceEffect } from '../use-cases/stuck-effects.ts'
-
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  listStuckEffects: ['operator'],
-  retryEffect: ['operator'],
-} as const
 
 /** Serves the operator's retry of stuck effects. `by_name` has each kind of documents under its name in the metrics. */
 export function createEffectRpc(by_name: ReadonlyMap<string, StuckDocuments>): RpcService {
@@ -20,15 +14,15 @@ export function createEffectRpc(by_name: ReadonlyMap<string, StuckDocuments>): R
     if (!documents) throw fieldError(9000, 'documents', `one of ${[...by_name.keys()].join(', ')}`)
     return documents
   }
-  return rpcService(EffectService, PERMISSIONS, {
-    async listStuckEffects({ documents, pageSize: page_size, pageToken: page_token }) {
+  return rpcService(EffectService, {
+    listStuckEffects: by(['operator'], async ({ documents, pageSize: page_size, pageToken: page_token }) => {
       const page = await find(documents).list({ page_size, page_token })
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
-    },
-    async retryEffect({ documents, documentId, effectId }) {
+    }),
+    retryEffect: by(['operator'], async ({ documents, documentId, effectId }) => {
       const document_id = requiredId(documentId, 'document_id')
       return { waiting: await find(documents).retry(document_id, requiredText(effectId, 'effect_id')) }
-    },
+    }),
   })
 }
 

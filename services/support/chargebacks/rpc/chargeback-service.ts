@@ -9,7 +9,7 @@ import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { checkInstant, checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { CHARGEBACK_STATUSES } from '#lib/contract/public-support.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { REASON_MAX } from '../../domain/support-resource.ts'
 import type { OperatorFilter } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback.ts'
@@ -22,42 +22,33 @@ import {
   recordChargeback,
 } from '../use-cases/open-chargeback.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  openChargeback: ['operator'],
-  moveChargeback: ['operator'],
-  addEvidence: ['operator'],
-  listChargebacks: ['operator', 'internal'],
-  recordChargeback: ['payments'],
-} as const
-
 /** Serves the operator's work on chargebacks, and the reports of payments. */
 export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps): RpcService {
-  return rpcService(ChargebackService, PERMISSIONS, {
-    async openChargeback(request) {
-      return { chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))) }
-    },
-    async moveChargeback(request) {
+  return rpcService(ChargebackService, {
+    openChargeback: by(['operator'], async (request) => ({
+      chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))),
+    })),
+    moveChargeback: by(['operator'], async (request) => {
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const status = CHARGEBACK_STATUSES.required(request.status, 'status')
       const note = checkText(request.note, 'note', REASON_MAX)
       const moved = await moveChargeback(deps, chargeback_id, note === '' ? { status } : { status, note })
       return { chargeback: chargebackToProto(moved) }
-    },
-    async addEvidence({ chargebackId, attachmentId }) {
+    }),
+    addEvidence: by(['operator'], async ({ chargebackId, attachmentId }) => {
       const chargeback_id = requiredId(chargebackId, 'chargeback_id')
       const attachment_id = requiredId(attachmentId, 'attachment_id')
       return { chargeback: chargebackToProto(await addEvidence(deps, chargeback_id, attachment_id)) }
-    },
-    async listChargebacks(request) {
+    }),
+    listChargebacks: by(['operator', 'internal'], async (request) => {
       const page = { page_size: request.pageSize, page_token: request.pageToken }
       const found = await listChargebacksForOperator(deps, operatorFilterFromProto(request), page)
       return { chargebacks: found.items.map(chargebackToProto), nextPageToken: found.next_page_token }
-    },
-    async recordChargeback({ debit }) {
+    }),
+    recordChargeback: by(['payments'], async ({ debit }) => {
       await recordChargeback(deps, chargebackFromDebit(debit))
       return {}
-    },
+    }),
   })
 }
 

@@ -4,7 +4,7 @@ import {
 } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public-support.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { paymentFilter, scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import type { ResourceFilter } from '../../use-cases/list-resources.ts'
 import { createSummary } from '../../use-cases/summarize.ts'
@@ -12,32 +12,25 @@ import { chargebackToProto } from '../domain/chargeback.ts'
 import { findChargeback } from '../use-cases/change-chargeback.ts'
 import { type ListChargebacksDeps, listChargebacks } from '../use-cases/list-chargebacks.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  findChargeback: ['gateway'],
-  summarizeChargebacks: ['gateway'],
-  listMerchantChargebacks: ['gateway'],
-} as const
-
 /** Serves the chargeback methods of the gateway. */
 export function createMerchantChargebackRpc(deps: ListChargebacksDeps): RpcService {
   const summarize = createSummary(deps.chargebacks, CHARGEBACK_STATUSES.names)
-  return rpcService(MerchantChargebackService, PERMISSIONS, {
-    async findChargeback(request) {
+  return rpcService(MerchantChargebackService, {
+    findChargeback: by(['gateway'], async (request) => {
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const found = await findChargeback(deps.chargebacks, { ...scopeFromProto(request), chargeback_id })
       return { chargeback: chargebackToProto(found) }
-    },
-    async summarizeChargebacks(request) {
-      return summaryToProto(
+    }),
+    summarizeChargebacks: by(['gateway'], async (request) =>
+      summaryToProto(
         await summarize({ ...scopeFromProto(request), ...createdRange(request) }),
         CHARGEBACK_STATUSES,
-      )
-    },
-    async listMerchantChargebacks(request) {
+      ),
+    ),
+    listMerchantChargebacks: by(['gateway'], async (request) => {
       const { items, next_cursor } = await listChargebacks(deps, filterFromProto(request), request)
       return { chargebacks: items.map(chargebackToProto), nextCursor: next_cursor }
-    },
+    }),
   })
 }
 

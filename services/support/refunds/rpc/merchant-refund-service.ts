@@ -1,7 +1,7 @@
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
-import { type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
 import { createSummary } from '../../use-cases/summarize.ts'
 import { refundToProto } from '../domain/refund.ts'
@@ -17,44 +17,34 @@ import {
   requestRefundRequestFromProto,
 } from './refund-from-proto.ts'
 
-/** The callers that each RPC permits. */
-const PERMISSIONS = {
-  requestRefund: ['gateway'],
-  findRefund: ['gateway'],
-  summarizeRefunds: ['gateway'],
-  listMerchantRefunds: ['gateway'],
-  createRefundComment: ['gateway'],
-  listMerchantRefundComments: ['gateway'],
-} as const
-
 /** Serves the refund methods of the gateway. */
 export function createMerchantRefundRpc(deps: RequestRefundDeps & RefundCommentDeps): RpcService {
   const summarize = createSummary(deps.refunds, REFUND_STATUSES.names)
-  return rpcService(MerchantRefundService, PERMISSIONS, {
-    async requestRefund(request) {
-      return { refund: refundToProto(await requestRefund(deps, requestRefundRequestFromProto(request))) }
-    },
-    async findRefund(request) {
-      return { refund: refundToProto(await findRefund(deps.refunds, refundQueryFromProto(request))) }
-    },
-    async summarizeRefunds(request) {
-      return summaryToProto(
+  return rpcService(MerchantRefundService, {
+    requestRefund: by(['gateway'], async (request) => ({
+      refund: refundToProto(await requestRefund(deps, requestRefundRequestFromProto(request))),
+    })),
+    findRefund: by(['gateway'], async (request) => ({
+      refund: refundToProto(await findRefund(deps.refunds, refundQueryFromProto(request))),
+    })),
+    summarizeRefunds: by(['gateway'], async (request) =>
+      summaryToProto(
         await summarize({ ...scopeFromProto(request), ...createdRange(request) }),
         REFUND_STATUSES,
-      )
-    },
-    async listMerchantRefunds(request) {
+      ),
+    ),
+    listMerchantRefunds: by(['gateway'], async (request) => {
       const { items, next_cursor } = await listRefunds(deps, refundFilterFromProto(request), request)
       return { refunds: items.map(refundToProto), nextCursor: next_cursor }
-    },
-    async createRefundComment(request) {
+    }),
+    createRefundComment: by(['gateway'], async (request) => {
       const comment = await commentRefund(deps, refundCommentFromProto(request))
       return { comment: refundCommentToProto(comment) }
-    },
-    async listMerchantRefundComments(request) {
+    }),
+    listMerchantRefundComments: by(['gateway'], async (request) => {
       const query = refundQueryFromProto(request)
       const { items, next_cursor } = await listRefundComments(deps, query, request)
       return { comments: items.map(refundCommentToProto), nextCursor: next_cursor }
-    },
+    }),
   })
 }
