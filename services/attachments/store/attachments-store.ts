@@ -1,7 +1,8 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
+import { keyOf } from '#lib/store/lookup.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
-import type { Attachment, AttachmentIdentity } from '../domain/attachment.ts'
+import type { Attachment } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
 
 /** What the attachments service keeps. */
@@ -23,19 +24,15 @@ export async function openAttachmentsStore(store: Store) {
 }
 
 /** The collection of attachments. Nothing lists them, so they spread over all servers of a cluster. */
-export const ATTACHMENTS: CollectionSpec = {
+export const ATTACHMENTS = {
   name: 'attachments',
   partition: ['merchant_id', 'environment', 'attachment_id'],
   key: ['merchant_id', 'environment', 'attachment_id'],
   indexes: EFFECT_INDEXES,
-}
+} as const satisfies CollectionSpec
 
-/** The key of an attachment in the store. */
-export function keyOfAttachment({ merchant_id, environment, attachment_id }: AttachmentIdentity): {
-  [Field in keyof AttachmentIdentity]: string
-} {
-  return { merchant_id, environment, attachment_id }
-}
+/** Takes the key from an attachment or from a request that names one. */
+export const keyOfAttachment = keyOf(ATTACHMENTS)
 
 /** The files of one sender that are uploaded or scanned. */
 const UPLOAD_QUOTAS: CollectionSpec = {

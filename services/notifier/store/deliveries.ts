@@ -1,4 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { findOne } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Delivery, DeliveryStatus, TryKind } from '../domain/delivery.ts'
 
@@ -43,12 +44,8 @@ export function openDeliveries(store: Store): Promise<Deliveries> {
 }
 
 /** Finds a delivery of any merchant by its id. */
-export async function findDelivery(
-  deliveries: Pick<Deliveries, 'find'>,
-  delivery_id: string,
-): Promise<Delivery | undefined> {
-  const [delivery] = await deliveries.find('by_delivery_id', { equals: [delivery_id] }, { limit: 1 })
-  return delivery
+export function findDelivery(deliveries: Pick<Deliveries, 'find'>, delivery_id: string) {
+  return findOne(deliveries, 'by_delivery_id', [delivery_id])
 }
 
 /** The deliveries of a destination and kind of try that are due before `to`, the longest due first. */

@@ -1,10 +1,11 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
+import { findOne, keyOf } from '#lib/store/lookup.ts'
+import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
-export const ANOMALIES: CollectionSpec = {
+export const ANOMALIES = {
   name: 'anomalies',
   partition: ['merchant_id'],
   key: ['merchant_id', 'anomaly_id'],
@@ -13,23 +14,14 @@ export const ANOMALIES: CollectionSpec = {
     by_open: { fields: ['open_since'], where: 'open_since', across_partitions: true },
     by_id: { fields: ['anomaly_id'], across_partitions: true },
   },
-}
+} as const satisfies CollectionSpec
 
-/** The key of an anomaly in the store. */
-export function keyOfAnomaly({ merchant_id, anomaly_id }: Pick<Anomaly, 'merchant_id' | 'anomaly_id'>): {
-  merchant_id: string
-  anomaly_id: string
-} {
-  return { merchant_id, anomaly_id }
-}
+/** Takes the key from an anomaly. */
+export const keyOfAnomaly = keyOf(ANOMALIES)
 
 /** The anomaly of any merchant with this id. */
-export async function findAnomaly(
-  anomalies: Collection<Anomaly>,
-  anomaly_id: string,
-): Promise<Stored<Anomaly> | undefined> {
-  const [anomaly] = await anomalies.find('by_id', { equals: [anomaly_id] }, { limit: 1 })
-  return anomaly
+export function findAnomaly(anomalies: Collection<Anomaly>, anomaly_id: string) {
+  return findOne(anomalies, 'by_id', [anomaly_id])
 }
 
 const open_anomalies = gauge(

@@ -1,5 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { Collection, Fields, Store, Stored } from '#lib/store/store.ts'
+import { keyOf } from '#lib/store/lookup.ts'
+import type { Collection, CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import type { Operation } from '../domain/operation.ts'
 
 /** An operation with its version in the store. */
@@ -8,20 +9,17 @@ export type StoredOperation = Stored<Operation>
 /** The collection of operations. */
 export type OperationCollection = Collection<Operation>
 
+const OPERATIONS = {
+  name: 'operations',
+  partition: ['idempotency_key'],
+  key: ['idempotency_key', 'account_id'],
+  indexes: EFFECT_INDEXES,
+} as const satisfies CollectionSpec
+
 /** Opens the collection of operations. They are kept permanently, because each key names one operation permanently. */
 export function openOperations(store: Store): Promise<OperationCollection> {
-  return store.collection<Operation>({
-    name: 'operations',
-    partition: ['idempotency_key'],
-    key: ['idempotency_key', 'account_id'],
-    indexes: EFFECT_INDEXES,
-  })
+  return store.collection<Operation>(OPERATIONS)
 }
 
 /** The key of an operation: its idempotency key is unique within its account. */
-export function operationKey({
-  account_id,
-  idempotency_key,
-}: Pick<Operation, 'account_id' | 'idempotency_key'>): Fields {
-  return { idempotency_key, account_id }
-}
+export const operationKey = keyOf(OPERATIONS)

@@ -1,11 +1,11 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
-import type { MerchantScope } from '../../domain/support-resource.ts'
+import { findOne, keyOf } from '#lib/store/lookup.ts'
+import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { listIndexes } from '../../use-cases/list-resources.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 
 /** The collection of chargebacks. A merchant's chargebacks spread over all servers of a cluster. */
-export const CHARGEBACKS: CollectionSpec = {
+export const CHARGEBACKS = {
   name: 'chargebacks',
   partition: ['merchant_id', 'environment', 'chargeback_id'],
   key: ['merchant_id', 'environment', 'chargeback_id'],
@@ -14,23 +14,12 @@ export const CHARGEBACKS: CollectionSpec = {
     ...listIndexes('chargeback_id'),
     ...EFFECT_INDEXES,
   },
-}
-
-/** The key of a chargeback in the store. */
-type ChargebackKey = MerchantScope & Pick<Chargeback, 'chargeback_id'>
+} as const satisfies CollectionSpec
 
 /** Takes the key from a chargeback or from a request that names one. */
-export function keyOfChargeback({ merchant_id, environment, chargeback_id }: ChargebackKey): {
-  [Field in keyof ChargebackKey]: string
-} {
-  return { merchant_id, environment, chargeback_id }
-}
+export const keyOfChargeback = keyOf(CHARGEBACKS)
 
 /** The chargeback of any merchant with this id. */
-export async function findChargebackById(
-  chargebacks: Collection<Chargeback>,
-  chargeback_id: string,
-): Promise<Stored<Chargeback> | undefined> {
-  const [chargeback] = await chargebacks.find('by_id', { equals: [chargeback_id] }, { limit: 1 })
-  return chargeback
+export function findChargebackById(chargebacks: Collection<Chargeback>, chargeback_id: string) {
+  return findOne(chargebacks, 'by_id', [chargeback_id])
 }

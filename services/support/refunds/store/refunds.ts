@@ -1,4 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import { listIndexes } from '../../use-cases/list-resources.ts'
 import type { Refund } from '../domain/refund.ts'
@@ -7,7 +8,7 @@ import type { Refund } from '../domain/refund.ts'
  * The collection of refunds. The merchant's reference is part of the key, because it is unique (S3), and of the partition, so
  * that the refunds of one merchant spread over all servers of a cluster.
  */
-export const REFUNDS: CollectionSpec = {
+export const REFUNDS = {
   name: 'refunds',
   partition: ['merchant_id', 'environment', 'c_id'],
   key: ['merchant_id', 'environment', 'c_id'],
@@ -17,17 +18,10 @@ export const REFUNDS: CollectionSpec = {
     ...listIndexes('refund_id'),
     ...EFFECT_INDEXES,
   },
-}
-
-/** The key of a refund in the store. */
-type RefundKey = Pick<Refund, 'merchant_id' | 'environment' | 'c_id'>
+} as const satisfies CollectionSpec
 
 /** Takes the key from a refund. */
-export function keyOfRefund({ merchant_id, environment, c_id }: RefundKey): {
-  [Field in keyof RefundKey]: string
-} {
-  return { merchant_id, environment, c_id }
-}
+export const keyOfRefund = keyOf(REFUNDS)
 
 /** A merchant's refund by one of its public identifiers. */
 export interface RefundQuery {
@@ -43,15 +37,10 @@ export async function findRefundBy(
   { merchant_id, environment, by, id }: RefundQuery,
 ): Promise<Stored<Refund> | undefined> {
   if (by === 'c_id') return refunds.get({ merchant_id, environment, c_id: id })
-  const [refund] = await refunds.find('by_h_id', { equals: [merchant_id, environment, id] }, { limit: 1 })
-  return refund
+  return findOne(refunds, 'by_h_id', [merchant_id, environment, id])
 }
 
 /** The refund of any merchant with this id. */
-export async function findRefundById(
-  refunds: Collection<Refund>,
-  refund_id: string,
-): Promise<Stored<Refund> | undefined> {
-  const [refund] = await refunds.find('by_id', { equals: [refund_id] }, { limit: 1 })
-  return refund
+export function findRefundById(refunds: Collection<Refund>, refund_id: string) {
+  return findOne(refunds, 'by_id', [refund_id])
 }

@@ -1,9 +1,10 @@
 import { insertOrGet } from '#lib/patterns/update.ts'
+import { keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import type { Comment } from '../domain/comment.ts'
 
 /** The collection of comments. Those of a ticket are together; their times differ, so they have one order. */
-export const COMMENTS: CollectionSpec = {
+export const COMMENTS = {
   name: 'ticket_comments',
   partition: ['merchant_id', 'environment', 'ticket_id'],
   key: ['merchant_id', 'environment', 'ticket_id', 'comment_id'],
@@ -11,17 +12,10 @@ export const COMMENTS: CollectionSpec = {
     by_created: { fields: ['merchant_id', 'environment', 'ticket_id', 'created_at'] },
     by_shown: { fields: ['merchant_id', 'environment', 'ticket_id', 'shown_at'], where: 'shown_at' },
   },
-}
+} as const satisfies CollectionSpec
 
-/** The key of a comment in the store. */
-type CommentKey = Pick<Comment, 'merchant_id' | 'environment' | 'ticket_id' | 'comment_id'>
-
-/** Takes the key from a comment. */
-export function keyOfComment({ merchant_id, environment, ticket_id, comment_id }: CommentKey): {
-  [Field in keyof CommentKey]: string
-} {
-  return { merchant_id, environment, ticket_id, comment_id }
-}
+/** Takes the key from a comment or from a request that names one. */
+export const keyOfComment = keyOf(COMMENTS)
 
 /** Stores a comment, unless it is stored already: then it may have been edited since. Returns it as it is stored. */
 export async function storeComment(

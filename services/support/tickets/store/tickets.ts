@@ -1,4 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import type { Ticket } from '../domain/ticket.ts'
 
@@ -18,7 +19,7 @@ const listIndex = (...fields: readonly string[]) => ({
  * so that the tickets of one merchant spread over all servers of a cluster. Each combination of filters of a list has an
  * index: a page reads little more than what it shows (S6, `selectionsOf`).
  */
-export const TICKETS: CollectionSpec = {
+export const TICKETS = {
   name: 'tickets',
   partition: ['merchant_id', 'environment', 'subject_id'],
   key: ['merchant_id', 'environment', 'subject_id'],
@@ -37,17 +38,10 @@ export const TICKETS: CollectionSpec = {
     summary: { fields: [...OWNER, ...ORDER, 'status'] },
     ...EFFECT_INDEXES,
   },
-}
-
-/** The key of a ticket in the store. */
-type TicketKey = Pick<Ticket, 'merchant_id' | 'environment' | 'subject_id'>
+} as const satisfies CollectionSpec
 
 /** Takes the key from a ticket. */
-export function keyOfTicket({ merchant_id, environment, subject_id }: TicketKey): {
-  [Field in keyof TicketKey]: string
-} {
-  return { merchant_id, environment, subject_id }
-}
+export const keyOfTicket = keyOf(TICKETS)
 
 /** A merchant's ticket by one of its public identifiers. */
 export interface TicketQuery {
@@ -61,13 +55,8 @@ export interface TicketQuery {
  * The merchant's ticket with this identifier, also when it is deleted. A `c_id` belongs to one ticket, permanently,
  * because it is the idempotency key of the creation.
  */
-export async function findTicketBy(
-  tickets: Collection<Ticket>,
-  { merchant_id, environment, by, id }: TicketQuery,
-): Promise<Stored<Ticket> | undefined> {
-  const range = { equals: [merchant_id, environment, id] }
-  const [ticket] = await tickets.find(`by_${by}`, range, { limit: 1 })
-  return ticket
+export function findTicketBy(tickets: Collection<Ticket>, { merchant_id, environment, by, id }: TicketQuery) {
+  return findOne(tickets, `by_${by}`, [merchant_id, environment, id])
 }
 
 /**
@@ -81,16 +70,10 @@ export async function findTicketOrSuccessor(
   const ticket = await findTicketBy(tickets, { ...query, by: 'h_id' })
   if (ticket) return ticket
   // Read afterwards, so that a ticket that is replaced between the two reads is found.
-  const range = { equals: [query.merchant_id, query.environment, query.id] }
-  const [successor] = await tickets.find('by_replaced', range, { limit: 1 })
-  return successor
+  return findOne(tickets, 'by_replaced', [query.merchant_id, query.environment, query.id])
 }
 
 /** The ticket of any merchant with this id, also when it is deleted. */
-export async function findTicketOfAny(
-  tickets: Collection<Ticket>,
-  ticket_id: string,
-): Promise<Stored<Ticket> | undefined> {
-  const [ticket] = await tickets.find('by_ticket_id', { equals: [ticket_id] }, { limit: 1 })
-  return ticket
+export function findTicketOfAny(tickets: Collection<Ticket>, ticket_id: string) {
+  return findOne(tickets, 'by_ticket_id', [ticket_id])
 }
