@@ -26,27 +26,22 @@ export async function migrate(
   const unknown = words.find((word) => word !== DROP_RETIRED)
   if (unknown !== undefined) throw new StartError(`${unknown} is not a word of migrate: leave it out`)
   const config = readConfig({ mongodb_uri, system_name, start_wait_ms }, variables)
-  if (config.mongodb_uri === undefined)
+  const { mongodb_uri: uri } = config
+  if (uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
   for (const role of await loadOperations(ROLES)) {
     const database = databaseOf(config.system_name, role.name)
     printLine(`${database}: creating collections, indexes and shard keys`)
-    const store = await openStore({
-      database,
-      mongodb_uri: config.mongodb_uri,
-      schema: 'create',
-      start_wait: { limit_ms: config.start_wait_ms },
-    })
+    const place = { mongodb_uri: uri, database, start_wait: { limit_ms: config.start_wait_ms } }
+    const store = await openStore({ ...place, schema: 'create' })
     try {
       await role.openCollections(store)
     } finally {
       await store.close()
     }
     const declarations = await readDeclarations(role.openCollections)
-    const place = { mongodb_uri: config.mongodb_uri, database, declarations }
-    const start_wait = { limit_ms: config.start_wait_ms }
     const retireIndexes = drops ? dropRetiredIndexes : findRetiredIndexes
-    const retired = await retireIndexes({ ...place, start_wait })
+    const retired = await retireIndexes({ ...place, declarations })
     if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
   }
   printLine('the databases are complete')

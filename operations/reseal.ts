@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import { readConfig } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { openSnapshot, openStore } from '#lib/store/open.ts'
 import { databaseOf } from '../app/roles.ts'
 import type { CommandOutput } from '../app/run.ts'
-import { loadOperations } from './load-operations.ts'
+import { loadOperations, placeOf } from './load-operations.ts'
 import { readerOf, VERIFY_SETTINGS } from './verify.ts'
 
 /** The roles that store secrets. Payments comes before the notifier, which gets the secrets of its events from there. */
@@ -22,20 +21,18 @@ export async function reseal(
   { printLine, printProgress }: CommandOutput,
 ): Promise<void> {
   if (words.length > 0) throw new StartError(`${words[0]} is not a word of reseal: leave it out`)
-  const { system_name, mongodb_uri, home, start_wait_ms, keyring } = readConfig(VERIFY_SETTINGS, variables)
-  const directory = join(home, 'data')
-  const start_wait = { limit_ms: start_wait_ms }
+  const config = readConfig(VERIFY_SETTINGS, variables)
+  const place = placeOf(config)
   let [changed, left] = [0, 0]
   for (const role of await loadOperations(SEALING_ROLES)) {
-    const database = databaseOf(system_name, role.name)
+    const database = databaseOf(config.system_name, role.name)
     // Before the store, whose writer it locks out for a moment.
-    const place = { databases: [database], mongodb_uri, directory, start_wait }
     // Each document is changed by itself, however long they take together.
-    const snapshot = await openSnapshot({ ...place, consistency: 'ordered' })
-    const store = await openStore({ database, mongodb_uri, directory, schema: 'verify', start_wait })
+    const snapshot = await openSnapshot(place, [database], 'ordered')
+    const store = await openStore({ ...place, database, schema: 'verify' })
     const readDocuments = readerOf(snapshot, database, printProgress)
     try {
-      for await (const count of role.reseal?.(store, readDocuments, keyring) ?? []) {
+      for await (const count of role.reseal?.(store, readDocuments, config.keyring) ?? []) {
         changed += count.changed
         left += count.left
         for (const failure of count.failures) printLine(`PROBLEM  ${role.name}: ${failure}`)

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { readConfig } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -12,7 +11,7 @@ import { databaseOf } from '../app/roles.ts'
 import { type CommandOutput, problemsText } from '../app/run.ts'
 import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup/backup.ts'
 import { withProgress } from './backup/frames.ts'
-import { loadOperations } from './load-operations.ts'
+import { loadOperations, placeOf } from './load-operations.ts'
 
 /** The settings of `verify`. */
 export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, keyring: PROCESS_SETTINGS.keyring }
@@ -29,14 +28,13 @@ export async function verify(
   { printLine, printProgress }: CommandOutput,
 ): Promise<void> {
   if (words.length > 0) throw new StartError(`${words[0]} is not a word of verify: leave it out`)
-  const { system_name, mongodb_uri, home, start_wait_ms, keyring } = readConfig(VERIFY_SETTINGS, variables)
-  const directory = join(home, 'data')
-  const start_wait = { limit_ms: start_wait_ms }
+  const config = readConfig(VERIFY_SETTINGS, variables)
+  const { system_name, keyring } = config
+  const place = placeOf(config)
   const databases = BACKUP_ORDER.map((name) => databaseOf(system_name, name))
   // Before the stores, whose writers it locks out for a moment.
-  const place = { databases, mongodb_uri, directory, start_wait }
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
-  const snapshot = await openSnapshot({ ...place, consistency: 'ordered' })
+  const snapshot = await openSnapshot(place, databases, 'ordered')
   const stores: Store[] = []
   const checks = new Map<RoleName, DataCheck>()
   let problems = 0
@@ -47,7 +45,7 @@ export async function verify(
   try {
     for (const role of await loadOperations(BACKUP_ORDER)) {
       const database = databaseOf(system_name, role.name)
-      const store = await openStore({ database, mongodb_uri, directory, schema: 'verify', start_wait })
+      const store = await openStore({ ...place, database, schema: 'verify' })
       stores.push(store)
       try {
         await role.openCollections(store)

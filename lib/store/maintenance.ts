@@ -4,6 +4,23 @@ import type { Body } from './check.ts'
 import type { Declarations } from './declarations.ts'
 import type { CollectionSpec, Store } from './store.ts'
 
+/** Where the databases of an installation are: in MongoDB when its URI is given, otherwise below `directory`. */
+export interface DatabasePlace {
+  readonly mongodb_uri?: Secret | undefined
+  /** The data directory of the embedded default; a store takes `directory/<database>`. */
+  readonly directory?: string | undefined
+  /** How long to wait for a MongoDB that does not answer yet; by default not at all. */
+  readonly start_wait?: StartWait
+}
+
+/** A MongoDB database and what this release declares of it. */
+export interface DeclaredDatabase {
+  readonly mongodb_uri: Secret
+  readonly start_wait?: StartWait
+  readonly database: string
+  readonly declarations: Declarations
+}
+
 /** A blob of a snapshot. Its bytes must be read before the next blob. */
 export interface SnapshotBlob {
   readonly id: string
@@ -21,29 +38,18 @@ export interface DatabaseSnapshot {
   readBlobs(name: string): AsyncIterable<SnapshotBlob>
 }
 
+/**
+ * `instant`: all documents of all databases are as they were at one instant. `ordered`: each document is as it is when it is
+ * read, so what refers to another document must be read before that one.
+ */
+export type Consistency = 'instant' | 'ordered'
+
 /** A reading view of several databases, while they are written. */
 export interface Snapshot {
   readonly store: 'embedded' | 'mongodb'
-  /**
-   * `instant`: all documents of all databases are as they were at one instant. `ordered`: each document is as it is when
-   * it is read, so what refers to another document must be read before that one.
-   */
-  readonly consistency: 'instant' | 'ordered'
+  readonly consistency: Consistency
   database(name: string): DatabaseSnapshot
   close(): Promise<void>
-}
-
-/** The databases of a snapshot: in MongoDB when its URI is given, otherwise below `directory`. */
-export interface SnapshotOptions {
-  readonly databases: readonly string[]
-  readonly mongodb_uri: Secret | undefined
-  readonly directory: string
-  readonly start_wait: StartWait
-  /**
-   * What the reader needs. MongoDB keeps an instant for minutes only, so a reader that takes longer than that asks for
-   * `ordered`. A server that has no instants gives `ordered` always, and embedded files give `instant`.
-   */
-  readonly consistency: Snapshot['consistency']
 }
 
 /** Empty databases that are filled from a backup. No process can start on them before `finish`. */
@@ -51,20 +57,4 @@ export interface RestoreTarget {
   open(database: string): Promise<Store>
   /** Makes the databases those of the system. All stores must be closed. */
   finish(): Promise<void>
-}
-
-/** Where to restore: in MongoDB when its URI is given, otherwise to `directory`. */
-export interface RestoreOptions {
-  readonly databases: readonly string[]
-  readonly mongodb_uri: Secret | undefined
-  readonly directory: string
-  readonly start_wait: StartWait
-}
-
-/** A MongoDB database and what this release declares of it. */
-export interface DeclaredDatabase {
-  readonly mongodb_uri: Secret
-  readonly database: string
-  readonly declarations: Declarations
-  readonly start_wait: StartWait
 }

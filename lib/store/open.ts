@@ -1,29 +1,20 @@
 import { join } from 'node:path'
-import type { Secret } from '#lib/base/crypto/secret.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
-import type {
-  DeclaredDatabase,
-  RestoreOptions,
-  RestoreTarget,
-  Snapshot,
-  SnapshotOptions,
-} from './maintenance.ts'
+import type { Consistency, DatabasePlace, DeclaredDatabase, RestoreTarget, Snapshot } from './maintenance.ts'
 import type { Store } from './store.ts'
 
 const TIMEOUT_MS = 5_000
+const NO_WAIT: StartWait = { limit_ms: 0 }
 /** The default of the setting MULTIHUB_MONGODB_CONNECTIONS. */
 export const MONGODB_CONNECTIONS = 100
 // Valid as a MongoDB database name and as a directory name on every system.
 const DATABASE_NAME = /^[a-z][a-z0-9_-]{0,37}$/
 
-/** The place of a service's documents: MongoDB when its URI is given, otherwise `directory`. */
-export interface StoreOptions {
+/** The place of a service's documents and how to use it. */
+export interface StoreOptions extends DatabasePlace {
   /** The service's own database; no two services share one. */
   readonly database: string
-  readonly mongodb_uri?: Secret | undefined
-  /** The data directory of the embedded default; the store takes `directory/<database>`. */
-  readonly directory?: string | undefined
   /** The time limit of every call in milliseconds; default 5,000. */
   readonly timeout_ms?: number
   /** The most connections to each MongoDB server; default 100. */
@@ -33,8 +24,6 @@ export interface StoreOptions {
    * processes verify, so that they need no permission to change the schema. The embedded store always creates.
    */
   readonly schema?: 'create' | 'verify'
-  /** How long to wait for a MongoDB that does not answer yet; by default not at all. */
-  readonly start_wait?: StartWait
   /**
    * The time by which documents in MongoDB expire: the clock of the server, so that a process with a wrong clock takes no
    * living document for an expired one. Default: the clock of this process, as for the embedded store, which is on the
@@ -48,8 +37,8 @@ export interface StoreOptions {
  * reached or the directory cannot be written.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { database, mongodb_uri, directory, timeout_ms = TIMEOUT_MS } = options
-  const { connections_max = MONGODB_CONNECTIONS, schema = 'create', start_wait = { limit_ms: 0 } } = options
+  const { database, mongodb_uri, timeout_ms = TIMEOUT_MS } = options
+  const { connections_max = MONGODB_CONNECTIONS, schema = 'create', start_wait = NO_WAIT } = options
   if (!DATABASE_NAME.test(database))
     throw new TypeError(`${JSON.stringify(database)} is not a valid name for a database`)
   // Loaded on demand: a process needs one of the two adapters, and each takes a large part of the start time.
@@ -58,36 +47,44 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const connection = { uri: mongodb_uri, timeout_ms, connections_max, start_wait }
     return await openMongodb({ ...connection, database, schema, now_ms: options.now_ms })
   }
-  if (directory === undefined) {
-    throw new Unavailable('no store is configured: set MONGODB_URI or a data directory')
-  }
   const { openEmbedded } = await import('./embedded.ts')
-  return await openEmbedded({ directory: join(directory, database), timeout_ms })
-}
-
-/** Opens a snapshot. Throws `Unavailable` for a database that cannot be reached or does not exist. */
-export async function openSnapshot(options: SnapshotOptions): Promise<Snapshot> {
-  const { databases, mongodb_uri: uri, directory } = options
-  if (uri !== undefined) {
-    const { openMongodbSnapshot } = await import('./mongodb/snapshot.ts')
-    return await openMongodbSnapshot(uri, options)
-  }
-  const { openEmbeddedSnapshot } = await import('./embedded/snapshot.ts')
-  return await openEmbeddedSnapshot(databases.map((name) => ({ name, path: join(directory, name) })))
+  return await openEmbedded({ directory: join(directoryOf(options), database), timeout_ms })
 }
 
 /**
- * Prepares a restore. Throws `Unavailable`, with what to do, when a database is not empty or an earlier restore was not
- * finished.
+ * Opens a snapshot of databases. MongoDB keeps an instant for minutes only, so a reader that takes longer than that asks for
+ * `ordered`. A server that has no instants gives `ordered` always, and embedded files give `instant`. Throws `Unavailable` for
+ * a database that cannot be reached or does not exist.
  */
-export async function openRestoreTarget(options: RestoreOptions): Promise<RestoreTarget> {
-  const { databases, mongodb_uri: uri, directory, start_wait } = options
-  if (uri !== undefined) {
+export async function openSnapshot(
+  place: DatabasePlace,
+  databases: readonly string[],
+  consistency: Consistency,
+): Promise<Snapshot> {
+  const { mongodb_uri, start_wait = NO_WAIT } = place
+  if (mongodb_uri !== undefined) {
+    const { openMongodbSnapshot } = await import('./mongodb/snapshot.ts')
+    return await openMongodbSnapshot(mongodb_uri, start_wait, databases, consistency)
+  }
+  const { openEmbeddedSnapshot } = await import('./embedded/snapshot.ts')
+  return await openEmbeddedSnapshot(directoryOf(place), databases)
+}
+
+/**
+ * Prepares a restore of databases. Throws `Unavailable`, with what to do, when a database is not empty or an earlier restore
+ * was not finished.
+ */
+export async function openRestoreTarget(
+  place: DatabasePlace,
+  databases: readonly string[],
+): Promise<RestoreTarget> {
+  const { mongodb_uri, start_wait = NO_WAIT } = place
+  if (mongodb_uri !== undefined) {
     const { openMongodbRestore } = await import('./mongodb/restore-target.ts')
-    return await openMongodbRestore(uri, databases, start_wait)
+    return await openMongodbRestore(mongodb_uri, databases, start_wait)
   }
   const { openEmbeddedRestore } = await import('./embedded/restore-target.ts')
-  return await openEmbeddedRestore(directory)
+  return await openEmbeddedRestore(directoryOf(place))
 }
 
 /**
@@ -95,12 +92,16 @@ export async function openRestoreTarget(options: RestoreOptions): Promise<Restor
  * them. Throws `Unavailable`.
  */
 export async function findRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
-  const adapter = await import('./mongodb/retired-indexes.ts')
-  return await adapter.findRetiredIndexes(database)
+  return await (await import('./mongodb/retired-indexes.ts')).findRetiredIndexes(database)
 }
 
 /** Drops the indexes that `findRetiredIndexes` finds, and returns them. Throws `Unavailable`. */
 export async function dropRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
-  const adapter = await import('./mongodb/retired-indexes.ts')
-  return await adapter.dropRetiredIndexes(database)
+  return await (await import('./mongodb/retired-indexes.ts')).dropRetiredIndexes(database)
+}
+
+function directoryOf({ directory }: DatabasePlace): string {
+  if (directory === undefined)
+    throw new Unavailable('no store is configured: set MONGODB_URI or a data directory')
+  return directory
 }

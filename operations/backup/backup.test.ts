@@ -74,26 +74,16 @@ async function copy(
   to_uri: Secret | undefined,
 ): Promise<Store> {
   const { database, mongodb_uri } = from
-  const start_wait = { limit_ms: 0 }
-  const snapshot = await openSnapshot({
-    databases: [database],
-    mongodb_uri,
-    directory: join(directory, 'data'),
-    start_wait,
-    consistency: 'instant',
-  })
+  const source = { mongodb_uri, directory: join(directory, 'data') }
+  const snapshot = await openSnapshot(source, [database], 'instant')
   const contents: BackupContent[] = []
   const common = { directory, declarations: DECLARATIONS, printProgress: () => {} }
   for await (const content of dumpDatabase({ ...common, role: 'x', database: snapshot.database(database) }))
     contents.push(content)
   await snapshot.close()
   expect(contents.map(({ frames }) => frames)).toEqual([1_501, 7])
-  const target = await openRestoreTarget({
-    databases: [database],
-    mongodb_uri: to_uri,
-    directory: join(directory, 'restored'),
-    start_wait,
-  })
+  const place = { mongodb_uri: to_uri, directory: join(directory, 'restored') }
+  const target = await openRestoreTarget(place, [database])
   const store = await target.open(database)
   for (const content of contents) {
     await checkContent(directory, content, DECLARATIONS)
@@ -162,13 +152,13 @@ else
       const files = await copy({ database, mongodb_uri: uri }, undefined)
       await expectRestored(files)
       await files.close()
-      const target = { databases: [database], mongodb_uri: uri, directory, start_wait: { limit_ms: 0 } }
-      await expect(openRestoreTarget(target)).rejects.toThrow('is not empty: stop all processes and drop it')
+      const openTarget = () => openRestoreTarget({ mongodb_uri: uri }, [database])
+      await expect(openTarget()).rejects.toThrow('is not empty: stop all processes and drop it')
 
       await client.db(database).dropDatabase()
-      await openRestoreTarget(target)
+      await openTarget()
       const unfinished = 'was not finished: drop the database and restore again'
-      await expect(openRestoreTarget(target)).rejects.toThrow(unfinished)
+      await expect(openTarget()).rejects.toThrow(unfinished)
       const opened = await openStore({ database, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
       await expect(opened.collection(ITEMS)).rejects.toThrow(unfinished)
       await opened.close()

@@ -16,7 +16,7 @@ import { readBuildInfo } from '../../app/build-info.ts'
 import { PROCESS_SETTINGS } from '../../app/process-settings.ts'
 import { databaseOf } from '../../app/roles.ts'
 import type { CommandOutput } from '../../app/run.ts'
-import { loadOperations } from '../load-operations.ts'
+import { loadOperations, placeOf } from '../load-operations.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
 
@@ -110,13 +110,7 @@ export async function backUp(
   const began_at = now().toISOString()
   const roles = await loadOperations(BACKUP_ORDER)
   const nameOf = (role: RoleOperations): string => databaseOf(config.system_name, role.name)
-  const snapshot = await openSnapshot({
-    databases: roles.map(nameOf),
-    mongodb_uri: config.mongodb_uri,
-    directory: join(config.home, 'data'),
-    start_wait: { limit_ms: config.start_wait_ms },
-    consistency: 'instant',
-  })
+  const snapshot = await openSnapshot(placeOf(config), roles.map(nameOf), 'instant')
   const { store, consistency } = snapshot
   if (consistency === 'ordered')
     printProgress('the server has no snapshots: the databases are read one after the other')

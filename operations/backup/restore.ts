@@ -10,7 +10,7 @@ import { openRestoreTarget } from '#lib/store/open.ts'
 import type { Blobs, Collection, Store } from '#lib/store/store.ts'
 import { databaseOf } from '../../app/roles.ts'
 import type { CommandOutput } from '../../app/run.ts'
-import { loadOperations } from '../load-operations.ts'
+import { loadOperations, placeOf } from '../load-operations.ts'
 import { VERIFY_SETTINGS, verify } from '../verify.ts'
 import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup.ts'
 import { blobsOfFrames, digestFile, readFrames, withProgress } from './frames.ts'
@@ -114,12 +114,10 @@ export async function restore(
     for (const content of contentsOf(role)) await checkContent(directory, content, declarations)
     printProgress(`${role.name}: the files are as they were written`)
   }
-  const target = await openRestoreTarget({
-    databases: roles.map(({ name }) => databaseOf(system_name, name)),
-    mongodb_uri: config.mongodb_uri,
-    directory: join(config.home, 'data'),
-    start_wait: { limit_ms: config.start_wait_ms },
-  })
+  const target = await openRestoreTarget(
+    placeOf(config),
+    roles.map(({ name }) => databaseOf(system_name, name)),
+  )
   for (const role of roles) {
     const store = await target.open(databaseOf(system_name, role.name))
     try {

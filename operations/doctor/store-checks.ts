@@ -67,8 +67,7 @@ async function findRetired(
   if (mongodb_uri === undefined) return ''
   const database = databaseOf(system_name, role.name)
   const declarations = await readDeclarations(role.openCollections)
-  const place = { mongodb_uri, database, declarations, start_wait: { limit_ms: 0 } }
-  const retired = await findRetiredIndexes(place)
+  const retired = await findRetiredIndexes({ mongodb_uri, database, declarations })
   return retired.length === 0 ? '' : `, ${retiredText(retired, false)}`
 }
 

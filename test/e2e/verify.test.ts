@@ -64,8 +64,7 @@ async function deleteAll(role: 'merchants' | 'payments' | 'balances' | 'notifier
   const spec = declared.collections.find((one) => one.name === name) as CollectionSpec
   const database = `multihub_${role}`
   const directory = join(system.home, 'data')
-  const place = { databases: [database], mongodb_uri: undefined, directory, start_wait: { limit_ms: 0 } }
-  const snapshot = await openSnapshot({ ...place, consistency: 'instant' })
+  const snapshot = await openSnapshot({ directory }, [database], 'instant')
   const documents: Body[] = []
   for await (const document of snapshot.database(database).readDocuments(spec)) documents.push(document)
   await snapshot.close()

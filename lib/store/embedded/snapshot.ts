@@ -16,33 +16,31 @@ const TIMEOUT_MS = 5_000
 const PAGE_BYTES = 1024 ** 2
 const PAGE_MAX = 1_000
 
-/** A database of embedded files: its name and its directory. */
-export interface EmbeddedDatabase {
-  readonly name: string
-  readonly path: string
-}
-
 /**
  * Opens databases as they are at one instant. While the snapshot is open, LMDB keeps the pages that it sees, so the files
  * of a busy system grow. Blobs are not part of the instant. No store on these databases may be open in this process: its
  * writer would wait for the thread that waits for its lock. Throws `Unavailable` for a database that does not exist.
  */
-export async function openEmbeddedSnapshot(databases: readonly EmbeddedDatabase[]): Promise<Snapshot> {
+export async function openEmbeddedSnapshot(
+  directory: string,
+  databases: readonly string[],
+): Promise<Snapshot> {
   const opened = new Map<string, LmdbEnvironment>()
   const release = async (): Promise<void> => {
     for (const environment of opened.values()) await environment.release()
   }
   try {
-    for (const { name, path } of databases) {
+    for (const name of databases) {
+      const path = join(directory, name)
       await requireDatabase(path)
       opened.set(name, await openEnvironment(path, TIMEOUT_MS))
     }
     const transactions = await beginTogether([...opened.values()].map(({ table }) => table))
     const parts = new Map(
-      databases.map(({ name, path }, at): [string, DatabaseSnapshot] => {
+      databases.map((name, at): [string, DatabaseSnapshot] => {
         const [environment, transaction] = [opened.get(name), transactions[at]]
         if (!environment || !transaction) throw new TypeError(`${name} is not open`)
-        return [name, createDatabaseSnapshot(path, environment.table, transaction)]
+        return [name, createDatabaseSnapshot(join(directory, name), environment.table, transaction)]
       }),
     )
     return {

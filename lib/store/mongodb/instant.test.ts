@@ -24,13 +24,7 @@ const ended = (batch: Document[]) => ({ id: Long.ZERO, ns: 'a.items', firstBatch
 
 async function open(respond: (command: Document) => Document | undefined): Promise<Snapshot> {
   server = await startScriptedServer(respond)
-  snapshot = await openSnapshot({
-    databases: ['a', 'b'],
-    mongodb_uri: new Secret(server.uri),
-    directory: '',
-    start_wait: { limit_ms: 0 },
-    consistency: 'instant',
-  })
+  snapshot = await openSnapshot({ mongodb_uri: new Secret(server.uri) }, ['a', 'b'], 'instant')
   return snapshot
 }
 

@@ -36,7 +36,7 @@ export function dropRetiredIndexes(database: DeclaredDatabase): Promise<readonly
 type VisitIndex = (db: Db, collection: string, name: string) => Promise<unknown>
 
 async function forEachRetired(
-  { mongodb_uri: uri, database, declarations, start_wait }: DeclaredDatabase,
+  { mongodb_uri: uri, database, declarations, start_wait = { limit_ms: 0 } }: DeclaredDatabase,
   visit: VisitIndex,
 ): Promise<readonly string[]> {
   const limits = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX, is_bounded: false }

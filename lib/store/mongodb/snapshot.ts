@@ -2,10 +2,11 @@ import { type ClientSession, type Db, type MongoClient, MongoServerError, ReadCo
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
 import type { Body } from '../check.ts'
 import { BlobGone } from '../errors.ts'
 import { parseLayout } from '../layout.ts'
-import type { DatabaseSnapshot, Snapshot, SnapshotBlob, SnapshotOptions } from '../maintenance.ts'
+import type { Consistency, DatabaseSnapshot, Snapshot, SnapshotBlob } from '../maintenance.ts'
 import type { CollectionSpec } from '../store.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
 import { type StoredDocument, withoutId } from './documents.ts'
@@ -24,7 +25,9 @@ const SNAPSHOT_TOO_OLD = 239
  */
 export async function openMongodbSnapshot(
   uri: Secret,
-  { databases, start_wait, consistency }: Omit<SnapshotOptions, 'mongodb_uri' | 'directory'>,
+  start_wait: StartWait,
+  databases: readonly string[],
+  consistency: Consistency,
 ): Promise<Snapshot> {
   const connection = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX, is_bounded: true }
   const { client } = await connectMongodb({ uri, ...connection, start_wait })
