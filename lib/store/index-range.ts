@@ -5,7 +5,7 @@ import type { FindOptions, Range } from './store.ts'
 
 const LIMIT_MAX = 1_000
 /** Sorts after every continuation of a key part, because characters up to this one are escaped inside a part. */
-export const PAST = '!'
+const PAST = '!'
 
 /** A checked `find`: the index, the part of it to read, and the position to start after. */
 export interface IndexRange {

@@ -112,10 +112,10 @@ export interface Collection<D extends object> {
   /** Documents of a range in the order of the index, and equal ones in the order of the key. */
   find(index: string, range: Range, options: FindOptions): Promise<Stored<D>[]>
   /**
-   * How many documents of a range there are by the value of the last field of the index, a string that each has. A document
-   * that changes meanwhile counts once if only that field changes, by a value that it has during the call. So the answer is
-   * exact where one page after another is not, and it comes from the index alone, on a server too. For that, the index must
-   * not be unique, of array elements or of `where`, and no document may expire. Throws `Unavailable` at the time limit.
+   * How many documents of a range there are by the value of the last field of the index, a string that each has. All of the
+   * answer is of one moment, so it is exact where one page after another is not. It comes from the index alone, on a server
+   * too: so the index must not be unique, of array elements or of `where`, and no document may expire. Throws `Unavailable` at
+   * the time limit.
    */
   count(index: string, range: Range, options: CountOptions): Promise<ReadonlyMap<string, number>>
   /**

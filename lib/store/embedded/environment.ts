@@ -1,6 +1,6 @@
 import { open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Database, RootDatabase } from 'lmdb'
+import type { Database, RootDatabase, Transaction } from 'lmdb'
 import { makeDirectory, syncDirectory } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createWriter, type PlannedWrite, type Writer } from './writer.ts'
@@ -60,6 +60,11 @@ export interface LmdbEnvironment {
   write<T>(decide: () => PlannedWrite<T>, after?: Promise<unknown>): Promise<T>
   /** Runs `read` on the newest state, including writes of other processes. Throws `Unavailable` after `release`. */
   read<T>(read: () => T): T
+  /**
+   * Fixes a moment for reads over several turns of the event loop, until `close` or `release`. Meanwhile LMDB keeps the
+   * pages that it sees, so it must be closed soon.
+   */
+  openView(): { readonly transaction: Transaction; close(): void }
   /** Closes the environment when its last user releases it, after the writes in progress. */
   release(): Promise<void>
 }
@@ -126,6 +131,7 @@ async function close({ root, writer }: LmdbHandles): Promise<void> {
 
 function createEnvironment({ root, writer }: LmdbHandles, leave: () => Promise<void>): LmdbEnvironment {
   let released = false
+  const views = new Set<() => void>()
   return {
     table: root,
     write(decide, after) {
@@ -139,9 +145,21 @@ function createEnvironment({ root, writer }: LmdbHandles, leave: () => Promise<v
       root.resetReadTxn()
       return read()
     },
+    openView() {
+      if (released) throw new Unavailable('the store is closed')
+      root.resetReadTxn()
+      const transaction = root.useReadTransaction()
+      const close = (): void => {
+        if (views.delete(close)) transaction.done()
+      }
+      views.add(close)
+      return { transaction, close }
+    },
     async release() {
       if (released) return
       released = true
+      // LMDB must not close under a transaction.
+      for (const closeView of views) closeView()
       await leave()
     },
   }

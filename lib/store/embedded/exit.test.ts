@@ -8,7 +8,7 @@ import { withTimeout } from '#lib/base/time.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { openStore } from '../open.ts'
 
-const CHILD = join(import.meta.dirname, 'exit.child.ts')
+const CHILD = join(import.meta.dirname, 'exit.fixture.ts')
 
 test('a process that exits during a write ends, and its store can be used again', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'store-exit-'))

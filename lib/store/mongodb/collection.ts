@@ -92,8 +92,10 @@ export function createCollection<D extends object>(target: MongoCollection): Col
 const WHOLE_RANGE = { after: undefined, limit: 1, reverse: false } as const
 
 /**
- * The read concern of a count: all of it sees one moment, after every write that was acknowledged before. Without it, a
- * server that yields between entries meets the same document before and after a change of its last field.
+ * The read concern of a count: all of it sees one majority-committed moment. Without it, a server that yields between
+ * entries meets the same document before and after a change of its last field. The primary's moment contains every write
+ * that was acknowledged before. A former primary that has not noticed its successor may answer with an earlier moment, because
+ * MongoDB promises linearizable reads of single documents only.
  */
 const ONE_MOMENT = { readConcern: { level: 'snapshot' } } as const
 
