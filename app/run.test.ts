@@ -25,7 +25,7 @@ function run(
 ): Child {
   const child: ChildProcess = spawn(
     process.execPath,
-    [fileURLToPath(new URL('./run.child.ts', import.meta.url))],
+    [fileURLToPath(new URL('./run.fixture.ts', import.meta.url))],
     {
       env: { CHILD_SCENARIO: scenario, MULTIHUB_LOG_LEVEL: 'info', ...variables },
       stdio: ['ignore', 'pipe', 'pipe', ipc],
@@ -146,7 +146,7 @@ describe('a failed start prints one sentence and exits with 1', () => {
 
   test('with the stack only when the log level asks for it', async () => {
     const { err } = await run('unforeseen', { MULTIHUB_LOG_LEVEL: 'debug' }).exited
-    expect(err).toMatch(/run\.child\.ts/)
+    expect(err).toMatch(/run\.fixture\.ts/)
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { type AdjustableClock, createAdjustableClock } from '../../test/support/adjustable-clock.ts'
-import type { ThreadCall } from './thread.child.ts'
+import type { ThreadCall } from './thread.fixture.ts'
 import { createThread, type Thread, ThreadLimitExceeded, useCallingThread } from './thread.ts'
 import { useClock } from './time.ts'
 
@@ -10,7 +10,7 @@ afterAll(() => Promise.all(opened.map((thread) => thread.close())))
 
 /** A thread whose calls end long before their limit, unless a test sets another one. */
 function threadWith({ processor_ms = 60_000 } = {}): Thread<ThreadCall, string> {
-  const entry = new URL('./thread.child.ts', import.meta.url)
+  const entry = new URL('./thread.fixture.ts', import.meta.url)
   const thread = createThread<ThreadCall, string>(
     { entry, run: () => 'in the calling thread' },
     { processor_ms, heap_mib: 32 },

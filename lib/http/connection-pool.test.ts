@@ -12,7 +12,7 @@ import { createHttpFixture, failure, post } from './http.fixture.ts'
 import { UnresolvedNameError } from './http-failure.ts'
 import { useNetwork } from './network.ts'
 
-const NO_SOCKET_CHILD = join(import.meta.dirname, 'no-socket.child.ts')
+const NO_SOCKET_PROGRAM = join(import.meta.dirname, 'no-socket.fixture.ts')
 
 const { client, serveHttp, serveHostile, stopClock } = createHttpFixture()
 
@@ -149,7 +149,7 @@ describe('a request fails as not_sent', () => {
       'ulimit -n 64 && exec "$0" "$@"',
       process.execPath,
       ...NODE_OPTIONS,
-      NO_SOCKET_CHILD,
+      NO_SOCKET_PROGRAM,
     ]
     const { stdout } = await promisify(execFile)('sh', limited)
     expect(stdout).toBe('not_sent no_socket, then 200\n')

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from '@jest/globals'
 
-const CHILD = new URL('./writer.child.ts', import.meta.url).pathname
+const CHILD = new URL('./writer.fixture.ts', import.meta.url).pathname
 
 /** The lines that a process wrote until it ended or wrote its last line. */
 async function linesOf(count: number, ending: string): Promise<readonly Record<string, unknown>[]> {
