@@ -1,9 +1,7 @@
-import type { Collection, CollectionSpec, Fields, GetOptions, Range, Stored } from './store.ts'
+import type { Collection, Fields, GetOptions, Range, Stored } from './store.ts'
 
 /** Makes the function that takes the key of a collection from a document, or from a request that names one. */
-export function keyOf<const Field extends string>({
-  key,
-}: CollectionSpec & { readonly key: readonly Field[] }) {
+export function keyOf<const Field extends string>({ key }: { readonly key: readonly Field[] }) {
   return <Named extends Readonly<Record<Field, Fields[string]>>>(named: Named): Pick<Named, Field> => {
     const fields = key.map((field) => [field, named[field]] as const)
     // Exactly the fields of the key, each with its own value.

@@ -146,9 +146,10 @@ describe('of resources', () => {
   })
 
   test('code outside store files imports the types and the errors of the store at most', () => {
-    const implementation = /^lib\/store\/(?!store\.ts|errors\.ts)/
+    const implementation = /^lib\/store\/(?!store\.ts|errors\.ts|lookup\.ts)/
     const owner = /^(lib\/store|operations|app)\//
     expect(usedOutside(owner, implementation)).toEqual([])
+    expect(usedOutside(STORE_FILES, /^lib\/store\/lookup\.ts$/)).toEqual([])
   })
 
   test('each database, the bus, the HTTP client and the RPC transports are known to one folder of lib', () => {
