@@ -3,6 +3,7 @@ import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary }
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { type MerchantDetails, MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import {
   CreatePaymentRequestSchema,
   CreatePaymentResponseSchema,
@@ -83,13 +84,8 @@ await servePipeline({
   },
 })
 
-function createRequestOf({
-  identifiers,
-  amount,
-  payer,
-  description,
-}: RequestedDeposit): MessageInitShape<typeof CreatePaymentRequestSchema> {
-  const { email, phone, person } = payer
+function createRequestOf(requested: RequestedDeposit): MessageInitShape<typeof CreatePaymentRequestSchema> {
+  const { identifiers, amount } = requested
   return {
     merchantId: MERCHANT.merchant_id,
     environment: Environment.TEST,
@@ -98,12 +94,20 @@ function createRequestOf({
     direction: Direction.IN,
     cId: identifiers.c_id,
     amount: { minor: BigInt(amount.value), currency: amount.currency },
-    description,
-    payer: { email, phone, person: { firstName: person.first_name, lastName: person.last_name } },
+    details: detailsOf(requested),
   }
 }
 
-function depositOf({ identifiers, amount, payer, description }: RequestedDeposit): Payment {
+function detailsOf({ payer, description }: RequestedDeposit): MerchantDetails {
+  const { email, phone, person } = payer
+  return create(MerchantDetailsSchema, {
+    description,
+    payer: { email, phone, person: { firstName: person.first_name, lastName: person.last_name } },
+  })
+}
+
+function depositOf(requested: RequestedDeposit): Payment {
+  const { identifiers, amount } = requested
   const at = now()
   const expires_at = new Date(at.getTime() + 1_800_000)
   const payment_id = uuidv7()
@@ -120,8 +124,7 @@ function depositOf({ identifiers, amount, payer, description }: RequestedDeposit
     created_at: at,
     updated_at: at,
     expires_at,
-    payer,
-    description,
+    details: toBinary(MerchantDetailsSchema, detailsOf(requested)),
   })
   const effects = [
     createAtProviderEffect.newEffect(deposit, {}, { at }),

@@ -1,5 +1,5 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { Payment, PersonSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { fromJson, type MessageInitShape } from '@bufbuild/protobuf'
+import { MerchantDetailsSchema, type Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import {
   type CreatePaymentRequestSchema,
   PaymentService,
@@ -56,20 +56,15 @@ export const CREATE_RESPONSE_TEXT =
   '`payment.status`. An error other than 6009, 2001 and 2002 means that nothing was stored and the `c_id` is still free. ' +
   'After 2001, 2002 or no response, call `payment.status` with the `c_id`. Wait at least 35 seconds for a response.'
 
-/** The fields that a deposit and a withdrawal share, as a request has them. */
+/** The fields of a request on which the payment depends. All its other fields are details, which services only keep and return. */
 interface NewPayment {
   readonly identifiers: TypeOf<typeof NEW_IDENTIFIERS>
   readonly amount: TypeOf<typeof NEW_AMOUNT>
-  readonly description?: string
-  readonly client?: TypeOf<typeof CLIENT>
   readonly webhook_url?: string
 }
 
-/** What only one of the two directions has, and the direction itself. */
-type DirectionFields = Pick<
-  MessageInitShape<typeof CreatePaymentRequestSchema>,
-  'direction' | 'payer' | 'beneficiary' | 'onSuccess' | 'onFail'
->
+/** The direction, and what only one of the two has. */
+type DirectionFields = Pick<MessageInitShape<typeof CreatePaymentRequestSchema>, 'direction' | 'beneficiary'>
 
 /** Creates a payment of a caller on a route. */
 export type CreatePayment = (
@@ -82,7 +77,7 @@ export type CreatePayment = (
 /** Makes the function by which `payment.in` and `payment.out` create a payment. */
 export function createPaymentCall({ clientOf, keyring, create_timeout_ms }: MethodDeps): CreatePayment {
   const payments = clientOf(PaymentService)
-  return async (caller, service_id, { identifiers, amount, description, client, webhook_url }, fields) => {
+  return async (caller, service_id, { identifiers, amount, webhook_url, ...details }, fields) => {
     const { c_id } = identifiers
     const { payment } = await payments.createPayment(
       {
@@ -91,9 +86,7 @@ export function createPaymentCall({ clientOf, keyring, create_timeout_ms }: Meth
         serviceId: service_id,
         cId: c_id,
         amount: { minor: amount.value, currency: amount.currency },
-        description,
-        language: client?.language,
-        country: client?.country,
+        details: fromJson(MerchantDetailsSchema, details),
         webhook: webhook_url === undefined ? undefined : sealWebhook(webhook_url, c_id, caller, keyring),
         ...fields,
       },
@@ -101,13 +94,6 @@ export function createPaymentCall({ clientOf, keyring, create_timeout_ms }: Meth
     )
     return payment
   }
-}
-
-/** The name of a person in a message. */
-export function personMessage(
-  person: TypeOf<typeof PERSON> | undefined,
-): MessageInitShape<typeof PersonSchema> | undefined {
-  return person && { firstName: person.first_name, lastName: person.last_name }
 }
 
 /** The text whose HMAC is the secret of a payment's own callback address (spec: Callback signatures). */

@@ -46,17 +46,17 @@ test('sends the request to the payments service, with the restrictions of the cr
     direction: Direction.IN,
     cId: 'order-1',
     amount: { minor: 150_000n, currency: 'INR' },
-    description: 'Order 1',
-    payer: {
-      email: 'asha.rao@example.com',
-      phone: '+911234567890',
-      person: { firstName: 'Asha', lastName: 'Rao' },
-      customerAccount: { id: 'customer-77' },
+    details: {
+      description: 'Order 1',
+      payer: {
+        email: 'asha.rao@example.com',
+        phone: '+911234567890',
+        person: { firstName: 'Asha', lastName: 'Rao' },
+        customerAccount: { id: 'customer-77' },
+      },
+      client: { language: 'en', country: 'IN' },
+      redirect: { onSuccess: 'https://a.example/ok', onFail: 'https://a.example/fail' },
     },
-    language: 'en',
-    country: 'IN',
-    onSuccess: 'https://a.example/ok',
-    onFail: 'https://a.example/fail',
   })
   expect(requests[0]?.webhook).toBeUndefined()
   expect(requests[0]?.beneficiary).toBeUndefined()
@@ -79,9 +79,9 @@ test('returns the payment with its bank, and its primary operation', async () =>
 test('leaves absent optional fields out of the request to the payments service', async () => {
   const { app, requests } = await withPayments()
   await send(app, { body: request({ ...PAYMENT, payer: {}, client: {}, redirect: {} }) })
-  expect(requests[0]?.payer).toBeDefined()
-  expect(requests[0]?.payer?.email).toBeUndefined()
-  expect(requests[0]?.description).toBeUndefined()
+  expect(requests[0]?.details?.payer).toBeDefined()
+  expect(requests[0]?.details?.payer?.email).toBeUndefined()
+  expect(requests[0]?.details?.description).toBeUndefined()
 })
 
 test.each([SECRET, OLD_SECRET])(

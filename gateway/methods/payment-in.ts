@@ -1,8 +1,6 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
-import type { PayerSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { EMAIL_ADDRESS, HTTP_URL } from '../json/scalars.ts'
-import { described, notApplicable, object, optional, type TypeOf } from '../json/schema.ts'
+import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import {
   CLIENT,
@@ -13,7 +11,6 @@ import {
   NEW_IDENTIFIERS,
   PERSON,
   PHONE,
-  personMessage,
   WEBHOOK_URL,
 } from './new-payment.ts'
 import { CREATED_PAYMENT_RESULT, PAYMENT_COMPONENTS, toPaymentResult } from './payment-result.ts'
@@ -88,28 +85,8 @@ export const paymentIn = defineMethod({
   createHandler(deps) {
     const createPayment = createPaymentCall(deps)
     return async ({ service_id, params }, caller) => {
-      const { payer, redirect } = params.payment
-      const payment = await createPayment(caller, service_id, params.payment, {
-        direction: Direction.IN,
-        payer: payerMessage(payer),
-        onSuccess: redirect?.on_success,
-        onFail: redirect?.on_fail,
-      })
+      const payment = await createPayment(caller, service_id, params.payment, { direction: Direction.IN })
       return toPaymentResult(payment, 'create')
     }
   },
 })
-
-function payerMessage({
-  email,
-  phone,
-  person,
-  customer_account,
-}: TypeOf<typeof PAYER>): MessageInitShape<typeof PayerSchema> {
-  return {
-    email,
-    phone,
-    person: personMessage(person),
-    customerAccount: customer_account && { id: customer_account.id },
-  }
-}

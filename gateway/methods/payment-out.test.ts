@@ -45,18 +45,18 @@ test('sends the request to payments, with every field of the receiver', async ()
     direction: Direction.OUT,
     cId: 'withdrawal-1',
     amount: { minor: 150_000n, currency: 'INR' },
-    description: 'Earnings',
-    beneficiary: {
-      accountId: '2850590940090418135201',
-      bankCode: '285',
-      email: 'asha.rao@example.com',
-      phone: '+911234567890',
-      person: { firstName: 'Asha', lastName: 'Rao' },
+    details: {
+      description: 'Earnings',
+      receiver: {
+        email: 'asha.rao@example.com',
+        phone: '+911234567890',
+        person: { firstName: 'Asha', lastName: 'Rao' },
+      },
+      client: { language: 'en', country: 'IN' },
     },
-    language: 'en',
-    country: 'IN',
+    beneficiary: { accountId: '2850590940090418135201', bankCode: '285' },
   })
-  expect(message.payer).toBeUndefined()
+  expect(message.details?.payer).toBeUndefined()
   expect(message.beneficiary?.ifsc).toBeUndefined()
   // N8
   expectDerivedSecret(message, SECRET)
@@ -66,7 +66,7 @@ test('leaves absent optional fields out of the request, and returns the payment 
   const { app, requests } = await withPayments()
   const { result } = (await send(app, { body: request(PAYMENT) })).body
   expect(requests[0]?.beneficiary).toMatchObject({ accountId: '123456789012', ifsc: 'SBIN0001234' })
-  expect(requests[0]?.beneficiary?.person).toBeUndefined()
+  expect(requests[0]?.details?.receiver?.person).toBeUndefined()
   expect(result).toMatchObject({
     payment: { destination: 'out', receiver: { bank: { code: '001' } } },
     operation: { operation_type: expect.any(String) },

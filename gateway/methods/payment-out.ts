@@ -1,8 +1,6 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
-import type { BeneficiarySchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { EMAIL_ADDRESS, text } from '../json/scalars.ts'
-import { described, notApplicable, object, type TypeOf } from '../json/schema.ts'
+import { described, notApplicable, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import {
   CLIENT,
@@ -13,7 +11,6 @@ import {
   NEW_IDENTIFIERS,
   PERSON,
   PHONE,
-  personMessage,
   WEBHOOK_URL,
 } from './new-payment.ts'
 import { CREATED_PAYMENT_RESULT, PAYMENT_COMPONENTS, toPaymentResult } from './payment-result.ts'
@@ -95,21 +92,14 @@ export const paymentOut = defineMethod({
   createHandler(deps) {
     const createPayment = createPaymentCall(deps)
     return async ({ service_id, params }, caller) => {
-      const payment = await createPayment(caller, service_id, params.payment, {
+      const { bank, ...receiver } = params.payment.receiver
+      const { account, ifsc, code: bankCode } = bank
+      const details = { ...params.payment, receiver }
+      const payment = await createPayment(caller, service_id, details, {
         direction: Direction.OUT,
-        beneficiary: beneficiaryMessage(params.payment.receiver),
+        beneficiary: { accountId: account.id, ifsc, bankCode },
       })
       return toPaymentResult(payment, 'create')
     }
   },
 })
-
-function beneficiaryMessage({
-  bank,
-  email,
-  phone,
-  person,
-}: TypeOf<typeof RECEIVER>): MessageInitShape<typeof BeneficiarySchema> {
-  const { account, ifsc, code } = bank
-  return { accountId: account.id, ifsc, bankCode: code, email, phone, person: personMessage(person) }
-}

@@ -27,12 +27,16 @@ export function fullPayment(changes: PaymentInit = {}): Payment {
     serviceId: '501',
     method: 'upi',
     amount: AMOUNT,
-    description: 'Order 1',
-    payer: {
-      email: 'asha.rao@example.com',
-      phone: '+911234567890',
-      person: { firstName: 'Asha', lastName: 'Rao' },
-      customerAccount: { id: 'customer-77' },
+    details: {
+      description: 'Order 1',
+      payer: {
+        email: 'asha.rao@example.com',
+        phone: '+911234567890',
+        person: { firstName: 'Asha', lastName: 'Rao' },
+        customerAccount: { id: 'customer-77' },
+      },
+      redirect: { onSuccess: 'https://shop.example.com/ok', onFail: 'https://shop.example.com/fail' },
+      client: { language: 'en', country: 'IN' },
     },
     receiver: {
       bankAccount: { id: '123456789', name: 'Multihub' },
@@ -41,11 +45,7 @@ export function fullPayment(changes: PaymentInit = {}): Payment {
       document: { type: 'pan', number: 'ABCDE1234F' },
       qrPayload: 'upi://pay?pa=a@b',
     },
-    redirect: {
-      toLinks: ['gpay://pay', 'phonepe://pay'],
-      onSuccess: 'https://shop.example.com/ok',
-      onFail: 'https://shop.example.com/fail',
-    },
+    redirect: { toLinks: ['gpay://pay', 'phonepe://pay'] },
     status: PaymentStatus.SUCCESS,
     history: [
       { status: PaymentStatus.CREATED, createTime: at(0), amount: AMOUNT },

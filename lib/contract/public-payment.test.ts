@@ -106,7 +106,7 @@ test('an unknown field is absent, never null', () => {
 
 test('a group without a known field is absent, but a receiver may be empty', () => {
   const payment = barePayment({
-    payer: { person: {}, customerAccount: {} },
+    details: { payer: { person: {}, customerAccount: {} }, redirect: {} },
     receiver: { bank: { name: 'A Bank' } },
     redirect: {},
   })

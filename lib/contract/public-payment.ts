@@ -1,28 +1,25 @@
+import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import {
+  CustomerSchema,
   type HistoryEntry,
   type Operation,
   OperationType,
-  type Payer,
   type Payment,
   type PaymentStatus as PaymentStatusProto,
-  type Person,
   type Receiver,
+  ReceiverSchema,
   type Redirect,
+  type ReturnPages,
+  ReturnPagesSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { DIRECTIONS, type Direction } from './payment-methods.ts'
+import { DIRECTIONS } from './payment-methods.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from './payment-status.ts'
 import { createEnumMap } from './proto-fields.ts'
 
-/** An amount as merchants see it: minor units as a JSON number. */
-export interface AmountObject {
-  readonly value: number
-  readonly currency: string
-}
-
 /** The public amount. The gateway refuses amounts that a JSON number cannot hold (E6), so one here is a fault. */
-export function amountObject(money: Money | undefined): AmountObject {
+export function amountObject(money: Money | undefined) {
   const { minor, currency } = required(money, 'amount')
   return { value: safeNumber(minor), currency }
 }
@@ -95,11 +92,8 @@ function statusRow(status: PaymentStatusProto): StatusRow {
   return ROWS[PAYMENT_STATUSES.fromProtoOrThrow(status, 'payment status')]
 }
 
-/** The public type of an operation (P11). */
-type PublicOperationType = 'deposit' | 'withdrawal' | 'refund'
-
-/** The operation types in RPCs. */
-export const OPERATION_TYPES = createEnumMap<PublicOperationType, OperationType>({
+/** The types of operations in RPCs, under their public names (P11). */
+export const OPERATION_TYPES = createEnumMap<'deposit' | 'withdrawal' | 'refund', OperationType>({
   deposit: OperationType.DEPOSIT,
   withdrawal: OperationType.WITHDRAWAL,
   refund: OperationType.REFUND,
@@ -108,46 +102,15 @@ export const OPERATION_TYPES = createEnumMap<PublicOperationType, OperationType>
 /** Where the payment object is shown: a create shows most fields, a callback fewest (spec: Payment object). */
 export type Audience = 'create' | 'status' | 'callback'
 
-/** A movement of money as merchants see it. */
-interface OperationObject {
-  readonly id: string
-  readonly operation_type: PublicOperationType
-  readonly amount: AmountObject
-  readonly timestamps: { readonly created: string }
-  readonly status: StatusRow & { readonly error: number | null }
-}
-
-/** A history entry as merchants see it. */
-interface HistoryObject extends StatusRow {
-  readonly created: string
-  readonly reason?: string
-  readonly amount: AmountObject
-}
-
-/** A payment as merchants see it. The groups of optional fields are plain JSON objects. */
-interface PaymentObject {
-  readonly identifiers: object
-  readonly amount: AmountObject
-  readonly description?: string
-  readonly payer?: object
-  readonly receiver?: object
-  readonly redirect?: object
-  readonly status: StatusRow & { readonly error: number | null; readonly history: readonly HistoryObject[] }
-  readonly timestamps: { readonly created: string; readonly updated: string; readonly finished?: string }
-  readonly destination: Direction
-  readonly operations: readonly OperationObject[]
-  readonly service_id?: number
-}
-
 /**
  * Makes the public payment object. Responses and callbacks both use this function, so that they cannot differ. Throws
  * for a message without a required field or with an enum value that this version does not know.
  */
-export function paymentObject(payment: Payment, audience: Audience): PaymentObject {
+export function paymentObject(payment: Payment, audience: Audience) {
   const { cId: c_id, hId: h_id, pId: p_id, utr } = payment
   const status = statusRow(payment.status)
   const finished = status.final && payment.finishTime ? { finished: instantText(payment.finishTime) } : {}
-  const payer = payment.payer && payerObject(payment.payer)
+  const payer = jsonObject(CustomerSchema, payment.details?.payer)
   const receiver = payment.receiver && receiverObject(payment.receiver, audience)
   return {
     identifiers: { c_id, h_id, ...definedFields({ p_id, utr }) },
@@ -166,7 +129,7 @@ export function paymentObject(payment: Payment, audience: Audience): PaymentObje
 }
 
 /** Makes the public operation. The first operation of a payment is also shown as `result.operation`. */
-export function operationObject(operation: Operation): OperationObject {
+export function operationObject(operation: Operation) {
   return {
     id: operation.operationId,
     operation_type: OPERATION_TYPES.fromProtoOrThrow(operation.type, 'operation type'),
@@ -177,15 +140,15 @@ export function operationObject(operation: Operation): OperationObject {
 }
 
 /** The fields that callbacks do not contain. */
-function fieldsHiddenFromCallbacks(payment: Payment): Partial<PaymentObject> {
-  const { description, redirect } = payment
-  return {
-    ...definedFields({ description, redirect: redirect && redirectObject(redirect) }),
-    service_id: safeNumber(payment.serviceId),
+function fieldsHiddenFromCallbacks({ details, redirect, serviceId }: Payment) {
+  const shown = {
+    description: details?.description,
+    redirect: redirectObject(redirect, details?.redirect),
   }
+  return { ...definedFields(shown), service_id: safeNumber(serviceId) }
 }
 
-function historyObject({ status, createTime, reason, amount }: HistoryEntry): HistoryObject {
+function historyObject({ status, createTime, reason, amount }: HistoryEntry) {
   return {
     ...statusRow(status),
     created: instantText(createTime),
@@ -194,29 +157,39 @@ function historyObject({ status, createTime, reason, amount }: HistoryEntry): Hi
   }
 }
 
-function payerObject({ email, phone, person, customerAccount }: Payer): object | undefined {
-  const customer_account = customerAccount && definedFields({ id: customerAccount.id })
-  return definedFields({ email, phone, person: person && personObject(person), customer_account })
+/**
+ * The fields of a message that have a value, under the names of its proto, which are the public names. Leaves out objects
+ * without fields, at any depth; `undefined` when nothing remains.
+ */
+function jsonObject<D extends DescMessage>(
+  schema: D,
+  message: MessageShape<D> | undefined,
+): object | undefined {
+  const json = message && Object(toJson(schema, message, PUBLIC_NAMES))
+  return json && removeEmptyObjects(json) ? json : undefined
 }
 
-function personObject({ firstName: first_name, lastName: last_name }: Person): object | undefined {
-  return definedFields({ first_name, last_name })
+const PUBLIC_NAMES = { useProtoFieldName: true } as const
+
+/** Changes the object in place, because every response of a payment takes this way. `false` when it is empty itself. */
+function removeEmptyObjects(object: Record<string, unknown>): boolean {
+  let has_fields = false
+  for (const name in object) {
+    const value = object[name]
+    if (typeof value === 'object' && !removeEmptyObjects(Object(value))) delete object[name]
+    else has_fields = true
+  }
+  return has_fields
 }
 
 /** May be empty (spec: Payment object): only the response to a create shows the bank, which may be the only known field. */
-function receiverObject(receiver: Receiver, audience: Audience): object {
-  const { bankAccount, bank, phone, document, qrPayload: qr_payload } = receiver
-  const fields = {
-    bank_account: bankAccount && definedFields({ id: bankAccount.id, name: bankAccount.name }),
-    bank: audience === 'create' ? bank && definedFields({ name: bank.name, code: bank.code }) : undefined,
-    phone,
-    document: document && definedFields({ type: document.type, number: document.number }),
-    qr_payload,
-  }
-  return definedFields(fields) ?? {}
+function receiverObject({ bank, ...receiver }: Receiver, audience: Audience): object {
+  const shown = audience === 'create' && bank ? { ...receiver, bank } : receiver
+  return jsonObject(ReceiverSchema, shown) ?? {}
 }
 
-function redirectObject({ toUrl, toLinks, onSuccess, onFail }: Redirect): object | undefined {
+function redirectObject(redirect: Redirect | undefined, pages: ReturnPages | undefined): object | undefined {
+  const { toUrl, toLinks = [] } = redirect ?? {}
   const to = toUrl ?? (toLinks.length > 0 ? toLinks : undefined)
-  return definedFields({ to, on_success: onSuccess, on_fail: onFail })
+  return definedFields({ to, ...jsonObject(ReturnPagesSchema, pages) })
 }

@@ -167,7 +167,7 @@ function createPaymentsOf({ payments, routes }: Clients, merchantId: string) {
       cId: more.c_id ?? randomHex(8),
       amount: { minor, currency: 'INR' },
       ...(direction === Direction.IN
-        ? { payer: { email: 'asha@example.com' } }
+        ? { details: { payer: { email: 'asha@example.com' } } }
         : { beneficiary: BENEFICIARY }),
       ...more.request,
     })

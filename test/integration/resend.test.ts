@@ -98,13 +98,14 @@ describe('a notification', () => {
   })
 
   test('returns the whole payment, and omits the fields that callbacks omit from the callback', async () => {
-    const request = { description: 'Order 1', onSuccess: 'https://shop.example.com/ok' }
+    const redirect = { onSuccess: 'https://shop.example.com/ok' }
+    const request = { details: { description: 'Order 1', redirect } }
     const { payment } = await system.createDeposit(AMOUNT, { request })
     await system.payments.waitForStatus(payment.paymentId, SUCCESS)
     await system.waitForCallbacks(payment, 2)
     const { payment: returned } = await system.notify({ hId: payment.hId, operationId: 'whole' })
     expect(returned).toEqual(await system.payments.payment(payment.paymentId))
-    expect(returned).toMatchObject({ description: 'Order 1', serviceId: expect.stringMatching(/^[0-9]+$/) })
+    expect(returned).toMatchObject({ ...request, serviceId: expect.stringMatching(/^[0-9]+$/) })
     const { payment: sent } = await lastCallback(payment, 3)
     for (const field of ['service_id', 'description', 'redirect']) expect(sent).not.toHaveProperty(field)
     expect(sent.receiver).not.toHaveProperty('bank')

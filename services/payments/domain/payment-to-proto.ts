@@ -1,11 +1,11 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
 import { type ChargebackDebit, ChargebackDebitSchema } from '#gen/multihub/payments/v1/chargeback_debit_pb.ts'
 import {
+  MerchantDetailsSchema,
   type OperationSchema,
   OperationType,
-  type PayerSchema,
   type Payment as PaymentProto,
   PaymentSchema,
   type ReceiverSchema,
@@ -16,7 +16,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
-import type { Payer, Payment, Refund, RefundState } from './payment.ts'
+import type { Payment, Refund, RefundState } from './payment.ts'
 import { requireChargeback, requireRefund } from './refund.ts'
 
 /**
@@ -25,7 +25,7 @@ import { requireChargeback, requireRefund } from './refund.ts'
  * the message omits.
  */
 export function paymentToProto(payment: Payment): PaymentProto {
-  const { currency, error_code: errorCode, payer } = payment
+  const { currency, error_code: errorCode, details } = payment
   const money = create(MoneySchema, { minor: payment.amount, currency })
   const status = PAYMENT_STATUSES.toProto(payment.status)
   const createTime = timestampFromDate(payment.created_at)
@@ -42,8 +42,7 @@ export function paymentToProto(payment: Payment): PaymentProto {
     serviceId: payment.service_id,
     method: payment.method,
     amount: money,
-    description: payment.description,
-    payer: payer && payerToProto(payer),
+    details: details && fromBinary(MerchantDetailsSchema, details),
     receiver: receiverOf(payment),
     redirect: redirectOf(payment),
     status,
@@ -102,16 +101,6 @@ function refundOperation(
   ]
 }
 
-function payerToProto(payer: Payer): MessageInitShape<typeof PayerSchema> {
-  const { email, phone, person, customer_account: customerAccount } = payer
-  return {
-    email,
-    phone,
-    person: person && { firstName: person.first_name, lastName: person.last_name },
-    customerAccount,
-  }
-}
-
 /**
  * Where the money goes: the instructions of a deposit, or the account of a withdrawal as the merchant named it (P13).
  */
@@ -129,13 +118,8 @@ function receiverOf({ instructions, beneficiary }: Payment): MessageInitShape<ty
   }
 }
 
-function redirectOf({ instructions, on_success, on_fail }: Payment): MessageInitShape<typeof RedirectSchema> {
-  return {
-    toUrl: instructions?.payment_url,
-    toLinks: [...(instructions?.deep_links ?? [])],
-    onSuccess: on_success,
-    onFail: on_fail,
-  }
+function redirectOf({ instructions }: Payment): MessageInitShape<typeof RedirectSchema> {
+  return { toUrl: instructions?.payment_url, toLinks: [...(instructions?.deep_links ?? [])] }
 }
 
 /** One status that a refund has entered, as its payment reports it. */

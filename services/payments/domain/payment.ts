@@ -7,27 +7,6 @@ import type { RefundStatus } from '#lib/contract/public-support.ts'
 import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions, OperationKind } from './call-result.ts'
 
-/** A natural person's name. */
-export interface Person {
-  readonly first_name?: string
-  readonly last_name?: string
-}
-
-/** The customer of a deposit, as the merchant named it. */
-export interface Payer {
-  readonly email?: string
-  readonly phone?: string
-  readonly person?: Person
-  readonly customer_account?: { readonly id?: string }
-}
-
-/** The recipient of a withdrawal with its bank account, as the merchant named it. */
-export interface Beneficiary extends BankAccount {
-  readonly email?: string
-  readonly phone?: string
-  readonly person?: Person
-}
-
 /** One status that the payment has entered. */
 export interface HistoryEntry {
   readonly status: PaymentStatus
@@ -118,13 +97,13 @@ interface PaymentFields extends EffectDocument {
   readonly method: string
   readonly currency: string
   readonly amount: bigint
-  readonly description?: string
-  readonly payer?: Payer
-  readonly beneficiary?: Beneficiary
-  readonly on_success?: string
-  readonly on_fail?: string
-  readonly language?: string
-  readonly country?: string
+  /**
+   * What the merchant says about the payment, as an encoded `MerchantDetails`. It is returned as it is, with the fields of a
+   * newer gateway that this process does not know.
+   */
+  readonly details?: Uint8Array
+  /** The bank account of the recipient. Every withdrawal has one, a deposit has none. */
+  readonly beneficiary?: BankAccount
   readonly webhook?: Webhook
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]

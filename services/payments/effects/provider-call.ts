@@ -1,3 +1,9 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  type Customer,
+  type MerchantDetails,
+  MerchantDetailsSchema,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
@@ -13,7 +19,7 @@ import {
 import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { OPERATION_RULES, type Operation, type OperationRef } from '../domain/operation.ts'
-import { asPaid, attemptKey, type Payer, type Payment } from '../domain/payment.ts'
+import { asPaid, attemptKey, type Payment } from '../domain/payment.ts'
 
 /** The part of a payment that decides its provider account. */
 type PaymentAccount = Pick<Payment, 'attempt' | 'environment'>
@@ -152,34 +158,37 @@ function orderOf(
   { kind, idempotency_key, amount, payment }: Operation,
   earlier_result_unknown: boolean,
 ): ProviderOrder {
-  const { method, payer, beneficiary, expires_at } = payment
+  const { method, beneficiary, expires_at } = payment
   const callback_url = deps.providerCallbackUrl(payment)
   const order = { idempotency_key, amount, method, callback_url, earlier_result_unknown }
   switch (kind) {
     case 'deposit': {
       if (expires_at === undefined) throw new Error('a deposit has no expiry time')
-      const customer_account_id = payer?.customer_account?.id
+      const { payer } = merchantDetails(payment)
+      const customer_account_id = payer?.customerAccount?.id
       const account = customer_account_id === undefined ? {} : { customer_account_id }
       return { ...order, kind, expires_at, payer: { ...personDetails(payer), ...account } }
     }
     case 'withdrawal': {
       if (beneficiary === undefined) throw new Error('a withdrawal has no beneficiary')
-      const { email, phone, person, ...account } = beneficiary
-      return { ...order, kind, beneficiary: { ...account, ...personDetails(beneficiary) } }
+      const { receiver } = merchantDetails(payment)
+      return { ...order, kind, beneficiary: { ...beneficiary, ...personDetails(receiver) } }
     }
     case 'refund':
       return { ...order, kind, deposit_idempotency_key: attemptKey(payment) }
   }
 }
 
-function personDetails({
-  email,
-  phone,
-  person,
-}: Pick<Payer, 'email' | 'phone' | 'person'> = {}): PersonDetails {
+function merchantDetails({ details = new Uint8Array() }: Payment): MerchantDetails {
+  return fromBinary(MerchantDetailsSchema, details)
+}
+
+function personDetails({ email, phone, person }: Partial<Customer> = {}): PersonDetails {
+  const { firstName: first_name, lastName: last_name } = person ?? {}
   return {
     ...(email === undefined ? {} : { email }),
     ...(phone === undefined ? {} : { phone }),
-    ...person,
+    ...(first_name === undefined ? {} : { first_name }),
+    ...(last_name === undefined ? {} : { last_name }),
   }
 }

@@ -1,19 +1,19 @@
-import type { Message } from '@bufbuild/protobuf'
+import { type Message, toBinary } from '@bufbuild/protobuf'
 import { Direction as DirectionProto } from '#gen/multihub/merchants/v1/route_pb.ts'
-import type { Payer as PayerProto, Person as PersonProto } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type {
   CreatePaymentRequest as CreatePaymentRequestProto,
   CredentialPolicy,
   FindPaymentRequest,
   ListPaymentsRequest,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import type { BankAccount } from '#lib/contract/bank-account.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import type { Beneficiary, Payer, Person } from '../domain/payment.ts'
 import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
 import type { PaymentQuery } from '../use-cases/find-payment.ts'
 import type { PaymentFilter } from '../use-cases/operator-requests.ts'
@@ -31,13 +31,8 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
     c_id: requiredText(request.cId, 'c_id'),
     amount: amount.minor,
     currency: requiredText(amount.currency, 'amount.currency'),
-    ...optional('description', request.description),
-    ...(request.payer ? { payer: payerFromProto(request.payer) } : {}),
+    ...(request.details ? { details: toBinary(MerchantDetailsSchema, request.details) } : {}),
     ...beneficiaryOf(request),
-    ...optional('on_success', request.onSuccess),
-    ...optional('on_fail', request.onFail),
-    ...optional('language', request.language),
-    ...optional('country', request.country),
     ...(request.webhook
       ? { webhook: { url: request.webhook.url, sealed_secret: request.webhook.sealedSecret } }
       : {}),
@@ -75,32 +70,11 @@ export function optional<Name extends string>(
   return (value === undefined ? {} : { [name]: value }) as { [Field in Name]?: string }
 }
 
-function payerFromProto({ email, phone, person, customerAccount }: PayerProto): Payer {
-  return {
-    ...optional('email', email),
-    ...optional('phone', phone),
-    ...personFromProto(person),
-    ...(customerAccount ? { customer_account: optional('id', customerAccount.id) } : {}),
-  }
-}
-
-/** The recipient, which only a withdrawal has. */
-function beneficiaryOf(request: CreatePaymentRequestProto): { readonly beneficiary?: Beneficiary } {
+/** The bank account of the recipient, which only a withdrawal has. */
+function beneficiaryOf(request: CreatePaymentRequestProto): { readonly beneficiary?: BankAccount } {
   if (request.direction !== DirectionProto.OUT) return {}
-  const { accountId, ifsc, bankCode, email, phone, person } = requiredMessage(
-    request.beneficiary,
-    'beneficiary',
-  )
-  const account = { account_id: accountId, ...optional('ifsc', ifsc), ...optional('bank_code', bankCode) }
-  const contact = { ...optional('email', email), ...optional('phone', phone), ...personFromProto(person) }
-  return { beneficiary: { ...account, ...contact } }
-}
-
-function personFromProto(person: PersonProto | undefined): { readonly person?: Person } {
-  if (!person) return {}
-  return {
-    person: { ...optional('first_name', person.firstName), ...optional('last_name', person.lastName) },
-  }
+  const { accountId: account_id, ifsc, bankCode } = requiredMessage(request.beneficiary, 'beneficiary')
+  return { beneficiary: { account_id, ...optional('ifsc', ifsc), ...optional('bank_code', bankCode) } }
 }
 
 /** The policy of a credential. */

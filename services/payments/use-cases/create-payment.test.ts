@@ -1,4 +1,6 @@
+import { create, toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { isUuid, numericIds } from '#lib/base/ids.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
@@ -145,9 +147,7 @@ test('skips an account that is known to be down', async () => {
 describe('a new payment', () => {
   test('is stored with the fields of the request, its route, its attempt and its effects', async () => {
     const input = request({
-      description: 'two shirts',
-      payer: { email: 'a@example.com' },
-      on_success: 'https://shop.example.com/ok',
+      details: toBinary(MerchantDetailsSchema, create(MerchantDetailsSchema, { description: 'two shirts' })),
       webhook: { url: 'https://shop.example.com/callbacks', sealed_secret: 'sealed' },
     })
     const { policy: _policy, ...kept } = input

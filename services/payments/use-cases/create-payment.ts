@@ -1,6 +1,6 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import { checkBankAccount } from '#lib/contract/bank-account.ts'
+import { type BankAccount, checkBankAccount } from '#lib/contract/bank-account.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -13,9 +13,7 @@ import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { beginDeposit, beginWithdrawal, type NewPaymentFields } from '../domain/new-payment.ts'
 import {
-  type Beneficiary,
   isAdmitted,
-  type Payer,
   type Payment,
   type PaymentRoute,
   type StoredPayment,
@@ -78,14 +76,8 @@ export interface CreatePaymentRequest {
   readonly c_id: string
   readonly amount: bigint
   readonly currency: string
-  readonly description?: string
-  readonly payer?: Payer
-  /** The recipient. Every withdrawal has one, a deposit has none. */
-  readonly beneficiary?: Beneficiary
-  readonly on_success?: string
-  readonly on_fail?: string
-  readonly language?: string
-  readonly country?: string
+  readonly details?: Uint8Array
+  readonly beneficiary?: BankAccount
   readonly webhook?: Webhook
 }
 

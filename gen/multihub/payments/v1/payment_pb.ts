@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/payment.proto.
  */
 export const file_multihub_payments_v1_payment: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSJWCgZQZXJzb24SFwoKZmlyc3RfbmFtZRgBIAEoCUgAiAEBEhYKCWxhc3RfbmFtZRgCIAEoCUgBiAEBQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUiKQoPQ3VzdG9tZXJBY2NvdW50Eg8KAmlkGAEgASgJSACIAQFCBQoDX2lkIrIBCgVQYXllchISCgVlbWFpbBgBIAEoCUgAiAEBEhIKBXBob25lGAIgASgJSAGIAQESLAoGcGVyc29uGAMgASgLMhwubXVsdGlodWIucGF5bWVudHMudjEuUGVyc29uEj8KEGN1c3RvbWVyX2FjY291bnQYBCABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DdXN0b21lckFjY291bnRCCAoGX2VtYWlsQggKBl9waG9uZSLNAQoLQmVuZWZpY2lhcnkSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgRpZnNjGAIgASgJSACIAQESFgoJYmFua19jb2RlGAMgASgJSAGIAQESEgoFZW1haWwYBCABKAlIAogBARISCgVwaG9uZRgFIAEoCUgDiAEBEiwKBnBlcnNvbhgGIAEoCzIcLm11bHRpaHViLnBheW1lbnRzLnYxLlBlcnNvbkIHCgVfaWZzY0IMCgpfYmFua19jb2RlQggKBl9lbWFpbEIICgZfcGhvbmUiQQoLQmFua0FjY291bnQSDwoCaWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQFCBQoDX2lkQgcKBV9uYW1lIj4KBEJhbmsSEQoEbmFtZRgBIAEoCUgAiAEBEhEKBGNvZGUYAiABKAlIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJGCghEb2N1bWVudBIRCgR0eXBlGAEgASgJSACIAQESEwoGbnVtYmVyGAIgASgJSAGIAQFCBwoFX3R5cGVCCQoHX251bWJlciLlAQoIUmVjZWl2ZXISNwoMYmFua19hY2NvdW50GAEgASgLMiEubXVsdGlodWIucGF5bWVudHMudjEuQmFua0FjY291bnQSKAoEYmFuaxgCIAEoCzIaLm11bHRpaHViLnBheW1lbnRzLnYxLkJhbmsSEgoFcGhvbmUYAyABKAlIAIgBARIwCghkb2N1bWVudBgEIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLkRvY3VtZW50EhcKCnFyX3BheWxvYWQYBSABKAlIAYgBAUIICgZfcGhvbmVCDQoLX3FyX3BheWxvYWQihgEKCFJlZGlyZWN0EhMKBnRvX3VybBgBIAEoCUgAiAEBEhAKCHRvX2xpbmtzGAIgAygJEhcKCm9uX3N1Y2Nlc3MYAyABKAlIAYgBARIUCgdvbl9mYWlsGAQgASgJSAKIAQFCCQoHX3RvX3VybEINCgtfb25fc3VjY2Vzc0IKCghfb25fZmFpbCK/AQoMSGlzdG9yeUVudHJ5EjMKBnN0YXR1cxgBIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSLwoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKBnJlYXNvbhgDIAEoCUgAiAEBEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leUIJCgdfcmVhc29uIo0CCglPcGVyYXRpb24SFAoMb3BlcmF0aW9uX2lkGAEgASgJEjEKBHR5cGUYAiABKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5PcGVyYXRpb25UeXBlEikKBmFtb3VudBgDIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoGc3RhdHVzGAUgASgOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIXCgplcnJvcl9jb2RlGAYgASgFSACIAQFCDQoLX2Vycm9yX2NvZGUi1gYKB1BheW1lbnQSEgoKcGF5bWVudF9pZBgBIAEoCRIMCgRoX2lkGAIgASgJEgwKBGNfaWQYAyABKAkSEQoEcF9pZBgEIAEoCUgAiAEBEhAKA3V0chgFIAEoCUgBiAEBEhMKC21lcmNoYW50X2lkGAYgASgJEjQKC2Vudmlyb25tZW50GAcgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjMKCWRpcmVjdGlvbhgIIAEoDjIgLm11bHRpaHViLm1lcmNoYW50cy52MS5EaXJlY3Rpb24SFgoKc2VydmljZV9pZBgJIAEoA0ICMAESDgoGbWV0aG9kGAogASgJEikKBmFtb3VudBgLIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIYCgtkZXNjcmlwdGlvbhgMIAEoCUgCiAEBEioKBXBheWVyGA0gASgLMhsubXVsdGlodWIucGF5bWVudHMudjEuUGF5ZXISMAoIcmVjZWl2ZXIYDiABKAsyHi5tdWx0aWh1Yi5wYXltZW50cy52MS5SZWNlaXZlchIwCghyZWRpcmVjdBgPIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZGlyZWN0EjMKBnN0YXR1cxgQIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSFwoKZXJyb3JfY29kZRgRIAEoBUgDiAEBEjMKB2hpc3RvcnkYEiADKAsyIi5tdWx0aWh1Yi5wYXltZW50cy52MS5IaXN0b3J5RW50cnkSMwoKb3BlcmF0aW9ucxgTIAMoCzIfLm11bHRpaHViLnBheW1lbnRzLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaF90aW1lGBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcF9pZEIGCgRfdXRyQg4KDF9kZXNjcmlwdGlvbkINCgtfZXJyb3JfY29kZSK5AgoRV2l0aGRyYXdhbFJlZnVzYWwSEgoKcGF5bWVudF9pZBgBIAEoCRITCgttZXJjaGFudF9pZBgCIAEoCRI0CgtlbnZpcm9ubWVudBgDIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIMCgRjX2lkGAQgASgJEhYKCnNlcnZpY2VfaWQYBSABKANCAjABEikKBmFtb3VudBgGIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRISCgplcnJvcl9jb2RlGAcgASgFEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZWZ1c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihgMKB0Fub21hbHkSEgoKYW5vbWFseV9pZBgBIAEoCRISCgpwYXltZW50X2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei8KBGtpbmQYBSABKA4yIS5tdWx0aWh1Yi5wYXltZW50cy52MS5Bbm9tYWx5S2luZBITCgtkZXNjcmlwdGlvbhgGIAEoCRIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOwoKcmVzb2x1dGlvbhgIIAEoCzInLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHlSZXNvbHV0aW9uEhYKCXJlZnVuZF9pZBgJIAEoCUgAiAEBEhsKDmF0dGVtcHRfbnVtYmVyGAogASgFSAGIAQFCDAoKX3JlZnVuZF9pZEIRCg9fYXR0ZW1wdF9udW1iZXIipAEKEUFub21hbHlSZXNvbHV0aW9uEjkKBGtpbmQYASABKA4yKy5tdWx0aWh1Yi5wYXltZW50cy52MS5Bbm9tYWx5UmVzb2x1dGlvbktpbmQSFAoMb3BlcmF0aW9uX2lkGAIgASgJEgwKBG5vdGUYAyABKAkSMAoMcmVzb2x2ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqeAgoNUGF5bWVudFN0YXR1cxIeChpQQVlNRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFlBBWU1FTlRfU1RBVFVTX0NSRUFURUQQARIdChlQQVlNRU5UX1NUQVRVU19QUk9DRVNTSU5HEAISGgoWUEFZTUVOVF9TVEFUVVNfU1VDQ0VTUxADEhgKFFBBWU1FTlRfU1RBVFVTX0VSUk9SEAQSGwoXUEFZTUVOVF9TVEFUVVNfQ0FOQ0VMRUQQBRIbChdQQVlNRU5UX1NUQVRVU19ERUNMSU5FRBAGEhsKF1BBWU1FTlRfU1RBVFVTX1JFRlVOREVEEAcSJQohUEFZTUVOVF9TVEFUVVNfUEFSVElBTExZX1JFRlVOREVEEAgqhQEKDU9wZXJhdGlvblR5cGUSHgoaT1BFUkFUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIaChZPUEVSQVRJT05fVFlQRV9ERVBPU0lUEAESHQoZT1BFUkFUSU9OX1RZUEVfV0lUSERSQVdBTBACEhkKFU9QRVJBVElPTl9UWVBFX1JFRlVORBADKo8CCgtBbm9tYWx5S2luZBIcChhBTk9NQUxZX0tJTkRfVU5TUEVDSUZJRUQQABIpCiVBTk9NQUxZX0tJTkRfQ09OVFJBRElDVFNfRklOQUxfU1RBVFVTEAESHwobQU5PTUFMWV9LSU5EX0FNT1VOVF9ESUZGRVJTEAISKwonQU5PTUFMWV9LSU5EX1NVQ0NFU1NfT0ZfRUFSTElFUl9BVFRFTVBUEAMSJgoiQU5PTUFMWV9LSU5EX05PVF9GT1VORF9BVF9QUk9WSURFUhAEEh4KGkFOT01BTFlfS0lORF9PUEVOX1RPT19MT05HEAUSIQodQU5PTUFMWV9LSU5EX1VOTUFUQ0hFRF9SRVBPUlQQBiqvAQoVQW5vbWFseVJlc29sdXRpb25LaW5kEicKI0FOT01BTFlfUkVTT0xVVElPTl9LSU5EX1VOU1BFQ0lGSUVEEAASJQohQU5PTUFMWV9SRVNPTFVUSU9OX0tJTkRfRElTTUlTU0VEEAESIAocQU5PTUFMWV9SRVNPTFVUSU9OX0tJTkRfUEFJRBACEiQKIEFOT01BTFlfUkVTT0xVVElPTl9LSU5EX05PVF9QQUlEEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route]);
+  fileDesc("CiJtdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSJWCgZQZXJzb24SFwoKZmlyc3RfbmFtZRgBIAEoCUgAiAEBEhYKCWxhc3RfbmFtZRgCIAEoCUgBiAEBQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUiKQoPQ3VzdG9tZXJBY2NvdW50Eg8KAmlkGAEgASgJSACIAQFCBQoDX2lkIrUBCghDdXN0b21lchISCgVlbWFpbBgBIAEoCUgAiAEBEhIKBXBob25lGAIgASgJSAGIAQESLAoGcGVyc29uGAMgASgLMhwubXVsdGlodWIucGF5bWVudHMudjEuUGVyc29uEj8KEGN1c3RvbWVyX2FjY291bnQYBCABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DdXN0b21lckFjY291bnRCCAoGX2VtYWlsQggKBl9waG9uZSJXCgtSZXR1cm5QYWdlcxIXCgpvbl9zdWNjZXNzGAEgASgJSACIAQESFAoHb25fZmFpbBgCIAEoCUgBiAEBQg0KC19vbl9zdWNjZXNzQgoKCF9vbl9mYWlsIk4KBkNsaWVudBIVCghsYW5ndWFnZRgBIAEoCUgAiAEBEhQKB2NvdW50cnkYAiABKAlIAYgBAUILCglfbGFuZ3VhZ2VCCgoIX2NvdW50cnki/wEKD01lcmNoYW50RGV0YWlscxIYCgtkZXNjcmlwdGlvbhgBIAEoCUgAiAEBEi0KBXBheWVyGAIgASgLMh4ubXVsdGlodWIucGF5bWVudHMudjEuQ3VzdG9tZXISMAoIcmVjZWl2ZXIYAyABKAsyHi5tdWx0aWh1Yi5wYXltZW50cy52MS5DdXN0b21lchIzCghyZWRpcmVjdBgEIAEoCzIhLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHVyblBhZ2VzEiwKBmNsaWVudBgFIAEoCzIcLm11bHRpaHViLnBheW1lbnRzLnYxLkNsaWVudEIOCgxfZGVzY3JpcHRpb24iYwoLQmVuZWZpY2lhcnkSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgRpZnNjGAIgASgJSACIAQESFgoJYmFua19jb2RlGAMgASgJSAGIAQFCBwoFX2lmc2NCDAoKX2JhbmtfY29kZSJBCgtCYW5rQWNjb3VudBIPCgJpZBgBIAEoCUgAiAEBEhEKBG5hbWUYAiABKAlIAYgBAUIFCgNfaWRCBwoFX25hbWUiPgoEQmFuaxIRCgRuYW1lGAEgASgJSACIAQESEQoEY29kZRgCIAEoCUgBiAEBQgcKBV9uYW1lQgcKBV9jb2RlIkYKCERvY3VtZW50EhEKBHR5cGUYASABKAlIAIgBARITCgZudW1iZXIYAiABKAlIAYgBAUIHCgVfdHlwZUIJCgdfbnVtYmVyIuUBCghSZWNlaXZlchI3CgxiYW5rX2FjY291bnQYASABKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5CYW5rQWNjb3VudBIoCgRiYW5rGAIgASgLMhoubXVsdGlodWIucGF5bWVudHMudjEuQmFuaxISCgVwaG9uZRgDIAEoCUgAiAEBEjAKCGRvY3VtZW50GAQgASgLMh4ubXVsdGlodWIucGF5bWVudHMudjEuRG9jdW1lbnQSFwoKcXJfcGF5bG9hZBgFIAEoCUgBiAEBQggKBl9waG9uZUINCgtfcXJfcGF5bG9hZCI8CghSZWRpcmVjdBITCgZ0b191cmwYASABKAlIAIgBARIQCgh0b19saW5rcxgCIAMoCUIJCgdfdG9fdXJsIr8BCgxIaXN0b3J5RW50cnkSMwoGc3RhdHVzGAEgASgOMiMubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFN0YXR1cxIvCgtjcmVhdGVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGcmVhc29uGAMgASgJSACIAQESKQoGYW1vdW50GAQgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5QgkKB19yZWFzb24ijQIKCU9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSMQoEdHlwZRgCIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLk9wZXJhdGlvblR5cGUSKQoGYW1vdW50GAMgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5Ei8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgZzdGF0dXMYBSABKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50U3RhdHVzEhcKCmVycm9yX2NvZGUYBiABKAVIAIgBAUINCgtfZXJyb3JfY29kZSK4BgoHUGF5bWVudBISCgpwYXltZW50X2lkGAEgASgJEgwKBGhfaWQYAiABKAkSDAoEY19pZBgDIAEoCRIRCgRwX2lkGAQgASgJSACIAQESEAoDdXRyGAUgASgJSAGIAQESEwoLbWVyY2hhbnRfaWQYBiABKAkSNAoLZW52aXJvbm1lbnQYByABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSMwoJZGlyZWN0aW9uGAggASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIWCgpzZXJ2aWNlX2lkGAkgASgDQgIwARIOCgZtZXRob2QYCiABKAkSKQoGYW1vdW50GAsgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EjYKB2RldGFpbHMYDCABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5NZXJjaGFudERldGFpbHMSMAoIcmVjZWl2ZXIYDSABKAsyHi5tdWx0aWh1Yi5wYXltZW50cy52MS5SZWNlaXZlchIwCghyZWRpcmVjdBgOIAEoCzIeLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZGlyZWN0EjMKBnN0YXR1cxgPIAEoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSFwoKZXJyb3JfY29kZRgQIAEoBUgCiAEBEjMKB2hpc3RvcnkYESADKAsyIi5tdWx0aWh1Yi5wYXltZW50cy52MS5IaXN0b3J5RW50cnkSMwoKb3BlcmF0aW9ucxgSIAMoCzIfLm11bHRpaHViLnBheW1lbnRzLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaF90aW1lGBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcF9pZEIGCgRfdXRyQg0KC19lcnJvcl9jb2RlIrkCChFXaXRoZHJhd2FsUmVmdXNhbBISCgpwYXltZW50X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EgwKBGNfaWQYBCABKAkSFgoKc2VydmljZV9pZBgFIAEoA0ICMAESKQoGYW1vdW50GAYgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhIKCmVycm9yX2NvZGUYByABKAUSLwoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3JlZnVzZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKGAwoHQW5vbWFseRISCgphbm9tYWx5X2lkGAEgASgJEhIKCnBheW1lbnRfaWQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSNAoLZW52aXJvbm1lbnQYBCABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoEa2luZBgFIAEoDjIhLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHlLaW5kEhMKC2Rlc2NyaXB0aW9uGAYgASgJEi8KC2NyZWF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CgpyZXNvbHV0aW9uGAggASgLMicubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseVJlc29sdXRpb24SFgoJcmVmdW5kX2lkGAkgASgJSACIAQESGwoOYXR0ZW1wdF9udW1iZXIYCiABKAVIAYgBAUIMCgpfcmVmdW5kX2lkQhEKD19hdHRlbXB0X251bWJlciKkAQoRQW5vbWFseVJlc29sdXRpb24SOQoEa2luZBgBIAEoDjIrLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHlSZXNvbHV0aW9uS2luZBIUCgxvcGVyYXRpb25faWQYAiABKAkSDAoEbm90ZRgDIAEoCRIwCgxyZXNvbHZlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKp4CCg1QYXltZW50U3RhdHVzEh4KGlBBWU1FTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWUEFZTUVOVF9TVEFUVVNfQ1JFQVRFRBABEh0KGVBBWU1FTlRfU1RBVFVTX1BST0NFU1NJTkcQAhIaChZQQVlNRU5UX1NUQVRVU19TVUNDRVNTEAMSGAoUUEFZTUVOVF9TVEFUVVNfRVJST1IQBBIbChdQQVlNRU5UX1NUQVRVU19DQU5DRUxFRBAFEhsKF1BBWU1FTlRfU1RBVFVTX0RFQ0xJTkVEEAYSGwoXUEFZTUVOVF9TVEFUVVNfUkVGVU5ERUQQBxIlCiFQQVlNRU5UX1NUQVRVU19QQVJUSUFMTFlfUkVGVU5ERUQQCCqFAQoNT3BlcmF0aW9uVHlwZRIeChpPUEVSQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEhoKFk9QRVJBVElPTl9UWVBFX0RFUE9TSVQQARIdChlPUEVSQVRJT05fVFlQRV9XSVRIRFJBV0FMEAISGQoVT1BFUkFUSU9OX1RZUEVfUkVGVU5EEAMqjwIKC0Fub21hbHlLaW5kEhwKGEFOT01BTFlfS0lORF9VTlNQRUNJRklFRBAAEikKJUFOT01BTFlfS0lORF9DT05UUkFESUNUU19GSU5BTF9TVEFUVVMQARIfChtBTk9NQUxZX0tJTkRfQU1PVU5UX0RJRkZFUlMQAhIrCidBTk9NQUxZX0tJTkRfU1VDQ0VTU19PRl9FQVJMSUVSX0FUVEVNUFQQAxImCiJBTk9NQUxZX0tJTkRfTk9UX0ZPVU5EX0FUX1BST1ZJREVSEAQSHgoaQU5PTUFMWV9LSU5EX09QRU5fVE9PX0xPTkcQBRIhCh1BTk9NQUxZX0tJTkRfVU5NQVRDSEVEX1JFUE9SVBAGKq8BChVBbm9tYWx5UmVzb2x1dGlvbktpbmQSJwojQU5PTUFMWV9SRVNPTFVUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIlCiFBTk9NQUxZX1JFU09MVVRJT05fS0lORF9ESVNNSVNTRUQQARIgChxBTk9NQUxZX1JFU09MVVRJT05fS0lORF9QQUlEEAISJAogQU5PTUFMWV9SRVNPTFVUSU9OX0tJTkRfTk9UX1BBSUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route]);
 
 /**
  * Person is a natural person's name.
@@ -70,11 +70,11 @@ export const CustomerAccountSchema: GenMessage<CustomerAccount> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 1);
 
 /**
- * Payer is the customer who sends the funds of a deposit.
+ * Customer is the person with whom the merchant deals: the payer of a deposit, the receiver of a withdrawal.
  *
- * @generated from message multihub.payments.v1.Payer
+ * @generated from message multihub.payments.v1.Customer
  */
-export type Payer = Message<"multihub.payments.v1.Payer"> & {
+export type Customer = Message<"multihub.payments.v1.Customer"> & {
   /**
    * email is optional.
    *
@@ -97,7 +97,7 @@ export type Payer = Message<"multihub.payments.v1.Payer"> & {
   person?: Person | undefined;
 
   /**
-   * customer_account is optional.
+   * customer_account is optional; only a payer has one.
    *
    * @generated from field: multihub.payments.v1.CustomerAccount customer_account = 4;
    */
@@ -105,14 +105,120 @@ export type Payer = Message<"multihub.payments.v1.Payer"> & {
 };
 
 /**
- * Describes the message multihub.payments.v1.Payer.
- * Use `create(PayerSchema)` to create a new message.
+ * Describes the message multihub.payments.v1.Customer.
+ * Use `create(CustomerSchema)` to create a new message.
  */
-export const PayerSchema: GenMessage<Payer> = /*@__PURE__*/
+export const CustomerSchema: GenMessage<Customer> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 2);
 
 /**
- * Beneficiary is the recipient of a withdrawal, as the merchant names it.
+ * ReturnPages are the pages of the merchant to which the customer of a deposit returns.
+ *
+ * @generated from message multihub.payments.v1.ReturnPages
+ */
+export type ReturnPages = Message<"multihub.payments.v1.ReturnPages"> & {
+  /**
+   * on_success is the page after success.
+   *
+   * @generated from field: optional string on_success = 1;
+   */
+  onSuccess?: string | undefined;
+
+  /**
+   * on_fail is the page after failure.
+   *
+   * @generated from field: optional string on_fail = 2;
+   */
+  onFail?: string | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.ReturnPages.
+ * Use `create(ReturnPagesSchema)` to create a new message.
+ */
+export const ReturnPagesSchema: GenMessage<ReturnPages> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment, 3);
+
+/**
+ * Client holds hints about the device of the customer.
+ *
+ * @generated from message multihub.payments.v1.Client
+ */
+export type Client = Message<"multihub.payments.v1.Client"> & {
+  /**
+   * language is at most 10 characters.
+   *
+   * @generated from field: optional string language = 1;
+   */
+  language?: string | undefined;
+
+  /**
+   * country is at most 3 characters.
+   *
+   * @generated from field: optional string country = 2;
+   */
+  country?: string | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.Client.
+ * Use `create(ClientSchema)` to create a new message.
+ */
+export const ClientSchema: GenMessage<Client> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment, 4);
+
+/**
+ * MerchantDetails is what a merchant says about a payment and no rule depends on. Services keep it and return it as it is; the
+ * provider gets the payer or the receiver. Its JSON form, with the names of this file, is the form of the public requests.
+ *
+ * @generated from message multihub.payments.v1.MerchantDetails
+ */
+export type MerchantDetails = Message<"multihub.payments.v1.MerchantDetails"> & {
+  /**
+   * description is the merchant's text.
+   *
+   * @generated from field: optional string description = 1;
+   */
+  description?: string | undefined;
+
+  /**
+   * payer is the customer of a deposit.
+   *
+   * @generated from field: multihub.payments.v1.Customer payer = 2;
+   */
+  payer?: Customer | undefined;
+
+  /**
+   * receiver is the recipient of a withdrawal, without the bank account.
+   *
+   * @generated from field: multihub.payments.v1.Customer receiver = 3;
+   */
+  receiver?: Customer | undefined;
+
+  /**
+   * redirect holds the pages of a deposit.
+   *
+   * @generated from field: multihub.payments.v1.ReturnPages redirect = 4;
+   */
+  redirect?: ReturnPages | undefined;
+
+  /**
+   * client holds hints for payment pages.
+   *
+   * @generated from field: multihub.payments.v1.Client client = 5;
+   */
+  client?: Client | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.MerchantDetails.
+ * Use `create(MerchantDetailsSchema)` to create a new message.
+ */
+export const MerchantDetailsSchema: GenMessage<MerchantDetails> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment, 5);
+
+/**
+ * Beneficiary is the bank account of the recipient of a withdrawal, as the merchant names it.
  *
  * @generated from message multihub.payments.v1.Beneficiary
  */
@@ -137,27 +243,6 @@ export type Beneficiary = Message<"multihub.payments.v1.Beneficiary"> & {
    * @generated from field: optional string bank_code = 3;
    */
   bankCode?: string | undefined;
-
-  /**
-   * email is optional.
-   *
-   * @generated from field: optional string email = 4;
-   */
-  email?: string | undefined;
-
-  /**
-   * phone is optional.
-   *
-   * @generated from field: optional string phone = 5;
-   */
-  phone?: string | undefined;
-
-  /**
-   * person is optional.
-   *
-   * @generated from field: multihub.payments.v1.Person person = 6;
-   */
-  person?: Person | undefined;
 };
 
 /**
@@ -165,7 +250,7 @@ export type Beneficiary = Message<"multihub.payments.v1.Beneficiary"> & {
  * Use `create(BeneficiarySchema)` to create a new message.
  */
 export const BeneficiarySchema: GenMessage<Beneficiary> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 3);
+  messageDesc(file_multihub_payments_v1_payment, 6);
 
 /**
  * BankAccount is where the customer sends the money of a deposit, or the destination of a withdrawal.
@@ -193,7 +278,7 @@ export type BankAccount = Message<"multihub.payments.v1.BankAccount"> & {
  * Use `create(BankAccountSchema)` to create a new message.
  */
 export const BankAccountSchema: GenMessage<BankAccount> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 4);
+  messageDesc(file_multihub_payments_v1_payment, 7);
 
 /**
  * Bank is a bank or network.
@@ -221,7 +306,7 @@ export type Bank = Message<"multihub.payments.v1.Bank"> & {
  * Use `create(BankSchema)` to create a new message.
  */
 export const BankSchema: GenMessage<Bank> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 5);
+  messageDesc(file_multihub_payments_v1_payment, 8);
 
 /**
  * Document is an identity document of the receiver.
@@ -249,7 +334,7 @@ export type Document = Message<"multihub.payments.v1.Document"> & {
  * Use `create(DocumentSchema)` to create a new message.
  */
 export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 6);
+  messageDesc(file_multihub_payments_v1_payment, 9);
 
 /**
  * Receiver holds the destination details of a payment, as far as they are known.
@@ -298,10 +383,10 @@ export type Receiver = Message<"multihub.payments.v1.Receiver"> & {
  * Use `create(ReceiverSchema)` to create a new message.
  */
 export const ReceiverSchema: GenMessage<Receiver> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 7);
+  messageDesc(file_multihub_payments_v1_payment, 10);
 
 /**
- * Redirect holds the addresses to which the customer is sent.
+ * Redirect holds the addresses of the provider to which the customer is sent.
  *
  * @generated from message multihub.payments.v1.Redirect
  */
@@ -319,20 +404,6 @@ export type Redirect = Message<"multihub.payments.v1.Redirect"> & {
    * @generated from field: repeated string to_links = 2;
    */
   toLinks: string[];
-
-  /**
-   * on_success is the merchant's page after success, echoed.
-   *
-   * @generated from field: optional string on_success = 3;
-   */
-  onSuccess?: string | undefined;
-
-  /**
-   * on_fail is the merchant's page after failure, echoed.
-   *
-   * @generated from field: optional string on_fail = 4;
-   */
-  onFail?: string | undefined;
 };
 
 /**
@@ -340,7 +411,7 @@ export type Redirect = Message<"multihub.payments.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 8);
+  messageDesc(file_multihub_payments_v1_payment, 11);
 
 /**
  * HistoryEntry is one status that the payment has had.
@@ -382,7 +453,7 @@ export type HistoryEntry = Message<"multihub.payments.v1.HistoryEntry"> & {
  * Use `create(HistoryEntrySchema)` to create a new message.
  */
 export const HistoryEntrySchema: GenMessage<HistoryEntry> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 9);
+  messageDesc(file_multihub_payments_v1_payment, 12);
 
 /**
  * Operation is one movement of money within a payment.
@@ -439,7 +510,7 @@ export type Operation = Message<"multihub.payments.v1.Operation"> & {
  * Use `create(OperationSchema)` to create a new message.
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 10);
+  messageDesc(file_multihub_payments_v1_payment, 13);
 
 /**
  * Payment is a deposit or a withdrawal.
@@ -525,79 +596,72 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
   amount?: Money | undefined;
 
   /**
-   * description is the merchant's text.
+   * details is what the merchant says about the payment.
    *
-   * @generated from field: optional string description = 12;
+   * @generated from field: multihub.payments.v1.MerchantDetails details = 12;
    */
-  description?: string | undefined;
-
-  /**
-   * payer is the customer of a deposit.
-   *
-   * @generated from field: multihub.payments.v1.Payer payer = 13;
-   */
-  payer?: Payer | undefined;
+  details?: MerchantDetails | undefined;
 
   /**
    * receiver holds destination details.
    *
-   * @generated from field: multihub.payments.v1.Receiver receiver = 14;
+   * @generated from field: multihub.payments.v1.Receiver receiver = 13;
    */
   receiver?: Receiver | undefined;
 
   /**
-   * redirect holds the addresses to which the customer is sent.
+   * redirect holds the addresses of the provider to which the customer is sent.
    *
-   * @generated from field: multihub.payments.v1.Redirect redirect = 15;
+   * @generated from field: multihub.payments.v1.Redirect redirect = 14;
    */
   redirect?: Redirect | undefined;
 
   /**
    * status is the public status.
    *
-   * @generated from field: multihub.payments.v1.PaymentStatus status = 16;
+   * @generated from field: multihub.payments.v1.PaymentStatus status = 15;
    */
   status: PaymentStatus;
 
   /**
    * error_code is a code of the error table; absent unless the status is a failure.
    *
-   * @generated from field: optional int32 error_code = 17;
+   * @generated from field: optional int32 error_code = 16;
    */
   errorCode?: number | undefined;
 
   /**
    * history holds every status that the payment has had, oldest first.
    *
-   * @generated from field: repeated multihub.payments.v1.HistoryEntry history = 18;
+   * @generated from field: repeated multihub.payments.v1.HistoryEntry history = 17;
    */
   history: HistoryEntry[];
 
   /**
    * operations are the movements of money; the first is the deposit or withdrawal itself.
    *
-   * @generated from field: repeated multihub.payments.v1.Operation operations = 19;
+   * @generated from field: repeated multihub.payments.v1.Operation operations = 18;
    */
   operations: Operation[];
 
   /**
    * create_time is when the payment was stored.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 20;
+   * @generated from field: google.protobuf.Timestamp create_time = 19;
    */
   createTime?: Timestamp | undefined;
 
   /**
    * update_time is when the payment last changed.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 21;
+   * @generated from field: google.protobuf.Timestamp update_time = 20;
    */
   updateTime?: Timestamp | undefined;
 
   /**
    * finish_time is when the status became final; for a success, the provider's time.
    *
-   * @generated from field: google.protobuf.Timestamp finish_time = 22;
+   * @generated from field: google.protobuf.Timestamp finish_time = 21;
    */
   finishTime?: Timestamp | undefined;
 };
@@ -607,7 +671,7 @@ export type Payment = Message<"multihub.payments.v1.Payment"> & {
  * Use `create(PaymentSchema)` to create a new message.
  */
 export const PaymentSchema: GenMessage<Payment> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 11);
+  messageDesc(file_multihub_payments_v1_payment, 14);
 
 /**
  * WithdrawalRefusal is what remains of a withdrawal that the ledger refused for funds or limits. Its c_id is free again.
@@ -684,7 +748,7 @@ export type WithdrawalRefusal = Message<"multihub.payments.v1.WithdrawalRefusal"
  * Use `create(WithdrawalRefusalSchema)` to create a new message.
  */
 export const WithdrawalRefusalSchema: GenMessage<WithdrawalRefusal> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 12);
+  messageDesc(file_multihub_payments_v1_payment, 15);
 
 /**
  * Anomaly is what a provider reported and the system must not decide on; it waits for the operator.
@@ -769,7 +833,7 @@ export type Anomaly = Message<"multihub.payments.v1.Anomaly"> & {
  * Use `create(AnomalySchema)` to create a new message.
  */
 export const AnomalySchema: GenMessage<Anomaly> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 13);
+  messageDesc(file_multihub_payments_v1_payment, 16);
 
 /**
  * AnomalyResolution is the operator's decision on an anomaly.
@@ -811,7 +875,7 @@ export type AnomalyResolution = Message<"multihub.payments.v1.AnomalyResolution"
  * Use `create(AnomalyResolutionSchema)` to create a new message.
  */
 export const AnomalyResolutionSchema: GenMessage<AnomalyResolution> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment, 14);
+  messageDesc(file_multihub_payments_v1_payment, 17);
 
 /**
  * PaymentStatus is the public status of a payment.
