@@ -1,32 +1,5 @@
+import { type JsonSchema, record } from '#lib/contract/view.ts'
 import type { FieldShape, ObjectShape, Shape } from './schema.ts'
-
-/** A schema in JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
-export type JsonSchema = Readonly<Record<string, unknown>>
-
-/** The schema of an object with these properties. All of them are required except the `optional` ones. */
-export function record(
-  properties: Readonly<Record<string, JsonSchema>>,
-  optional: readonly string[] = [],
-): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
-}
-
-/** The schema of a page of a list of support resources (S6). */
-export function pageOf(items: JsonSchema): JsonSchema {
-  return record({
-    items: { type: 'array', items, maxItems: 100 },
-    next_cursor: { type: ['string', 'null'], description: 'Null on the last page.' },
-  })
-}
-
-/** A `$ref` to a component of the document. */
-export function componentRef(
-  name: string,
-  kind: 'schemas' | 'parameters' | 'headers' = 'schemas',
-): JsonSchema {
-  return { $ref: `#/components/${kind}/${name}` }
-}
 
 /**
  * Translates a shape to JSON Schema. Objects accept no other fields; fields that do not apply are left out. JSON Schema

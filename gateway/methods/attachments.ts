@@ -1,9 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Attachment, AttachmentLink } from '#gen/multihub/attachments/v1/attachment_pb.ts'
-import {
-  AttachmentService,
-  type GetAttachmentResponse,
-} from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import {
   ATTACHMENT_MAX_BYTES,
   ATTACHMENT_NAME_MAX_BYTES,
@@ -11,7 +8,6 @@ import {
   ATTACHMENT_STATUSES,
   ATTACHMENT_TYPES,
   type AttachmentPurpose,
-  type AttachmentStatus,
   type AttachmentType,
   FORBIDDEN_IN_NAME,
   isAttachmentName,
@@ -21,48 +17,54 @@ import {
 } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { Scope } from '#lib/contract/methods.ts'
+import { OUR_ID } from '#lib/contract/public-support.ts'
+import {
+  defineView,
+  field,
+  instantField,
+  type JsonSchema,
+  objectField,
+  optionalField,
+  record,
+  textField,
+  wordField,
+} from '#lib/contract/view.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Caller } from '../auth/credential.ts'
-import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 import { integer, type TextFormat, text, word } from '../json/scalars.ts'
 import { described, object, type Schema } from '../json/schema.ts'
 import { defineMethod, type MethodDeps } from './method.ts'
 import { merchantScope } from './request-fields.ts'
 import { keyedRequest, OUR_IDENTIFIER, supportRequest } from './support-methods.ts'
 
-/** The purpose of an attachment that the service has sent. */
-function purposeOf({ purpose }: Attachment): AttachmentPurpose {
-  return ATTACHMENT_PURPOSES.fromProtoOrThrow(purpose, 'purpose')
+const STATUS_FIELDS = {
+  status: wordField<Attachment>(ATTACHMENT_STATUSES, ({ status }) => status),
+  reason: optionalField<Attachment>(
+    textField(({ reason }) => reason || undefined, {
+      enum: REJECTION_REASONS,
+      description: 'Present only when the file was rejected.',
+    }),
+  ),
 }
 
-/** The status of an attachment that the service has sent. */
-function statusOf({ status }: Attachment): AttachmentStatus {
-  return ATTACHMENT_STATUSES.fromProtoOrThrow(status, 'status')
-}
+/** The public record of an attachment (F3). */
+export const ATTACHMENT_VIEW = defineView<Attachment>('Attachment', {
+  identifiers: objectField({ h_id: textField(({ attachmentId }) => attachmentId, OUR_ID) }),
+  purpose: wordField(ATTACHMENT_PURPOSES, ({ purpose }) => purpose),
+  name: textField(({ name }) => name),
+  mime_type: textField(({ mimeType }) => mimeType, { enum: Object.keys(ATTACHMENT_TYPES) }),
+  size: field({ type: 'integer', description: 'In bytes.' }, ({ sizeBytes }) => Number(sizeBytes)),
+  sha256: textField(({ sha256 }) => sha256),
+  ...STATUS_FIELDS,
+  created_at: instantField(({ createTime }) => createTime),
+  updated_at: instantField(({ updateTime }) => updateTime),
+})
 
-/** The attachment of a response, which the service always sends. */
-function requiredAttachment(attachment: Attachment | undefined): Attachment {
-  if (attachment === undefined) throw new TypeError('the attachments service answered without an attachment')
-  return attachment
-}
-
-/** The public record of an attachment (F3). A reason is present only when it was rejected. */
-export function toAttachmentObject(attachment: Attachment): object {
-  const { createTime, updateTime, reason } = attachment
-  if (!createTime || !updateTime) throw new TypeError('the attachments service answered without times')
-  return {
-    identifiers: { h_id: attachment.attachmentId },
-    purpose: purposeOf(attachment),
-    name: attachment.name,
-    mime_type: attachment.mimeType,
-    size: Number(attachment.sizeBytes),
-    sha256: attachment.sha256,
-    status: statusOf(attachment),
-    ...(reason === '' ? {} : { reason }),
-    created_at: timestampDate(createTime).toISOString(),
-    updated_at: timestampDate(updateTime).toISOString(),
-  }
-}
+/** The result of `attachment.status`. */
+const ATTACHMENT_STATUS = objectField<Attachment>({
+  h_id: textField(({ attachmentId }) => attachmentId, { format: 'uuid' }),
+  ...STATUS_FIELDS,
+})
 
 /** Where a link leads and until when it works. */
 function toLinkObject(
@@ -73,46 +75,13 @@ function toLinkObject(
   return { url: public_url + link.path, expires_at: timestampDate(link.expireTime).toISOString() }
 }
 
-const instant = { type: 'string', format: 'date-time' } as const
-
-const STATUS = {
-  status: { type: 'string', enum: ATTACHMENT_STATUSES.names },
-  reason: {
-    type: 'string',
-    enum: REJECTION_REASONS,
-    description: 'Present only when the file was rejected.',
-  },
-}
-
-/** The schema of `attachment.status`. */
-const ATTACHMENT_STATUS_RESULT: JsonSchema = record({ h_id: { type: 'string', format: 'uuid' }, ...STATUS }, [
-  'reason',
-])
-
-/** The schemas that results with an attachment refer to. */
-const ATTACHMENT_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
-  Attachment: record(
-    {
-      identifiers: record({ h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' } }),
-      purpose: { type: 'string', enum: ATTACHMENT_PURPOSES.names },
-      name: { type: 'string' },
-      mime_type: { type: 'string', enum: Object.keys(ATTACHMENT_TYPES) },
-      size: { type: 'integer', description: 'In bytes.' },
-      sha256: { type: 'string' },
-      ...STATUS,
-      created_at: instant,
-      updated_at: instant,
-    },
-    ['reason'],
-  ),
-}
-
-/** The schema of an attachment in a result. */
-export const ATTACHMENT: JsonSchema = componentRef('Attachment')
-
 /** The schema of a link with more fields. */
 function linkSchema(more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
-  return record({ ...more, url: { type: 'string', format: 'uri' }, expires_at: instant })
+  return record({
+    ...more,
+    url: { type: 'string', format: 'uri' },
+    expires_at: { type: 'string', format: 'date-time' },
+  })
 }
 
 /** The scopes with which a merchant uploads files, by purpose; evidence is the operator's (F7). */
@@ -189,14 +158,14 @@ export const attachmentPrepare = defineMethod({
     type: 'object',
     required: ['attachment', 'upload'],
     properties: {
-      attachment: ATTACHMENT,
+      attachment: ATTACHMENT_VIEW.schema,
       upload: linkSchema({
         method: { const: 'PUT' },
         headers: { type: 'object', additionalProperties: { type: 'string' } },
       }),
     },
   },
-  result_components: ATTACHMENT_COMPONENTS,
+  result_components: ATTACHMENT_VIEW.components,
   createHandler({ clientOf, publicUrl }) {
     const attachments = clientOf(AttachmentService)
     return async ({ operation_id, params }, caller) => {
@@ -210,7 +179,7 @@ export const attachmentPrepare = defineMethod({
         payloadHash: payloadHash(params),
       })
       return {
-        attachment: toAttachmentObject(requiredAttachment(attachment)),
+        attachment: ATTACHMENT_VIEW.render(attachment),
         upload: {
           method: 'PUT',
           headers: { 'Content-Type': mime_type, 'Content-Length': String(size) },
@@ -236,8 +205,8 @@ export const attachmentFinalize = defineMethod({
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
   request: keyedRequest(ATTACHMENT_PARAMS),
-  result: record({ attachment: ATTACHMENT }),
-  result_components: ATTACHMENT_COMPONENTS,
+  result: record({ attachment: ATTACHMENT_VIEW.schema }),
+  result_components: ATTACHMENT_VIEW.components,
   createHandler({ clientOf }) {
     const attachments = clientOf(AttachmentService)
     return async ({ operation_id, params }, caller) => {
@@ -249,33 +218,26 @@ export const attachmentFinalize = defineMethod({
         operationId: operation_id,
         payloadHash: payloadHash(params),
       })
-      return { attachment: toAttachmentObject(requiredAttachment(attachment)) }
+      return { attachment: ATTACHMENT_VIEW.render(attachment) }
     }
   },
 })
 
-/** An attachment with the link to its bytes, if it is ready. */
-interface ReadableAttachment extends Pick<GetAttachmentResponse, 'download'> {
-  readonly attachment: Attachment
-}
-
 /**
- * Makes the function that reads an attachment of the caller. It throws 13001 for one that the caller's merchant does not
- * have, and 3008 without the scope of its purpose (F7).
+ * Makes the function that reads an attachment of the caller, with the link to its bytes if it is ready. It throws 13001 for one
+ * that the caller's merchant does not have, and 3008 without the scope of its purpose (F7).
  */
-function createReadAttachment({
-  clientOf,
-}: Pick<MethodDeps, 'clientOf'>): (h_id: string, caller: Caller) => Promise<ReadableAttachment> {
+function createReadAttachment({ clientOf }: Pick<MethodDeps, 'clientOf'>) {
   const attachments = clientOf(AttachmentService)
-  return async (h_id, caller) => {
+  return async (attachmentId: string, caller: Caller) => {
     const purposes = permittedPurposes(READ_SCOPES, caller)
-    const { attachment, download } = await attachments.getAttachment({
-      ...merchantScope(caller),
-      attachmentId: h_id,
-    })
-    const found = requiredAttachment(attachment)
-    if (!purposes.includes(purposeOf(found))) throw new PublicError(3008)
-    return { attachment: found, ...(download && { download }) }
+    const scope = merchantScope(caller)
+    const { attachment, download } = await attachments.getAttachment({ ...scope, attachmentId })
+    if (attachment === undefined)
+      throw new TypeError('the attachments service answered without an attachment')
+    const purpose = ATTACHMENT_PURPOSES.fromProtoOrThrow(attachment.purpose, 'purpose')
+    if (!purposes.includes(purpose)) throw new PublicError(3008)
+    return { attachment, download }
   }
 }
 
@@ -292,13 +254,12 @@ export const attachmentStatus = defineMethod({
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
   request: supportRequest(ATTACHMENT_PARAMS),
-  result: ATTACHMENT_STATUS_RESULT,
+  result: ATTACHMENT_STATUS.schema,
   createHandler(deps) {
     const readAttachment = createReadAttachment(deps)
     return async ({ params }, caller) => {
       const { attachment } = await readAttachment(params.attachment.h_id, caller)
-      const { attachmentId: h_id, reason } = attachment
-      return { h_id, status: statusOf(attachment), ...(reason === '' ? {} : { reason }) }
+      return ATTACHMENT_STATUS.read(attachment, 'response')
     }
   },
 })
@@ -316,16 +277,19 @@ export const attachmentGet = defineMethod({
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
   request: supportRequest(ATTACHMENT_PARAMS),
-  result: record({ attachment: ATTACHMENT, download: linkSchema() }),
-  result_components: ATTACHMENT_COMPONENTS,
+  result: record({ attachment: ATTACHMENT_VIEW.schema, download: linkSchema() }),
+  result_components: ATTACHMENT_VIEW.components,
   createHandler(deps) {
     const readAttachment = createReadAttachment(deps)
     return async ({ params }, caller) => {
       const { attachment, download } = await readAttachment(params.attachment.h_id, caller)
-      const refusal = refusalUnlessReady(statusOf(attachment), attachment.reason)
+      const refusal = refusalUnlessReady(
+        ATTACHMENT_STATUSES.fromProtoOrThrow(attachment.status, 'status'),
+        attachment.reason,
+      )
       if (refusal !== undefined) throw refusal
       return {
-        attachment: toAttachmentObject(attachment),
+        attachment: ATTACHMENT_VIEW.render(attachment),
         download: toLinkObject(download, deps.publicUrl()),
       }
     }

@@ -1,7 +1,5 @@
-import type { Chargeback } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { MerchantChargebackService } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
-import { CHARGEBACK_STATUSES, chargebackObject } from '#lib/contract/public-support.ts'
-import { componentRef, type JsonSchema, pageOf, record } from '../json/json-schema.ts'
+import { CHARGEBACK_STATUSES, CHARGEBACK_VIEW } from '#lib/contract/public-support.ts'
 import { object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { merchantScope } from './request-fields.ts'
@@ -13,53 +11,13 @@ import {
   LIST_DESCRIPTION,
   OUR_IDENTIFIER,
   PAGE_FIELDS,
+  pageOf,
   paymentIdentifiers,
   paymentIdentifierToProto,
   supportRequest,
-  type View,
   wordsOf,
 } from './support-methods.ts'
-import { TICKET_ATTACHMENT, toAttachmentResult } from './tickets.ts'
-
-/** The public chargeback (S10). */
-function toChargebackResult(chargeback: Chargeback | undefined): unknown {
-  if (!chargeback) throw new TypeError('support answered without a chargeback')
-  return chargebackObject(chargeback, 'response')
-}
-
-const instant = (description: string): JsonSchema => ({ type: 'string', format: 'date-time', description })
-
-const STATUS: JsonSchema = { type: 'string', enum: CHARGEBACK_STATUSES.names }
-
-const HISTORY_ENTRY = record(
-  { status: STATUS, created: instant('When the status was entered.'), note: { type: 'string' } },
-  ['note'],
-)
-
-const CHARGEBACK = record(
-  {
-    identifiers: record({ h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' } }),
-    payment: record({
-      c_id: { type: 'string', description: 'Your own reference of the payment.' },
-      h_id: { type: 'string', description: 'The `h_id` of the payment.' },
-    }),
-    amount: { type: 'integer', description: 'In minor units; it was taken from your balance.' },
-    currency: { type: 'string', pattern: '^[A-Z]{3}$' },
-    reason_code: { type: 'string', description: 'The code of the card network or the bank.' },
-    status: { ...STATUS, description: 'A chargeback that you have `won` was credited back.' },
-    deadline_at: instant('When evidence must have arrived.'),
-    history: { type: 'array', items: componentRef('ChargebackHistoryEntry') },
-    created_at: instant('When the chargeback was opened.'),
-    updated_at: instant('When its status last changed, or evidence was added.'),
-  },
-  ['deadline_at'],
-)
-
-const CHARGEBACK_VIEW: View<Chargeback> = {
-  schema: componentRef('Chargeback'),
-  components: { Chargeback: CHARGEBACK, ChargebackHistoryEntry: HISTORY_ENTRY },
-  render: toChargebackResult,
-}
+import { FILE_VIEW } from './tickets.ts'
 
 /** `chargeback.get`: shows a chargeback of the merchant. */
 export const chargebackGet = defineGet({
@@ -124,15 +82,15 @@ export const chargebackAttachmentsList = defineMethod({
     params: { chargeback: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
   request: supportRequest(object({ chargeback: OUR_IDENTIFIER })),
-  result: pageOf(componentRef('TicketAttachment')),
-  result_components: { TicketAttachment: TICKET_ATTACHMENT },
+  result: pageOf(FILE_VIEW.schema),
+  result_components: FILE_VIEW.components,
   createHandler({ clientOf }) {
     const support = clientOf(MerchantChargebackService)
     return async ({ params }, caller) => {
       const chargebackId = params.chargeback.h_id
       const { chargeback } = await support.findChargeback({ ...merchantScope(caller), chargebackId })
       if (!chargeback) throw new TypeError('support answered without a chargeback')
-      return { items: chargeback.evidence.map(toAttachmentResult), next_cursor: null }
+      return { items: chargeback.evidence.map((file) => FILE_VIEW.render(file)), next_cursor: null }
     }
   },
 })

@@ -1,4 +1,4 @@
-import { record } from '../json/json-schema.ts'
+import { record } from '#lib/contract/view.ts'
 import { described, ignored, notApplicable, object } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { METHOD } from './request-fields.ts'

@@ -6,7 +6,7 @@ import {
   paymentObject,
   STATUS_ROWS,
 } from '#lib/contract/public-payment.ts'
-import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
+import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
 
 /** Makes `{payment, operation}`: the payment and its primary operation (spec: Payment object). */
 export function toPaymentResult(payment: Payment | undefined, audience: Audience): unknown {

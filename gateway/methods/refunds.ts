@@ -1,10 +1,8 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
-import type { Refund, RefundComment } from '#gen/multihub/support/v1/refund_pb.ts'
-import { REFUND_STATUSES, refundObject } from '#lib/contract/public-support.ts'
-import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
+import type { RefundComment } from '#gen/multihub/support/v1/refund_pb.ts'
+import { REFUND_STATUSES, REFUND_VIEW } from '#lib/contract/public-support.ts'
+import { defineView, instantField } from '#lib/contract/view.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
-import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 import { digitAmount, text } from '../json/scalars.ts'
 import { described, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
@@ -24,51 +22,9 @@ import {
   resourceIdentifiers,
   resourceReference,
   supportRequest,
-  type View,
   wordsOf,
 } from './support-methods.ts'
-
-/** The public refund (S7). */
-function toRefundResult(refund: Refund | undefined): unknown {
-  if (!refund) throw new TypeError('support answered without a refund')
-  return refundObject(refund, 'response')
-}
-
-const instant = (description: string): JsonSchema => ({ type: 'string', format: 'date-time', description })
-
-const REFUND = record(
-  {
-    identifiers: record({
-      c_id: { type: 'string', description: 'Your own reference.' },
-      h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' },
-    }),
-    payment: record({
-      c_id: { type: 'string', description: 'Your own reference of the payment.' },
-      h_id: { type: 'string', description: 'The `h_id` of the payment.' },
-    }),
-    amount: {
-      type: 'string',
-      pattern: '^[1-9][0-9]*$',
-      description: 'In minor units. It is a text, unlike the amounts of payments.',
-    },
-    currency: { type: 'string', pattern: '^[A-Z]{3}$' },
-    status: {
-      type: 'string',
-      enum: REFUND_STATUSES.names,
-      description: '`pending` and `approved` are active; all others are final.',
-    },
-    reason: { type: 'string', description: 'Your own reason.' },
-    created_at: instant('When you requested the refund.'),
-    updated_at: instant('When its status last changed.'),
-  },
-  ['reason'],
-)
-
-const REFUND_VIEW: View<Refund> = {
-  schema: componentRef('Refund'),
-  components: { Refund: REFUND },
-  render: toRefundResult,
-}
+import { COMMENT_FIELDS } from './ticket-comments.ts'
 
 /** The longest reason, in characters (S1). */
 const REASON_MAX = 500
@@ -177,29 +133,11 @@ export const refundSummary = defineSummary({
   count: (support, request) => support.summarizeRefunds(request),
 })
 
-/** The public comment on a refund. It says which side wrote it, never who. */
-function toRefundCommentResult(comment: RefundComment | undefined): unknown {
-  if (!comment?.createTime) throw new TypeError('support answered without a comment or its time')
-  return {
-    identifiers: { h_id: comment.commentId },
-    author: COMMENT_AUTHORS.fromProtoOrThrow(comment.author, 'author'),
-    body: comment.body,
-    created_at: timestampDate(comment.createTime).toISOString(),
-  }
-}
-
-const COMMENT = record({
-  identifiers: record({ h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' } }),
-  author: { type: 'string', enum: COMMENT_AUTHORS.names },
-  body: { type: 'string' },
-  created_at: { type: 'string', format: 'date-time' },
+/** A comment on a refund. */
+const COMMENT_VIEW = defineView<RefundComment>('RefundComment', {
+  ...COMMENT_FIELDS,
+  created_at: instantField(({ createTime }) => createTime),
 })
-
-const COMMENT_VIEW: View<RefundComment> = {
-  schema: componentRef('RefundComment'),
-  components: { RefundComment: COMMENT },
-  render: toRefundCommentResult,
-}
 
 /** `refund.comment.create`: adds a comment to a refund, once per `operation_id` (S3). */
 export const refundCommentCreate = defineChange({

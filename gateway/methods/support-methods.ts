@@ -2,19 +2,12 @@ import type { DescService } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { EnumMap } from '#lib/contract/proto-fields.ts'
+import { type JsonSchema, record, type View } from '#lib/contract/view.ts'
 import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
-import { type JsonSchema, pageOf, record } from '../json/json-schema.ts'
 import { instant, integer, text, uuid, word } from '../json/scalars.ts'
 import { described, list, notApplicable, object, optional, type Schema } from '../json/schema.ts'
 import { defineMethod, type MethodDescription, type PublicMethod } from './method.ts'
 import { MERCHANT_REFERENCE, METHOD, merchantScope } from './request-fields.ts'
-
-/** How a kind of resource looks in responses: its schema, the schemas that it names, and the function that renders it. */
-export interface View<Message> {
-  readonly schema: JsonSchema
-  readonly components: Readonly<Record<string, JsonSchema>>
-  readonly render: (message: Message | undefined) => unknown
-}
 
 /** What each descriptor of a support method says itself. */
 type Description = Pick<MethodDescription, 'name' | 'scope' | 'summary' | 'description'>
@@ -98,9 +91,20 @@ export function defineList<S extends DescService, Params extends ListParams, Mes
         const { limit = 0, cursor = '' } = params
         const page = { ...merchantScope(caller), ...createdBounds(params), limit, cursor }
         const { items, nextCursor } = await findPage(client, page, params)
-        return { items: items.map(view.render), next_cursor: nextCursor === '' ? null : nextCursor }
+        return {
+          items: items.map((item) => view.render(item)),
+          next_cursor: nextCursor === '' ? null : nextCursor,
+        }
       }
     },
+  })
+}
+
+/** The schema of a page of a list of support resources (S6). */
+export function pageOf(items: JsonSchema): JsonSchema {
+  return record({
+    items: { type: 'array', items, maxItems: 100 },
+    next_cursor: { type: ['string', 'null'], description: 'Null on the last page.' },
   })
 }
 

@@ -1,8 +1,8 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import type { TicketComment } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
+import { OUR_ID } from '#lib/contract/public-support.ts'
 import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
-import { componentRef, record } from '../json/json-schema.ts'
+import { defineView, instantField, listField, objectField, textField, wordField } from '#lib/contract/view.ts'
 import { uuid } from '../json/scalars.ts'
 import { described, object } from '../json/schema.ts'
 import {
@@ -12,39 +12,27 @@ import {
   PAGE_FIELDS,
   resourceIdentifiers,
   resourceReference,
-  type View,
 } from './support-methods.ts'
-import { ATTACHMENT_IDS, TICKET_ATTACHMENT, toAttachmentResult } from './tickets.ts'
+import { ATTACHMENT_IDS, FILE_VIEW } from './tickets.ts'
 
-/** The public comment (spec: Ticket comment). It says which side wrote it, never who. */
-function toCommentResult(comment: TicketComment | undefined): unknown {
-  const { createTime, updateTime } = comment ?? {}
-  if (!comment || !createTime || !updateTime)
-    throw new TypeError('support answered without a comment or its times')
-  return {
-    identifiers: { h_id: comment.commentId },
-    author: COMMENT_AUTHORS.fromProtoOrThrow(comment.author, 'author'),
-    body: comment.body,
-    attachments: comment.attachments.map(toAttachmentResult),
-    created_at: timestampDate(createTime).toISOString(),
-    updated_at: timestampDate(updateTime).toISOString(),
-  }
+/** What the comments of tickets and refunds show first: which side wrote them, never who. */
+export const COMMENT_FIELDS = {
+  identifiers: objectField<{ commentId: string }>({ h_id: textField(({ commentId }) => commentId, OUR_ID) }),
+  author: wordField<{ author: number }>(COMMENT_AUTHORS, ({ author }) => author),
+  body: textField<{ body: string }>(({ body }) => body),
 }
 
-const COMMENT = record({
-  identifiers: record({ h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' } }),
-  author: { type: 'string', enum: COMMENT_AUTHORS.names },
-  body: { type: 'string' },
-  attachments: { type: 'array', items: componentRef('TicketAttachment'), maxItems: 10 },
-  created_at: { type: 'string', format: 'date-time' },
-  updated_at: { type: 'string', format: 'date-time', description: 'When its text last changed.' },
-})
-
-const COMMENT_VIEW: View<TicketComment> = {
-  schema: componentRef('TicketComment'),
-  components: { TicketComment: COMMENT, TicketAttachment: TICKET_ATTACHMENT },
-  render: toCommentResult,
-}
+/** A comment of a ticket (spec: Ticket comment). */
+const COMMENT_VIEW = defineView<TicketComment>(
+  'TicketComment',
+  {
+    ...COMMENT_FIELDS,
+    attachments: listField(FILE_VIEW, ({ attachments }) => attachments, { maxItems: 10 }),
+    created_at: instantField(({ createTime }) => createTime),
+    updated_at: instantField(({ updateTime }) => updateTime, 'When its text last changed.'),
+  },
+  [FILE_VIEW],
+)
 
 /** `ticket.comment.create`: adds a comment of the merchant to its ticket (S4). */
 export const ticketCommentCreate = defineChange({

@@ -1,14 +1,24 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import type { Ticket, TicketAttachment } from '#gen/multihub/support/v1/ticket_pb.ts'
+import { OUR_ID } from '#lib/contract/public-support.ts'
 import {
   PAYMENT_CATEGORIES,
   TICKET_CATEGORIES,
   TICKET_PRIORITIES,
   TICKET_STATUSES,
 } from '#lib/contract/ticket.ts'
+import {
+  defineView,
+  field,
+  instantField,
+  listField,
+  objectField,
+  optionalField,
+  record,
+  textField,
+  wordField,
+} from '#lib/contract/view.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
-import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
 import { type TextRule, text, uuid, word } from '../json/scalars.ts'
 import { described, list, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
@@ -26,88 +36,57 @@ import {
   resourceIdentifiers,
   resourceReference,
   supportRequest,
-  type View,
   wordsOf,
 } from './support-methods.ts'
 
-/** The public ticket (spec: Ticket object). It holds nothing about staff and nothing internal. */
-function toTicketResult(ticket: Ticket | undefined): unknown {
-  const { slaDeadlineTime, createTime, updateTime, lastActivityTime } = ticket ?? {}
-  if (!ticket || !slaDeadlineTime || !createTime || !updateTime || !lastActivityTime)
-    throw new TypeError('support answered without a ticket or its times')
-  const { payment } = ticket
-  return {
-    identifiers: { c_id: ticket.cId, h_id: ticket.ticketId },
-    category: TICKET_CATEGORIES.fromProtoOrThrow(ticket.category, 'category'),
-    status: TICKET_STATUSES.fromProtoOrThrow(ticket.status, 'status'),
-    priority: TICKET_PRIORITIES.fromProtoOrThrow(ticket.priority, 'priority'),
-    title: ticket.title,
-    description: ticket.description,
-    ...(payment && { payment: { h_id: payment.hId } }),
-    reference: null,
-    sla_deadline: timestampDate(slaDeadlineTime).toISOString(),
-    attachments: ticket.attachments.map(toAttachmentResult),
-    created_at: timestampDate(createTime).toISOString(),
-    updated_at: timestampDate(updateTime).toISOString(),
-    last_activity_at: timestampDate(lastActivityTime).toISOString(),
-  }
-}
-
-/** A file as its ticket or comment shows it (spec: Ticket object). */
-export function toAttachmentResult(attachment: TicketAttachment): unknown {
-  const { attachmentId, name, mimeType, sizeBytes, createTime } = attachment
-  if (!createTime) throw new TypeError('support answered with a file without its time')
-  return {
-    identifiers: { h_id: attachmentId },
-    name,
-    mime_type: mimeType,
-    size: Number(sizeBytes),
-    created_at: timestampDate(createTime).toISOString(),
-  }
-}
-
-const instant = (description: string): JsonSchema => ({ type: 'string', format: 'date-time', description })
-
-const TICKET = record(
-  {
-    identifiers: record({
-      c_id: { type: 'string', description: 'Your own reference.' },
-      h_id: { type: 'string', format: 'uuid', description: 'Our identifier.' },
-    }),
-    category: { type: 'string', enum: TICKET_CATEGORIES.names },
-    status: { type: 'string', enum: TICKET_STATUSES.names },
-    priority: {
-      type: 'string',
-      enum: TICKET_PRIORITIES.names,
-      description: 'Only the operator sets `urgent`.',
-    },
-    title: { type: 'string' },
-    description: { type: 'string' },
-    payment: record({ h_id: { type: 'string', description: 'The `h_id` of the payment.' } }),
-    reference: { type: 'null' },
-    sla_deadline: instant('When the operator should have handled the ticket.'),
-    attachments: { type: 'array', items: componentRef('TicketAttachment'), maxItems: 10 },
-    created_at: instant('When the ticket was created.'),
-    updated_at: instant('When its status, priority or description last changed.'),
-    last_activity_at: instant('When the ticket last changed or got a comment.'),
-  },
-  ['payment'],
-)
-
-/** The schema of a file of a ticket or comment. */
-export const TICKET_ATTACHMENT = record({
-  identifiers: record({ h_id: { type: 'string', format: 'uuid' } }),
-  name: { type: 'string' },
-  mime_type: { type: 'string' },
-  size: { type: 'integer', description: 'In bytes.' },
-  created_at: { type: 'string', format: 'date-time' },
+/** A file as its ticket, comment or chargeback shows it (spec: Ticket object). */
+export const FILE_VIEW = defineView<TicketAttachment>('TicketAttachment', {
+  identifiers: objectField({ h_id: textField(({ attachmentId }) => attachmentId, { format: 'uuid' }) }),
+  name: textField(({ name }) => name),
+  mime_type: textField(({ mimeType }) => mimeType),
+  size: field({ type: 'integer', description: 'In bytes.' }, ({ sizeBytes }) => Number(sizeBytes)),
+  created_at: instantField(({ createTime }) => createTime),
 })
 
-const TICKET_VIEW: View<Ticket> = {
-  schema: componentRef('Ticket'),
-  components: { Ticket: TICKET, TicketAttachment: TICKET_ATTACHMENT },
-  render: toTicketResult,
-}
+/** A ticket (spec: Ticket object). It shows nothing about staff and nothing internal. */
+const TICKET_VIEW = defineView<Ticket>(
+  'Ticket',
+  {
+    identifiers: objectField({
+      c_id: textField(({ cId }) => cId, { description: 'Your own reference.' }),
+      h_id: textField(({ ticketId }) => ticketId, OUR_ID),
+    }),
+    category: wordField(TICKET_CATEGORIES, ({ category }) => category),
+    status: wordField(TICKET_STATUSES, ({ status }) => status),
+    priority: wordField(TICKET_PRIORITIES, ({ priority }) => priority, {
+      description: 'Only the operator sets `urgent`.',
+    }),
+    title: textField(({ title }) => title),
+    description: textField(({ description }) => description),
+    payment: optionalField(
+      field(
+        record({ h_id: { type: 'string', description: 'The `h_id` of the payment.' } }),
+        ({ payment }) => payment && { h_id: payment.hId },
+      ),
+    ),
+    reference: field({ type: 'null' }, () => null),
+    sla_deadline: instantField(
+      ({ slaDeadlineTime }) => slaDeadlineTime,
+      'When the operator should have handled the ticket.',
+    ),
+    attachments: listField(FILE_VIEW, ({ attachments }) => attachments, { maxItems: 10 }),
+    created_at: instantField(({ createTime }) => createTime, 'When the ticket was created.'),
+    updated_at: instantField(
+      ({ updateTime }) => updateTime,
+      'When its status, priority or description last changed.',
+    ),
+    last_activity_at: instantField(
+      ({ lastActivityTime }) => lastActivityTime,
+      'When the ticket last changed or got a comment.',
+    ),
+  },
+  [FILE_VIEW],
+)
 
 /** The text of a ticket (S1). */
 const TICKET_DESCRIPTION = described('The text of the ticket.', text({ min: 1, max: 10_000 }))

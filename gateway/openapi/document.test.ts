@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import type { JsonSchema } from '#lib/contract/view.ts'
 import { strictViolationsOf, violationsOf } from '../../test/support/openapi.ts'
-import type { JsonSchema } from '../json/json-schema.ts'
 import { webhookResend } from '../methods/existing-payments.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { methodSchemas, openApiDocument } from './document.ts'

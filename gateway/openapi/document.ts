@@ -1,4 +1,5 @@
-import { componentRef, type JsonSchema, jsonSchemaOf } from '../json/json-schema.ts'
+import { componentRef, type JsonSchema } from '#lib/contract/view.ts'
+import { jsonSchemaOf } from '../json/json-schema.ts'
 import { webhookResend } from '../methods/existing-payments.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { ENVELOPE_METHODS, PUBLIC_METHODS } from '../methods/public-methods.ts'

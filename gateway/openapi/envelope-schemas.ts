@@ -1,6 +1,6 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorRow, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { methodTitle } from '#lib/contract/methods.ts'
-import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
+import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
 import { ERROR_ADVICE } from './error-advice.ts'
 
 /** The component for the requests of a method: `PaymentInRequest` for `payment.in`. */

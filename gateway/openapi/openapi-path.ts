@@ -1,7 +1,7 @@
+import type { JsonSchema } from '#lib/contract/view.ts'
 import { drainRequest } from '../http/request-body.ts'
 import { checkRequestHead } from '../http/request-head.ts'
 import type { PublicPath } from '../http/server.ts'
-import type { JsonSchema } from '../json/json-schema.ts'
 
 /**
  * The path that serves the API reference without a signature, in a gateway whose settings ask for it. The text is made

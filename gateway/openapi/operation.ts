@@ -1,5 +1,5 @@
+import { componentRef, type JsonSchema } from '#lib/contract/view.ts'
 import { retryHeaderName } from '../http/response.ts'
-import { componentRef, type JsonSchema } from '../json/json-schema.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus, failureName, requestName, responseName } from './envelope-schemas.ts'
 

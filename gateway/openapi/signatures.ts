@@ -1,3 +1,4 @@
+import type { JsonSchema } from '#lib/contract/view.ts'
 import { SIGNATURE_PATTERN } from '../auth/authenticate.ts'
 import { TIMESTAMP_PATTERN } from '../auth/replay.ts'
 import {
@@ -10,7 +11,6 @@ import {
   V2_WINDOW_MS,
 } from '../auth/signature-schemes.ts'
 import { CLIENT_REQUEST_ID } from '../http/exchange-log.ts'
-import type { JsonSchema } from '../json/json-schema.ts'
 import type { SignatureDescription } from './operation.ts'
 
 /** v1: a hash of the body, with an optional timestamp and nonce (spec: v1 request headers). */

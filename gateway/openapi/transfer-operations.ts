@@ -1,6 +1,6 @@
 import { ATTACHMENT_TYPES, DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
-import { componentRef, type JsonSchema, record } from '../json/json-schema.ts'
-import { ATTACHMENT } from '../methods/attachments.ts'
+import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
+import { ATTACHMENT_VIEW } from '../methods/attachments.ts'
 import { codesByStatus, successSchema } from './envelope-schemas.ts'
 import { bareFailureResponse } from './operation.ts'
 
@@ -68,6 +68,6 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
 
 /** The schemas that those paths refer to. */
 export const TRANSFER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  [UPLOAD_RESULT]: record({ attachment: ATTACHMENT }),
+  [UPLOAD_RESULT]: record({ attachment: ATTACHMENT_VIEW.schema }),
   [UPLOAD_RESPONSE]: successSchema(UPLOAD_RESULT),
 }

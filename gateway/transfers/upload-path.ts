@@ -9,7 +9,7 @@ import { closeAfterResponse } from '../http/lingering-close.ts'
 import { isTooFragmented, RequestAborted } from '../http/request-body.ts'
 import { hasHeader, singleHeader } from '../http/request-head.ts'
 import type { PublicPath } from '../http/server.ts'
-import { toAttachmentObject } from '../methods/attachments.ts'
+import { ATTACHMENT_VIEW } from '../methods/attachments.ts'
 import { UPLOAD_TARGET } from '../paths.ts'
 import { type OpenTransfer, readShort, sendTransfer, type TransferDeps } from './open-transfer.ts'
 
@@ -37,7 +37,7 @@ export function uploadPath(deps: TransferDeps, openTransfer: OpenTransfer): Publ
           signal,
         })
         const attachment = fromBinary(AttachmentSchema, await readShort(body))
-        deps.responder.sendSuccess(exchange, { attachment: toAttachmentObject(attachment) })
+        deps.responder.sendSuccess(exchange, { attachment: ATTACHMENT_VIEW.render(attachment) })
       } catch (error) {
         throw upload.refusal() ?? reasonOf(error, request, response, signal)
       } finally {

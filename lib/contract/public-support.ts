@@ -5,7 +5,18 @@ import {
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
 import { createEnumMap } from './proto-fields.ts'
-import { type AmountObject, amountObject, instantText } from './public-payment.ts'
+import { amountObject } from './public-payment.ts'
+import {
+  defineView,
+  field,
+  hiddenFromCallbacks,
+  instantField,
+  listField,
+  objectField,
+  optionalField,
+  textField,
+  wordField,
+} from './view.ts'
 
 /** The status of a refund, under its public name (S7). */
 export type RefundStatus = 'pending' | 'approved' | 'rejected' | 'canceled' | 'completed' | 'failed'
@@ -32,85 +43,73 @@ export const CHARGEBACK_STATUSES = createEnumMap<ChargebackStatus, ChargebackSta
   accepted: ChargebackStatusProto.ACCEPTED,
 })
 
-/** One status that a chargeback has had, as merchants see it. */
-interface ChargebackHistoryObject {
-  readonly status: ChargebackStatus
-  readonly created: string
-  readonly note?: string
-}
+const PAYMENT = objectField<Pick<Refund, 'paymentCId' | 'paymentHId'>>({
+  c_id: textField(({ paymentCId }) => paymentCId, { description: 'Your own reference of the payment.' }),
+  h_id: textField(({ paymentHId }) => paymentHId, { description: 'The `h_id` of the payment.' }),
+})
+
+/** The keywords of the schema of our own identifier. */
+export const OUR_ID = { format: 'uuid', description: 'Our identifier.' }
+const CURRENCY = { pattern: '^[A-Z]{3}$' }
+
+const CHARGEBACK_HISTORY_ENTRY = defineView<Chargeback['history'][number]>('ChargebackHistoryEntry', {
+  status: wordField(CHARGEBACK_STATUSES, ({ status }) => status),
+  created: instantField(({ createTime }) => createTime, 'When the status was entered.'),
+  note: optionalField(textField(({ note }) => note || undefined)),
+})
 
 /** A chargeback as merchants see it (S10). A callback has no history, whose notes are texts of the operator (S12). */
-interface ChargebackObject {
-  readonly identifiers: { readonly h_id: string }
-  readonly payment: { readonly c_id: string; readonly h_id: string }
-  readonly amount: AmountObject['value']
-  readonly currency: string
-  readonly reason_code: string
-  readonly status: ChargebackStatus
-  readonly deadline_at?: string
-  readonly history?: readonly ChargebackHistoryObject[]
-  readonly created_at: string
-  readonly updated_at: string
-}
-
-/** Makes the public chargeback. Throws for a message without a required field. */
-export function chargebackObject(
-  chargeback: Chargeback,
-  audience: 'response' | 'callback',
-): ChargebackObject {
-  const { createTime, updateTime, deadlineTime } = chargeback
-  if (!createTime || !updateTime) throw new TypeError('a chargeback has no time')
-  const { value: amount, currency } = amountObject(chargeback.amount)
-  return {
-    identifiers: { h_id: chargeback.chargebackId },
-    payment: { c_id: chargeback.paymentCId, h_id: chargeback.paymentHId },
-    amount,
-    currency,
-    reason_code: chargeback.reasonCode,
-    status: CHARGEBACK_STATUSES.fromProtoOrThrow(chargeback.status, 'chargeback status'),
-    ...(deadlineTime ? { deadline_at: instantText(deadlineTime) } : {}),
-    ...(audience === 'callback' ? {} : { history: chargeback.history.map(historyObject) }),
-    created_at: instantText(createTime),
-    updated_at: instantText(updateTime),
-  }
-}
-
-function historyObject({ status, createTime, note }: Chargeback['history'][number]): ChargebackHistoryObject {
-  if (!createTime) throw new TypeError('a history entry has no time')
-  return {
-    status: CHARGEBACK_STATUSES.fromProtoOrThrow(status, 'chargeback status'),
-    created: instantText(createTime),
-    ...(note === '' ? {} : { note }),
-  }
-}
-
-/** A refund as merchants see it (S7). Its amount is a text of digits, unlike all other amounts (spec: What the service does). */
-interface RefundObject {
-  readonly identifiers: { readonly c_id: string; readonly h_id: string }
-  readonly payment: { readonly c_id: string; readonly h_id: string }
-  readonly amount: string
-  readonly currency: string
-  readonly status: RefundStatus
-  readonly reason?: string
-  readonly created_at: string
-  readonly updated_at: string
-}
+export const CHARGEBACK_VIEW = defineView<Chargeback>(
+  'Chargeback',
+  {
+    identifiers: objectField({ h_id: textField(({ chargebackId }) => chargebackId, OUR_ID) }),
+    payment: PAYMENT,
+    amount: field(
+      { type: 'integer', description: 'In minor units; it was taken from your balance.' },
+      ({ amount }) => amountObject(amount).value,
+    ),
+    currency: textField(({ amount }) => amount?.currency, CURRENCY),
+    reason_code: textField(({ reasonCode }) => reasonCode, {
+      description: 'The code of the card network or the bank.',
+    }),
+    status: wordField(CHARGEBACK_STATUSES, ({ status }) => status, {
+      description: 'A chargeback that you have `won` was credited back.',
+    }),
+    deadline_at: optionalField(
+      instantField(({ deadlineTime }) => deadlineTime, 'When evidence must have arrived.'),
+    ),
+    history: hiddenFromCallbacks(listField(CHARGEBACK_HISTORY_ENTRY, ({ history }) => history)),
+    created_at: instantField(({ createTime }) => createTime, 'When the chargeback was opened.'),
+    updated_at: instantField(
+      ({ updateTime }) => updateTime,
+      'When its status last changed, or evidence was added.',
+    ),
+  },
+  [CHARGEBACK_HISTORY_ENTRY],
+)
 
 /**
- * Makes the public refund. A callback leaves the merchant's `reason` out, as it leaves out the texts of all support resources
- * (S12). Nothing of the operator is in it. Throws for a message without a required field.
+ * A refund as merchants see it (S7). Its amount is a text of digits, unlike all other amounts (spec: What the service does).
+ * A callback leaves the merchant's `reason` out, as it leaves out the texts of all support resources (S12). Nothing of the
+ * operator is in it.
  */
-export function refundObject(refund: Refund, audience: 'response' | 'callback'): RefundObject {
-  const { amount, createTime, updateTime, reason } = refund
-  if (!amount || !createTime || !updateTime) throw new TypeError('a refund has no amount or no time')
-  return {
-    identifiers: { c_id: refund.cId, h_id: refund.refundId },
-    payment: { c_id: refund.paymentCId, h_id: refund.paymentHId },
-    amount: amount.minor.toString(),
-    currency: amount.currency,
-    status: REFUND_STATUSES.fromProtoOrThrow(refund.status, 'refund status'),
-    ...(audience === 'callback' || reason === '' ? {} : { reason }),
-    created_at: instantText(createTime),
-    updated_at: instantText(updateTime),
-  }
-}
+export const REFUND_VIEW = defineView<Refund>('Refund', {
+  identifiers: objectField({
+    c_id: textField(({ cId }) => cId, { description: 'Your own reference.' }),
+    h_id: textField(({ refundId }) => refundId, OUR_ID),
+  }),
+  payment: PAYMENT,
+  amount: textField(({ amount }) => amount?.minor.toString(), {
+    pattern: '^[1-9][0-9]*$',
+    description: 'In minor units. It is a text, unlike the amounts of payments.',
+  }),
+  currency: textField(({ amount }) => amount?.currency, CURRENCY),
+  status: wordField(REFUND_STATUSES, ({ status }) => status, {
+    description: '`pending` and `approved` are active; all others are final.',
+  }),
+  reason: optionalField(
+    hiddenFromCallbacks(textField(({ reason }) => reason || undefined, { description: 'Your own reason.' })),
+  ),
+  created_at: instantField(({ createTime }) => createTime, 'When you requested the refund.'),
+  updated_at: instantField(({ updateTime }) => updateTime, 'When its status last changed.'),
+})

@@ -2,7 +2,7 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import type { TicketCommentSnapshot, TicketSnapshot } from '#gen/multihub/support/v1/ticket_event_pb.ts'
 import { paymentObject } from '#lib/contract/public-payment.ts'
-import { chargebackObject, refundObject } from '#lib/contract/public-support.ts'
+import { CHARGEBACK_VIEW, REFUND_VIEW } from '#lib/contract/public-support.ts'
 import {
   COMMENT_AUTHORS,
   TICKET_CATEGORIES,
@@ -33,10 +33,10 @@ export function toPublicResource({ resource }: MerchantEvent): PublicResource {
     case 'refund':
       return {
         public_id: resource.value.refundId,
-        result: { refund: refundObject(resource.value, 'callback') },
+        result: { refund: REFUND_VIEW.render(resource.value, 'callback') },
       }
     case 'chargeback': {
-      const chargeback = chargebackObject(resource.value, 'callback')
+      const chargeback = CHARGEBACK_VIEW.render(resource.value, 'callback')
       return { public_id: resource.value.chargebackId, result: { chargeback } }
     }
     case 'ticket':

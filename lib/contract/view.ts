@@ -1,0 +1,146 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type { EnumMap } from './proto-fields.ts'
+import { instantText } from './public-payment.ts'
+
+/** A schema in JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The schema of an object with these properties. All of them are required except the `optional` ones. */
+export function record(
+  properties: Readonly<Record<string, JsonSchema>>,
+  optional: readonly string[] = [],
+): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
+}
+
+/** A `$ref` to a component of the API reference. */
+export function componentRef(
+  name: string,
+  kind: 'schemas' | 'parameters' | 'headers' = 'schemas',
+): JsonSchema {
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+/** Who sees a resource: the caller of a method, or the receiver of a callback, which leaves some fields out (S12). */
+export type ViewAudience = 'response' | 'callback'
+
+/** A field as merchants see it: its schema, and how its value is read from the message of a service. */
+interface ViewField<M> {
+  readonly schema: JsonSchema
+  /** `undefined` leaves the field out, which only an optional field may. */
+  readonly read: (message: M, audience: ViewAudience) => unknown
+  readonly is_optional?: boolean
+  readonly is_hidden_from_callbacks?: boolean
+}
+
+type ViewFields<M> = Readonly<Record<string, ViewField<M>>>
+
+/** A field with any schema. */
+export function field<M>(schema: JsonSchema, read: ViewField<M>['read']): ViewField<M> {
+  return { schema, read }
+}
+
+/** A text, with more keywords of its schema. */
+export function textField<M>(
+  read: (message: M) => string | undefined,
+  keywords: JsonSchema = {},
+): ViewField<M> {
+  return { schema: { type: 'string', ...keywords }, read }
+}
+
+/** A time. */
+export function instantField<M>(
+  read: (message: M) => Timestamp | undefined,
+  description?: string,
+): ViewField<M> {
+  const schema = { type: 'string', format: 'date-time', ...(description !== undefined && { description }) }
+  return {
+    schema,
+    read(message) {
+      const time = read(message)
+      return time && instantText(time)
+    },
+  }
+}
+
+/** One word of a fixed set. */
+export function wordField<M>(
+  words: Pick<EnumMap<string, number>, 'names' | 'fromProtoOrThrow'>,
+  read: (message: M) => number,
+  keywords: JsonSchema = {},
+): ViewField<M> {
+  return {
+    schema: { type: 'string', enum: words.names, ...keywords },
+    read: (message) => words.fromProtoOrThrow(read(message), 'value'),
+  }
+}
+
+/** A field that is left out while `read` returns `undefined`. */
+export function optionalField<M>(field: ViewField<M>): ViewField<M> {
+  return { ...field, is_optional: true }
+}
+
+/** A field that only responses show (S12). */
+export function hiddenFromCallbacks<M>(field: ViewField<M>): ViewField<M> {
+  return { ...field, is_hidden_from_callbacks: true }
+}
+
+/** An object inside a resource. */
+export function objectField<M>(fields: ViewFields<M>): ViewField<M> {
+  const entries = Object.entries(fields)
+  const properties = Object.fromEntries(entries.map(([name, { schema }]) => [name, schema]))
+  const optional_names = entries.filter(([, { is_optional }]) => is_optional).map(([name]) => name)
+  return {
+    schema: record(properties, optional_names),
+    read(message, audience) {
+      const shown: Record<string, unknown> = {}
+      for (const [name, { read, is_optional, is_hidden_from_callbacks }] of entries) {
+        if (audience === 'callback' && is_hidden_from_callbacks) continue
+        const value = read(message, audience)
+        if (value !== undefined) shown[name] = value
+        else if (!is_optional) throw new TypeError(`a message has no value for ${name}`)
+      }
+      return shown
+    },
+  }
+}
+
+/** How a kind of resource looks in responses and callbacks: a component of the API reference, and the function that renders it. */
+export interface View<M> {
+  /** The reference to the component. */
+  readonly schema: JsonSchema
+  /** The component, and those that it refers to. */
+  readonly components: Readonly<Record<string, JsonSchema>>
+  /** Makes the public object. Throws `TypeError` without a message, or for one without a required field. */
+  readonly render: (message: M | undefined, audience?: ViewAudience) => object
+}
+
+/** Describes a kind of resource by its fields, in their public order. `parts` are the views that fields refer to. */
+export function defineView<M>(
+  name: string,
+  fields: ViewFields<M>,
+  parts: readonly Pick<View<never>, 'components'>[] = [],
+): View<M> {
+  const { schema, read } = objectField(fields)
+  return {
+    schema: componentRef(name),
+    components: Object.assign({ [name]: schema }, ...parts.map(({ components }) => components)),
+    render(message, audience = 'response') {
+      if (message === undefined) throw new TypeError(`a service answered without a ${name}`)
+      return Object(read(message, audience))
+    },
+  }
+}
+
+/** A list of parts of a resource, with more keywords of its schema. */
+export function listField<M, Part>(
+  { schema, render }: View<Part>,
+  read: (message: M) => readonly Part[],
+  keywords: JsonSchema = {},
+): ViewField<M> {
+  return {
+    schema: { type: 'array', items: schema, ...keywords },
+    read: (message, audience) => read(message).map((part) => render(part, audience)),
+  }
+}
