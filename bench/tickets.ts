@@ -8,11 +8,12 @@ import { clock } from '#lib/base/time.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
+import type { ResourceFilter } from '../services/support/domain/resource-list.ts'
 import { openSupportStore } from '../services/support/store/support-store.ts'
 import { newTicket } from '../services/support/tickets/domain/new-ticket.ts'
 import type { Ticket } from '../services/support/tickets/domain/ticket.ts'
-import type { TicketFilter } from '../services/support/tickets/domain/ticket-filter.ts'
-import { listTickets } from '../services/support/tickets/use-cases/list-tickets.ts'
+import { TICKET_LIST } from '../services/support/tickets/store/tickets.ts'
+import { listResources } from '../services/support/use-cases/list-resources.ts'
 import { createSummary } from '../services/support/use-cases/summarize.ts'
 import type { BenchResult } from './result.ts'
 
@@ -42,7 +43,7 @@ const ORDERS = [
 
 /** A page of tickets that is read. */
 interface Page {
-  readonly filter: TicketFilter
+  readonly filter: ResourceFilter
   readonly cursor: string
 }
 
@@ -66,10 +67,10 @@ export async function run(): Promise<BenchResult[]> {
     await seed(tickets, 'many', MANY)
     return [
       ...(await compare(tickets, 'all', {})),
-      ...(await compare(tickets, 'one status', { statuses: ['open'] })),
+      ...(await compare(tickets, 'one status', { status: ['open'] })),
       ...(await compare(tickets, 'two statuses and two categories', {
-        statuses: ['open', 'resolved'],
-        categories: ['bug', 'limits'],
+        status: ['open', 'resolved'],
+        category: ['bug', 'limits'],
       })),
       ...(await measureSummary(tickets)),
     ]
@@ -107,10 +108,10 @@ function ticketOf(merchant_id: string, number: number, started_ms: number): Tick
 async function compare(
   tickets: Collection<Ticket>,
   what: string,
-  words: Partial<TicketFilter>,
+  only: Readonly<Record<string, readonly string[]>>,
 ): Promise<BenchResult[]> {
-  const few = { ...filterOf('few'), ...words }
-  const many = { ...filterOf('many'), ...words }
+  const few = { ...filterOf('few'), only }
+  const many = { ...filterOf('many'), only }
   const cursor = await cursorOf(tickets, many, DEEP_PAGE)
   const [baseline, first, deep] = await measure(tickets, [
     { filter: few, cursor: '' },
@@ -174,14 +175,19 @@ async function measureSummary(tickets: Collection<Ticket>): Promise<BenchResult[
 
 const keyring = createKeyring(new Secret(`bench:${'ab'.repeat(32)}`))
 
-function filterOf(merchant_id: string): TicketFilter {
-  return { merchant_id, environment: 'test', statuses: [], categories: [], priorities: [] }
+function filterOf(merchant_id: string): ResourceFilter {
+  return { merchant_id, environment: 'test' }
 }
 
-async function cursorOf(tickets: Collection<Ticket>, filter: TicketFilter, page: number): Promise<string> {
+function readList(tickets: Collection<Ticket>, filter: ResourceFilter, cursor: string) {
+  const list = { ...TICKET_LIST, collection: tickets, keyring }
+  return listResources(list, filter, { limit: PAGE, cursor })
+}
+
+async function cursorOf(tickets: Collection<Ticket>, filter: ResourceFilter, page: number): Promise<string> {
   let cursor = ''
   for (let read = 1; read < page; read += 1) {
-    cursor = (await listTickets({ tickets, keyring }, filter, { limit: PAGE, cursor })).next_cursor
+    cursor = (await readList(tickets, filter, cursor)).next_cursor
   }
   return cursor
 }
@@ -199,7 +205,7 @@ async function measure(
     const turn = ORDERS[Math.floor(read / 3) % ORDERS.length]?.[read % 3] ?? 0
     const { filter, cursor } = pages[turn]
     const started_ms = clock.monotonic_ms()
-    await listTickets({ tickets, keyring }, filter, { limit: PAGE, cursor })
+    await readList(tickets, filter, cursor)
     times[turn].push(clock.monotonic_ms() - started_ms)
   }
   return [timesOf(times[0]), timesOf(times[1]), timesOf(times[2])]

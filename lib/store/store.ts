@@ -11,7 +11,7 @@ export type Value =
   | null
   | Date
   | Uint8Array
-  | Value[]
+  | readonly Value[]
   | { [field: string]: Value | undefined }
 
 /** The fields and values of a key. */

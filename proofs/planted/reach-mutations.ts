@@ -25,9 +25,9 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an answer of the operator is stored at each delivery',
-    file: 'services/support/tickets/use-cases/operate-ticket.ts',
-    search: "if (operation_id === '') return accept(uuidv7())",
-    replace: "if (operation_id !== ' ') return accept(uuidv7())",
+    file: 'services/support/comments/use-cases/comments.ts',
+    search: "if (operation_id === '') return add(uuidv7())",
+    replace: "if (operation_id !== ' ') return add(uuidv7())",
     needs: ['rpc repeats requests'],
   },
   {

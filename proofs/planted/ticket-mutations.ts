@@ -29,14 +29,13 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a comment gets another id at each execution',
-    file: 'services/support/tickets/use-cases/comment-ticket.ts',
+    file: 'services/support/comments/use-cases/comments.ts',
     search: "comment_id: id('comment'), author: 'merchant'",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
-    replace: "comment_id: id(`comment ${now().getTime()}`), author: 'merchant'",
+    replace: "comment_id: uuidv7(), author: 'merchant'",
   },
   {
     name: 'a comment is accepted again while it is being stored',
-    file: 'services/support/domain/comment-thread.ts',
+    file: 'services/support/comments/domain/comment.ts',
     search: 'return effects.flatMap(',
     replace: 'return effects.slice(9).flatMap(',
   },

@@ -14,12 +14,6 @@ afterAll(async () => opened[Symbol.asyncDispose]())
 test.each([
   { claim_owner: 'batch:1', ticket_id: '', is_used: true, why: 'its kind is that of another release' },
   { claim_owner: '1', ticket_id: '', is_used: true, why: 'it has no kind' },
-  {
-    claim_owner: 'comment:1',
-    ticket_id: '',
-    is_used: true,
-    why: 'the release before has not named its ticket',
-  },
   { claim_owner: 'comment:1', ticket_id: '2', is_used: false, why: 'it was never stored' },
   { claim_owner: 'ticket:1', ticket_id: '', is_used: false, why: 'it was never stored' },
   { claim_owner: 'chargeback:1', ticket_id: '', is_used: false, why: 'it was never stored' },

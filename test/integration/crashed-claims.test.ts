@@ -13,17 +13,19 @@ import {
 } from '../../services/attachments/attachments.fixture.ts'
 import { checkClaimEffect } from '../../services/attachments/domain/attachment-effects.ts'
 import { openAttachmentsStore } from '../../services/attachments/store/attachments-store.ts'
+import { storeCommentEffect } from '../../services/support/comments/domain/comment.ts'
+import { createComment } from '../../services/support/comments/use-cases/comments.ts'
 import { createAttachmentUseRpc } from '../../services/support/rpc/attachment-use-service.ts'
 import { fileOwners } from '../../services/support/service.ts'
-import { storeCommentEffect } from '../../services/support/tickets/domain/comment.ts'
 import { openTickets, type TicketsFixture } from '../../services/support/tickets/tickets.fixture.ts'
-import { createComment } from '../../services/support/tickets/use-cases/comment-ticket.ts'
+import { ticketComments } from '../../services/support/tickets/use-cases/comment-ticket.ts'
 import {
   type CreateTicketRequest,
   createTicket,
 } from '../../services/support/tickets/use-cases/create-ticket.ts'
+import { findTicket } from '../../services/support/tickets/use-cases/find-ticket.ts'
 import { remove } from '../../services/support/tickets/use-cases/operate-ticket.ts'
-import { findTicket, type TicketDeps } from '../../services/support/tickets/use-cases/update-ticket.ts'
+import type { TicketDeps } from '../../services/support/tickets/use-cases/update-ticket.ts'
 import type { AttachmentClaims } from '../../services/support/use-cases/claim-attachments.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
@@ -107,13 +109,13 @@ function ticketRequest(owner: Owner, c_id: string, attachment_ids: string[]): Cr
 }
 
 const newComment: Use = (deps, owner, key, attachment_ids) =>
-  createComment(deps, {
+  createComment(ticketComments(deps), {
     ...owner,
     key,
     payload_hash: key,
     body: 'see',
     attachment_ids,
-    ticket: { ...owner, by: 'c_id', id: 'subject' },
+    thread: { ...owner, by: 'c_id', id: 'subject' },
   })
 
 async function attachmentOf({ merchant_id, environment }: Owner, attachment_id: string) {

@@ -14,7 +14,8 @@ interface StoredTicket {
 /** The fields of a stored comment that the invariants read. */
 interface StoredComment {
   readonly merchant_id: string
-  readonly ticket_id: string
+  /** The id of its ticket or refund. */
+  readonly thread_id: string
   readonly comment_id: string
   readonly body: string
 }
@@ -51,11 +52,11 @@ export const mutationsHappenOnce: Invariant = function* (evidence) {
   for (const [key, same] of Map.groupBy(keys, (one) => one))
     if (same.length > 1) yield `${key} was made ${same.length} times`
   const ticket_ids = new Set(tickets.map(({ ticket_id }) => ticket_id))
-  for (const { ticket_id, comment_id } of comments)
-    if (!ticket_ids.has(ticket_id)) yield `the comment ${comment_id} has no ticket`
+  for (const { thread_id, comment_id } of comments)
+    if (!ticket_ids.has(thread_id)) yield `the comment ${comment_id} has no ticket`
   for (const { ticket_id, event_counts } of tickets) {
     const announced = event_counts['ticket_comment_created'] ?? 0
-    const stored = comments.filter((comment) => comment.ticket_id === ticket_id).length
+    const stored = comments.filter((comment) => comment.thread_id === ticket_id).length
     if (announced !== stored) yield `${ticket_id} has ${stored} comments, and has announced ${announced}`
   }
 }

@@ -14,7 +14,7 @@ export interface SupportEvent {
   readonly h_id: string
   readonly event: EventName
   /** The number of the event among those of its name, for an event that can repeat for one resource (S12). */
-  readonly number?: number
+  readonly number?: number | undefined
   /** The resource as it is after the event. The notifier shows a part of it only. */
   readonly resource: MerchantEvent['resource']
   readonly at: Date
@@ -35,7 +35,7 @@ export function newSupportEvent({ owner, h_id, event, number, resource, at, afte
     environment: environmentToProto(owner.environment),
     createTime: timestampFromDate(at),
     resource,
-    ...(number === undefined ? {} : { number }),
+    number: number ?? 0,
   })
   const encoded = toBinary(MerchantEventSchema, message)
   return publishEventEffect.newEffect(undefined, { event_key, event, message: encoded }, { at, after })

@@ -3,7 +3,7 @@ import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type FileOwners, isAttachmentUsed } from '../use-cases/attachment-use.ts'
-import { scopeFromProto } from './merchant-proto.ts'
+import { scopeFromProto } from './request-from-proto.ts'
 
 /** Serves the RPC by which the attachments service checks whether the ticket, comment or chargeback of a claim was stored with the file (F7). */
 export function createAttachmentUseRpc(owners: FileOwners): RpcService {

@@ -2,21 +2,19 @@ import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/id
 import type { Collection, Store } from '#lib/store/store.ts'
 import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
+import type { Comment } from '../comments/domain/comment.ts'
+import { REFUND_COMMENTS, TICKET_COMMENTS } from '../comments/store/comments.ts'
 import type { Refund } from '../refunds/domain/refund.ts'
-import type { RefundComment } from '../refunds/domain/refund-comment.ts'
-import { REFUND_COMMENTS } from '../refunds/store/refund-comments.ts'
 import { REFUNDS } from '../refunds/store/refunds.ts'
-import type { Comment } from '../tickets/domain/comment.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
-import { COMMENTS } from '../tickets/store/comments.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
 
 /** The collections of the support service. */
 export interface SupportStore {
   readonly tickets: Collection<Ticket>
-  readonly comments: Collection<Comment>
+  readonly ticket_comments: Collection<Comment>
   readonly refunds: Collection<Refund>
-  readonly refund_comments: Collection<RefundComment>
+  readonly refund_comments: Collection<Comment>
   readonly chargebacks: Collection<Chargeback>
   /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
   readonly idempotency_records: Collection<IdempotencyRecord>
@@ -29,9 +27,9 @@ export interface SupportStore {
 export async function openSupportStore(store: Store): Promise<SupportStore> {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
-    comments: await store.collection<Comment>(COMMENTS),
+    ticket_comments: await store.collection<Comment>(TICKET_COMMENTS),
     refunds: await store.collection<Refund>(REFUNDS),
-    refund_comments: await store.collection<RefundComment>(REFUND_COMMENTS),
+    refund_comments: await store.collection<Comment>(REFUND_COMMENTS),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }

@@ -4,10 +4,11 @@ import { useClock } from '#lib/base/time.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { createComment, listComments } from '../comments/use-cases/comments.ts'
 import { createSummary } from '../use-cases/summarize.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { openTickets, type TicketProcess, type TicketsFixture } from './tickets.fixture.ts'
-import { createComment, listComments, updateComment } from './use-cases/comment-ticket.ts'
+import { ticketComments, updateComment } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
 import { move, remove } from './use-cases/operate-ticket.ts'
 import { reopen, type TicketDeps, updateDescription } from './use-cases/update-ticket.ts'
@@ -54,8 +55,10 @@ const mutation = (owner: MerchantScope, key: string) => ({
   ticket: { ...owner, by: 'c_id' as const, id: 'a' },
 })
 
-const comment = (deps: TicketDeps, owner: MerchantScope, key = 'comment') =>
-  createComment(deps, { ...mutation(owner, key), body: key, attachment_ids: [] })
+const comment = (deps: TicketDeps, owner: MerchantScope, key = 'comment') => {
+  const { ticket: thread, ...one } = mutation(owner, key)
+  return createComment(ticketComments(deps), { ...one, thread, body: key, attachment_ids: [] })
+}
 
 const ticketOf = async (owner: MerchantScope): Promise<Ticket | undefined> => {
   const range = { equals: [owner.merchant_id, 'test'] }
@@ -153,7 +156,7 @@ async function checkEnd(process: TicketProcess, owner: MerchantScope, scenario: 
   const ticket = await untilSettled(process, owner)
   expect(ticket).toMatchObject(scenario.expected)
   const query = { ...owner, by: 'c_id' as const, id: 'a' }
-  const { items } = await listComments(process.deps, query, { limit: 100, cursor: '' })
+  const { items } = await listComments(ticketComments(process.deps), query, { limit: 100, cursor: '' })
   expect(items.map(({ body }) => body).sort()).toEqual([...(scenario.comments ?? [])].sort())
   const zero = Object.fromEntries(TICKET_STATUSES.names.map((status) => [status, 0]))
   const summary = await createSummary(process.deps.tickets, TICKET_STATUSES.names)(owner)
@@ -237,9 +240,9 @@ test('an edit of a comment is not repeated over a later one, wherever its proces
     )
     const was_edited =
       (
-        await fixture.store.comments.get({
+        await fixture.store.ticket_comments.get({
           ...owner,
-          ticket_id: (await ticketOf(owner))?.ticket_id ?? '',
+          thread_id: (await ticketOf(owner))?.ticket_id ?? '',
           comment_id,
         })
       )?.body === 'first'

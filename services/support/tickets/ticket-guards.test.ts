@@ -3,17 +3,19 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { addComment } from './domain/add-comment.ts'
+import { storeCommentEffect } from '../comments/domain/comment.ts'
+import { addCommentOnce, listComments } from '../comments/use-cases/comments.ts'
 import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
-import { storeCommentEffect } from './domain/comment.ts'
+import { commentTicket } from './domain/comment-ticket.ts'
 import { newTicket } from './domain/new-ticket.ts'
 import type { Ticket } from './domain/ticket.ts'
 import { keyOfTicket } from './store/tickets.ts'
 import { openTickets, type TicketsFixture } from './tickets.fixture.ts'
-import { acceptComment, listComments, updateComment } from './use-cases/comment-ticket.ts'
+import { ticketComments, updateComment } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
+import { getTicket } from './use-cases/find-ticket.ts'
 import { remove } from './use-cases/operate-ticket.ts'
-import { getTicket, type TicketDeps, updateTicket } from './use-cases/update-ticket.ts'
+import { type TicketDeps, updateTicket } from './use-cases/update-ticket.ts'
 
 let fixture: TicketsFixture
 beforeAll(async () => {
@@ -53,12 +55,12 @@ test('accepts a comment once when two executions overlap', async () => {
         const found = await comments.get(...call)
         if (is_overtaken) return found
         is_overtaken = true
-        await acceptComment(fast.deps, find, comment('c-1'))
+        await addCommentOnce(ticketComments(fast.deps), find, comment('c-1'))
         return found
       },
     },
   }
-  const accepted = await acceptComment(overtaken, find, comment('c-1'))
+  const accepted = await addCommentOnce(ticketComments(overtaken), find, comment('c-1'))
   expect(accepted.comment_id).toBe('c-1')
   expect((await find()).event_counts).toEqual({ ticket_created: 1, ticket_comment_created: 1 })
 })
@@ -104,11 +106,11 @@ test('lists a comment that its ticket has accepted and a crashed process has not
   const find = () => getTicket(survivor.deps.tickets, ticket_id)
   // The only write of this process is that of the ticket.
   const mortal = fixture.newProcess(1)
-  await acceptComment(mortal.deps, find, comment('c-2')).catch(() => undefined)
+  await addCommentOnce(ticketComments(mortal.deps), find, comment('c-2')).catch(() => undefined)
   await mortal.runner.stop()
   expect((await find()).effects.some((effect) => storeCommentEffect.matches(effect))).toBe(true)
   const query = { ...owner, by: 'h_id', id: ticket_id } as const
-  const { items } = await listComments(survivor.deps, query, { limit: 0, cursor: '' })
+  const { items } = await listComments(ticketComments(survivor.deps), query, { limit: 0, cursor: '' })
   expect(items.map(({ comment_id }) => comment_id)).toEqual(['c-2'])
 })
 
@@ -119,7 +121,7 @@ test('edits a comment that its ticket has accepted and a crashed process has not
   const { ticket_id } = await create(survivor.deps, owner)
   const mortal = fixture.newProcess(1)
   const find = () => getTicket(survivor.deps.tickets, ticket_id)
-  await acceptComment(mortal.deps, find, comment('c-3')).catch(() => undefined)
+  await addCommentOnce(ticketComments(mortal.deps), find, comment('c-3')).catch(() => undefined)
   await mortal.runner.stop()
   const ticket = { ...owner, by: 'h_id', id: ticket_id } as const
   const edit = { ...owner, ticket, key: 'edit', payload_hash: 'edit', comment_id: 'c-3', body: 'edited' }
@@ -150,7 +152,7 @@ describe('a ticket', () => {
   // S6
   test('gives comments of one millisecond different times', () => {
     const commented = ['c-1', 'c-2', 'c-3'].reduce(
-      (ticket, id) => addComment(ticket, comment(id), at),
+      (ticket, id) => commentTicket(ticket, comment(id), at),
       opened,
     )
     const stored = commented.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])
@@ -165,13 +167,13 @@ describe('a ticket', () => {
       ...opened,
       effects: Array.from({ length: effects }, () => created),
     })
-    expect(addComment(waiting(499), comment('c-1'), at).effects).toHaveLength(501)
-    expect(() => addComment(waiting(500), comment('c-1'), at)).toThrow(Unavailable)
+    expect(commentTicket(waiting(499), comment('c-1'), at).effects).toHaveLength(501)
+    expect(() => commentTicket(waiting(500), comment('c-1'), at)).toThrow(Unavailable)
   })
 
   // S12
   test('announces a comment after it is stored', () => {
-    const commented = addComment({ ...opened, effects: [] }, comment('c-1'), at)
+    const commented = commentTicket({ ...opened, effects: [] }, comment('c-1'), at)
     const announced = commented.effects.find((effect) => publishEventEffect.matches(effect))
     if (!announced) throw new Error('the comment is not announced')
     expect(mayRun(commented, announced)).toBe(false)

@@ -15,12 +15,10 @@ import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
-import { bindStoreComment } from '../effects/store-comment.ts'
+import { bindStoreComment } from '../comments/effects/store-comment.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
 import type { AttachmentClaims } from '../use-cases/claim-attachments.ts'
-import { storeCommentEffect } from './domain/comment.ts'
 import type { Ticket } from './domain/ticket.ts'
-import { storeComment } from './store/comments.ts'
 import { keyOfTicket } from './store/tickets.ts'
 import type { TicketDeps } from './use-cases/update-ticket.ts'
 
@@ -78,7 +76,7 @@ export async function openTickets(): Promise<TicketsFixture> {
           }
         })
       const tickets = mortal(store.tickets)
-      const comments = mortal(store.comments)
+      const comments = mortal(store.ticket_comments)
       const runner = createEffectRunner<Ticket>({
         name: 'tickets',
         collection: tickets,
@@ -86,7 +84,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         keyOf: keyOfTicket,
         sweep_ms: 10,
         effects: [
-          bindStoreComment(storeCommentEffect, (comment) => storeComment(comments, comment)),
+          bindStoreComment(comments),
           publishEventEffect.bind<Ticket>(publishEventHandler(publisher)),
         ],
       })

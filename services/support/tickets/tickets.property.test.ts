@@ -11,13 +11,15 @@ import {
   type TicketStatus,
 } from '#lib/contract/ticket.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { answer, createComment, listAllComments, listComments } from '../comments/use-cases/comments.ts'
+import { listResources } from '../use-cases/list-resources.ts'
 import { createSummary } from '../use-cases/summarize.ts'
+import { TICKET_LIST } from './store/tickets.ts'
 import { createTicketModel, type TicketModel } from './ticket-model.fixture.ts'
 import { openTickets, type TicketProcess, type TicketsFixture } from './tickets.fixture.ts'
-import { createComment, listAllComments, listComments } from './use-cases/comment-ticket.ts'
+import { ticketComments } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
-import { listTickets } from './use-cases/list-tickets.ts'
-import { answer, move, prioritize, remove } from './use-cases/operate-ticket.ts'
+import { move, prioritize, remove } from './use-cases/operate-ticket.ts'
 import { reopen, updateDescription } from './use-cases/update-ticket.ts'
 
 const clock = createAdjustableClock()
@@ -109,7 +111,9 @@ function actOnModel(model: TicketModel, one: Action): number {
 async function actOnSystem(owner: MerchantScope, one: Action, ticket_id: string): Promise<number> {
   const { deps } = system
   const { kind, c_id, key, text, category, priority, status } = one
-  const mutation = { ...owner, key, ticket: { ...owner, by: 'c_id' as const, id: c_id } }
+  const ticket = { ...owner, by: 'c_id', id: c_id } as const
+  const mutation = { ...owner, key, ticket }
+  const comments = ticketComments(deps)
   const acts: Readonly<Record<Action['kind'], () => Promise<unknown>>> = {
     create() {
       const payment = category === 'dispute' ? { payment_c_id: one.payment } : {}
@@ -120,9 +124,13 @@ async function actOnSystem(owner: MerchantScope, one: Action, ticket_id: string)
     edit: () => updateDescription(deps, { ...mutation, payload_hash: `${c_id} ${text}`, description: text }),
     reopen: () => reopen(deps, { ...mutation, payload_hash: c_id }),
     comment: () =>
-      createComment(deps, { ...mutation, payload_hash: `${c_id} ${text}`, body: text, attachment_ids: [] }),
-    answer: () => answer(deps, { ticket_id, body: text, is_internal: false, operation_id: '' }),
-    note: () => answer(deps, { ticket_id, body: text, is_internal: true, operation_id: '' }),
+      createComment(comments, {
+        ...{ ...owner, key, thread: ticket, payload_hash: `${c_id} ${text}` },
+        ...{ body: text, attachment_ids: [] },
+      }),
+    answer: () =>
+      answer(comments, { thread_id: ticket_id, body: text, is_internal: false, operation_id: '' }),
+    note: () => answer(comments, { thread_id: ticket_id, body: text, is_internal: true, operation_id: '' }),
     move: () => move(deps, ticket_id, status),
     prioritize: () => prioritize(deps, ticket_id, priority),
     remove: () => remove(deps, ticket_id),
@@ -147,22 +155,25 @@ function listed(model: TicketModel, isShown: (ticket: TicketModel['tickets'][num
 /** Compares all that merchants and the operator see with the model. */
 async function compare(owner: MerchantScope, model: TicketModel): Promise<void> {
   const { deps } = system
-  const all = { ...owner, statuses: [], categories: [], priorities: [] }
-  const read = async (filter: object, limit: number): Promise<string[]> => {
+  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keyring }
+  const read = async (
+    only: Readonly<Record<string, readonly string[]>>,
+    limit: number,
+  ): Promise<string[]> => {
     const found: string[] = []
     for (let cursor = ''; ; ) {
-      const page = await listTickets(deps, { ...all, ...filter }, { limit, cursor })
+      const page = await listResources(list, { ...owner, only }, { limit, cursor })
       found.push(...page.items.map(({ ticket_id }) => ticket_id))
       if (page.next_cursor === '') return found
       cursor = page.next_cursor
     }
   }
   expect(await read({}, 2)).toEqual(listed(model, () => true))
-  const filter = { statuses: ['open', 'in_progress'], priorities: ['low', 'medium', 'high'] }
+  const filter = { status: ['open', 'in_progress'], priority: ['low', 'medium', 'high'] }
   expect(await read(filter, 3)).toEqual(
-    listed(model, ({ status, priority }) => filter.statuses.includes(status) && priority !== 'urgent'),
+    listed(model, ({ status, priority }) => filter.status.includes(status) && priority !== 'urgent'),
   )
-  expect(await read({ categories: ['dispute'] }, 100)).toEqual(
+  expect(await read({ category: ['dispute'] }, 100)).toEqual(
     listed(model, ({ category }) => category === 'dispute'),
   )
   const summarize = createSummary(deps.tickets, TICKET_STATUSES.names)
@@ -182,13 +193,13 @@ async function compare(owner: MerchantScope, model: TicketModel): Promise<void> 
   for (const { h_id, comments, description, is_deleted } of model.tickets) {
     if (is_deleted) continue
     const query = { ...owner, by: 'h_id' as const, id: h_id }
-    const shown = await listComments(deps, query, { limit: 100, cursor: '' })
+    const shown = await listComments(ticketComments(deps), query, { limit: 100, cursor: '' })
     expect(shown.items.map(({ body }) => body)).toEqual(
       comments.filter(({ is_internal }) => !is_internal).map(({ body }) => body),
     )
-    const every = await listAllComments(deps, h_id, { page_size: 100, page_token: '' })
+    const every = await listAllComments(ticketComments(deps), h_id, { page_size: 100, page_token: '' })
     expect(every.items.map(({ body }) => body)).toEqual(comments.map(({ body }) => body))
-    const [stored] = await deps.tickets.find('by_ticket_id', { equals: [h_id] }, { limit: 1 })
+    const [stored] = await deps.tickets.find('by_id', { equals: [h_id] }, { limit: 1 })
     expect(stored?.description).toBe(description)
   }
 }

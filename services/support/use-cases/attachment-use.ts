@@ -1,4 +1,4 @@
-import type { AttachedFile, MerchantScope } from '../domain/support-resource.ts'
+import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** One claim of one file, with the values of the `FileClaim` that made it. */
 export interface AttachmentUse extends MerchantScope {
@@ -24,9 +24,4 @@ export async function isAttachmentUsed(owners: FileOwners, use: AttachmentUse): 
   const [, kind = '', id = ''] = /^([a-z]+):(.*)$/.exec(use.claim_owner) ?? []
   const isUsed = new Map<string, FileOwner>(Object.entries(owners)).get(kind)
   return isUsed === undefined || isUsed(use, id)
-}
-
-/** Whether a file is among those of a resource. */
-export function hasFile(files: readonly AttachedFile[] = [], attachment_id: string): boolean {
-  return files.some((file) => file.attachment_id === attachment_id)
 }

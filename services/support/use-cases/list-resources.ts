@@ -1,188 +1,128 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { JsonValue } from '#lib/patterns/idempotency/idempotency.ts'
-import { openCursor, sealCursor } from '#lib/patterns/paging/merchant-cursor.ts'
+import { openCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { type IndexedRange, mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
-import { checkPageSize, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import type { Collection, IndexSpec, Stored } from '#lib/store/store.ts'
-import type { MerchantScope, PaymentReference } from '../domain/support-resource.ts'
+import { checkPageSize, type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import {
+  type ListedResource,
+  matchesFilter,
+  type ResourceFilter,
+  type ResourceList,
+  selectionsOf,
+} from '../domain/resource-list.ts'
+import { type CursorPage, type CursorRequest, cursorPage } from './cursor-page.ts'
 
-/** A page of a merchant's list. Every page but the last has as many items as the limit. */
-export interface CursorPage<T> {
-  readonly items: readonly T[]
-  /** Empty on the last page. */
-  readonly next_cursor: string
+/** What a list reads: a collection with the indexes of its `listIndexes`. */
+interface ListSource<D extends ListedResource> extends ResourceList {
+  readonly collection: Pick<Collection<D>, 'find'>
 }
 
-/** The page that a merchant requested: up to `limit` items, 25 for 0, after the cursor. */
-export interface CursorRequest {
-  readonly limit: number
-  readonly cursor: string
-}
-
-const OWNER = ['merchant_id', 'environment'] as const
-
-/**
- * The indexes of lists and summaries of a collection of refunds or chargebacks: one for each way in which a list can be
- * restricted, newest first, and those of one millisecond by the id in `id_field` (S6). A payment has few of them, so its list
- * needs no order.
- */
-export function listIndexes(id_field: string): Readonly<Record<string, IndexSpec>> {
-  const order = ['created_at', id_field]
-  return {
-    list: { fields: [...OWNER, ...order] },
-    list_status: { fields: [...OWNER, 'status', ...order] },
-    list_payment_c_id: { fields: [...OWNER, 'payment.c_id'] },
-    list_payment_h_id: { fields: [...OWNER, 'payment.h_id'] },
-    by_created: { fields: ['merchant_id', 'created_at'] },
-    summary: { fields: [...OWNER, ...order, 'status'] },
-  }
-}
-
-/** A refund or a chargeback, as their lists know it. */
-interface ListedResource extends MerchantScope {
-  readonly status: string
-  readonly payment: PaymentReference
-  readonly created_at: Date
-}
-
-/** Which of a merchant's resources a list shows. No statuses restrict nothing. */
-export interface ResourceFilter<Status extends string> extends MerchantScope {
-  readonly statuses: readonly Status[]
-  /** One identifier of the payment that the resources are about. */
-  readonly payment?: { readonly by: 'c_id' | 'h_id'; readonly id: string }
-  /** The inclusive lower bound of the creation. */
-  readonly created_from?: Date
-  /** The exclusive upper bound of the creation. */
-  readonly created_to?: Date
-}
-
-/** What a list reads. */
-interface ListDeps<D> {
-  /** The public name of the list, which its cursors are bound to. */
-  readonly name: string
-  /** A collection with the indexes of `listIndexes(id_field)`. */
-  readonly collection: Pick<Collection<D & object>, 'find'>
-  /** The field with the public id, and its value. */
-  readonly id_field: string
-  readonly idOf: (document: D) => string
-  /** The last field of the key of the collection. */
-  readonly key_field: string
-  readonly keyring: Keyring
-}
-
-/** The most refunds or chargebacks of one payment, which its document bounds (S8). */
+/** The most resources of one payment, which its document bounds (S8). */
 const OF_PAYMENT_MAX = 200
 
 const POSITION = { created_at: 'instant', id: 'text' } as const
 
-interface Position {
-  readonly created_at: Date
-  readonly id: string
-}
+/** The place of a resource in a list. A ticket that was just deleted is where it was. */
+type Place = { readonly created_at: Date; readonly id: string }
 
 /**
- * A merchant's list, newest first (S6). A list reads one range of an index per status, so a page costs the same at any depth.
- * Throws 9000 for a limit outside 1 to 100, and for a cursor that was altered or belongs to other filters.
+ * The merchant's `ticket.list`, `refund.list` and `chargeback.list`, newest first (S6). A list reads one range of an index per
+ * selection, so a page costs the same at any depth. Throws 9000 for a limit outside 1 to 100, and for a cursor that was altered
+ * or belongs to other filters.
  */
 export async function listResources<D extends ListedResource>(
-  deps: ListDeps<D>,
-  filter: ResourceFilter<string>,
+  list: ListSource<D> & { readonly keyring: Keyring },
+  filter: ResourceFilter,
   { limit, cursor }: CursorRequest,
 ): Promise<CursorPage<Stored<D>>> {
+  const { keyring, id_field } = list
   const size = checkPageSize(limit)
-  const scope = scopeOf(deps.name, filter)
-  const after = openCursor(deps.keyring, scope, cursor, POSITION)
-  const positionOf = (document: D): Position => ({
-    created_at: document.created_at,
-    id: deps.idOf(document),
+  const { created_from, created_to, ...rest } = filter
+  const instants = { created_from: created_from?.toISOString(), created_to: created_to?.toISOString() }
+  const scope = { list: list.name, ...rest, ...instants }
+  const after = openCursor(keyring, scope, cursor, POSITION)
+  const positionOf = (resource: D): Place => ({
+    created_at: resource.created_at,
+    id: String(Reflect.get(resource, id_field)),
   })
   const compare = (a: D, b: D): number => newestFirst(positionOf(a), positionOf(b))
-  const isAfter = (document: D): boolean => !after || newestFirst(positionOf(document), after) > 0
   const found = filter.payment
-    ? (await readOfPayment(deps, filter, filter.payment)).filter(isAfter).sort(compare)
-    : await mergeRanges<D>(deps.collection, sourcesOf(deps, filter, after), {
+    ? (await readOfPayment(list, filter, filter.payment))
+        .filter((resource) => !after || newestFirst(positionOf(resource), after) > 0)
+        .sort(compare)
+    : await mergeRanges<D>(list.collection, sourcesOf(list, filter, after), {
         limit: size + 1,
         reverse: true,
         compare,
       })
-  const items = found.slice(0, size)
-  const last = found.length > size ? items.at(-1) : undefined
-  const next_cursor = last ? sealCursor(deps.keyring, scope, { ...positionOf(last) }) : ''
-  return { items, next_cursor }
+  return cursorPage(found, size, { keyring, scope, positionOf })
 }
 
-function scopeOf(
-  list: string,
-  { created_from, created_to, statuses, payment, merchant_id, environment }: ResourceFilter<string>,
-): Record<string, JsonValue | undefined> {
-  return {
-    list,
-    merchant_id,
-    environment,
-    statuses: [...statuses],
-    ...(payment ? { payment: { ...payment } } : {}),
-    created_from: created_from?.toISOString(),
-    created_to: created_to?.toISOString(),
-  }
-}
-
-function newestFirst(a: Position, b: Position): number {
+function newestFirst(a: Place, b: Place): number {
   const difference_ms = b.created_at.getTime() - a.created_at.getTime()
   if (difference_ms !== 0) return difference_ms
   return a.id === b.id ? 0 : a.id < b.id ? 1 : -1
 }
 
-/** One range for the whole list, or one per status that restricts it. */
-function sourcesOf<D>(
-  { id_field, key_field }: ListDeps<D>,
-  { merchant_id, environment, statuses, created_from, created_to }: ResourceFilter<string>,
-  after: Position | undefined,
+function sourcesOf(
+  list: ResourceList,
+  filter: ResourceFilter,
+  after: Place | undefined,
 ): readonly IndexedRange[] {
+  const { merchant_id, environment, created_from, created_to } = filter
   const bounds = {
     ...(created_from ? { from: created_from } : {}),
     ...(created_to ? { to: created_to } : {}),
   }
-  // The public id is unique, so any value of the rest of the key gives the right place.
-  const place = after && { [key_field]: '', created_at: after.created_at, [id_field]: after.id }
-  const source = (index: string, status: Readonly<Record<string, string>>): IndexedRange => ({
+  // The public id is unique, so any value of the rest of the key gives the right place in each range.
+  const place = after && {
+    [list.key_field]: '',
+    [list.time_field]: after.created_at,
+    [list.id_field]: after.id,
+  }
+  const { index, selections } = selectionsOf(list, filter)
+  return selections.map((selection) => ({
     index,
-    range: { equals: [merchant_id, environment, ...Object.values(status)], ...bounds },
-    ...(place ? { after: { merchant_id, environment, ...status, ...place } } : {}),
-  })
-  const restricting = [...new Set(statuses)]
-  if (restricting.length === 0) return [source('list', {})]
-  return restricting.map((status) => source('list_status', { status }))
+    range: { equals: [merchant_id, environment, ...Object.values(selection)], ...bounds },
+    ...(place ? { after: { merchant_id, environment, ...selection, ...place } } : {}),
+  }))
 }
 
 async function readOfPayment<D extends ListedResource>(
-  { collection }: ListDeps<D>,
-  { merchant_id, environment, statuses, created_from, created_to }: ResourceFilter<string>,
-  { by, id }: NonNullable<ResourceFilter<string>['payment']>,
+  list: ListSource<D>,
+  filter: ResourceFilter,
+  { by, id }: NonNullable<ResourceFilter['payment']>,
 ): Promise<Stored<D>[]> {
-  const range = { equals: [merchant_id, environment, id] }
-  const found = await collection.find(`list_payment_${by}`, range, { limit: OF_PAYMENT_MAX })
-  return found.filter(
-    ({ status, created_at }) =>
-      (statuses.length === 0 || statuses.includes(status)) &&
-      (!created_from || created_at >= created_from) &&
-      (!created_to || created_at < created_to),
-  )
+  const range = { equals: [filter.merchant_id, filter.environment, id] }
+  const found = await list.collection.find(`list_payment_${by}`, range, { limit: OF_PAYMENT_MAX })
+  return found.filter((resource) => matchesFilter(list, resource, filter))
 }
 
 /** Which resources of a merchant the operator lists. Without an environment, those of both. */
 export interface OperatorFilter {
   readonly merchant_id: string
-  readonly environment?: Environment
+  readonly environment: Environment | undefined
   readonly statuses: readonly string[]
 }
 
+/** Whether the operator's list has a resource, by everything but the merchant. */
+export function isListedForOperator(
+  { environment, statuses }: Omit<OperatorFilter, 'merchant_id'>,
+  resource: { readonly environment: Environment; readonly status: string },
+): boolean {
+  return (
+    (environment === undefined || resource.environment === environment) &&
+    (statuses.length === 0 || statuses.includes(resource.status))
+  )
+}
+
 /** The operator's list of a merchant's resources, newest first. Only an empty `next_page_token` ends it. */
-export function listForOperator<D extends ListedResource>(
-  { collection, key_field }: Pick<ListDeps<D>, 'collection' | 'key_field'>,
-  { merchant_id, environment, statuses }: OperatorFilter,
+export function listForOperator<D extends ListedResource & { readonly status: string }>(
+  { collection, key_field, time_field }: ListSource<D>,
+  { merchant_id, ...filter }: OperatorFilter,
   page: PageRequest,
-): Promise<{ readonly items: readonly Stored<D>[]; readonly next_page_token: string }> {
+): Promise<Page<D>> {
   return readPage<D>(
     {
       collection,
@@ -190,10 +130,8 @@ export function listForOperator<D extends ListedResource>(
       range: { equals: [merchant_id] },
       reverse: true,
       token_scope: { merchant_id },
-      position: { created_at: 'instant', environment: 'text', [key_field]: 'text' },
-      matches: (one) =>
-        (environment === undefined || one.environment === environment) &&
-        (statuses.length === 0 || statuses.includes(one.status)),
+      position: { [time_field]: 'instant', environment: 'text', [key_field]: 'text' },
+      matches: (resource) => isListedForOperator(filter, resource),
     },
     page,
   )

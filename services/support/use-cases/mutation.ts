@@ -1,11 +1,8 @@
-import type { Environment } from '#lib/contract/environment.ts'
-import type { MethodName } from '#lib/contract/methods.ts'
-import type { Idempotency, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
+import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
+import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** A merchant's mutation under its key. */
-export interface Mutation {
-  readonly merchant_id: string
-  readonly environment: Environment
+export interface Mutation extends MerchantScope {
   /** The idempotency key: a `c_id` or an `operation_id`. */
   readonly key: string
   /** The hash of the request without its key. */
@@ -18,8 +15,13 @@ export interface Mutation {
  */
 export async function runMutation(
   idempotency: Idempotency,
-  method: MethodName,
-  { merchant_id, environment, key, payload_hash }: Mutation,
+  method: string,
+  {
+    merchant_id,
+    environment,
+    key,
+    payload_hash,
+  }: Omit<IdempotencyKey, 'method'> & Pick<Mutation, 'payload_hash'>,
   work: (id: SeededId) => Promise<string>,
 ): Promise<string> {
   const result = await idempotency.run({ merchant_id, environment, method, key }, payload_hash, async (id) =>

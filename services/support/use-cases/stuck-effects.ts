@@ -1,4 +1,3 @@
-import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -13,12 +12,10 @@ export interface StuckDocumentsDeps<D extends EffectDocument & MerchantScope> {
   readonly runner: Pick<EffectRunner<D>, 'retry'>
   /** The fields of the key of the collection. */
   readonly key_fields: readonly string[]
-  readonly keyOf: (document: D) => Fields
-  readonly idOf: (document: D) => string
-  /** The document of any merchant with this id. */
-  readonly find: (id: string) => Promise<Stored<D> | undefined>
-  /** The refusal of an unknown document. */
-  readonly not_found: ErrorCode
+  keyOf(document: D): Fields
+  idOf(document: D): string
+  /** The document of any merchant with this id. Throws when there is none. */
+  get(id: string): Promise<Stored<D>>
 }
 
 /** A stuck effect with what identifies its document. */
@@ -41,24 +38,19 @@ export interface StuckDocuments {
 }
 
 /** Makes the list and the retry of one kind of documents. */
-export function stuckDocuments<D extends EffectDocument & MerchantScope>({
-  collection,
-  runner,
-  key_fields,
-  keyOf,
-  idOf,
-  find,
-  not_found,
-}: StuckDocumentsDeps<D>): StuckDocuments {
+export function stuckDocuments<D extends EffectDocument & MerchantScope>(
+  deps: StuckDocumentsDeps<D>,
+): StuckDocuments {
   return {
     async list(page) {
-      const { stuck, next_page_token } = await listStuckEffects(collection, key_fields, page)
-      return { stuck: stuck.map((one) => ({ ...one, document_id: idOf(one.document) })), next_page_token }
+      const { stuck, next_page_token } = await listStuckEffects(deps.collection, deps.key_fields, page)
+      return {
+        stuck: stuck.map((one) => ({ ...one, document_id: deps.idOf(one.document) })),
+        next_page_token,
+      }
     },
     async retry(document_id, effect_id) {
-      const found = await find(document_id)
-      if (!found) throw new PublicError(not_found)
-      const retried = await runner.retry(keyOf(found), effect_id)
+      const retried = await deps.runner.retry(deps.keyOf(await deps.get(document_id)), effect_id)
       if (!retried) throw new PublicError(8801)
       return retried.effects.some(({ id }) => id === effect_id)
     },

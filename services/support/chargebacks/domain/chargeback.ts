@@ -11,14 +11,20 @@ import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
-import type { AttachedFile, MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
+import {
+  type AttachedFile,
+  fileToProto,
+  hasFile,
+  type MerchantScope,
+  type PaymentReference,
+} from '../../domain/support-resource.ts'
 
 /** One status that a chargeback has had. */
 export interface ChargebackHistoryEntry {
   readonly status: ChargebackStatus
   readonly at: Date
-  /** The operator's text for the merchant; absent when it gave none. */
-  readonly note?: string
+  /** The operator's text for the merchant; empty when it gave none. */
+  readonly note: string
 }
 
 /** A chargeback as merchants and the operator see it (S10). Its payment has debited its amount before it is stored. */
@@ -30,10 +36,10 @@ export interface Chargeback extends EffectDocument, MerchantScope {
   readonly currency: string
   readonly reason_code: string
   readonly status: ChargebackStatus
-  readonly deadline_at?: Date
+  readonly deadline_at?: Date | undefined
   readonly history: readonly ChargebackHistoryEntry[]
-  /** The files that the operator has added; absent without any. */
-  readonly evidence?: readonly AttachedFile[]
+  /** The files that the operator has added. */
+  readonly evidence: readonly AttachedFile[]
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -69,7 +75,8 @@ export function newChargeback(fields: NewChargebackFields): Chargeback {
   const opened: Chargeback = {
     ...fields,
     status: 'open',
-    history: [{ status: 'open', at }],
+    history: [{ status: 'open', at, note: '' }],
+    evidence: [],
     updated_at: at,
     effects: [],
   }
@@ -79,12 +86,16 @@ export function newChargeback(fields: NewChargebackFields): Chargeback {
 }
 
 /** The chargeback in its next status. One that the merchant has won is credited back. Pure. Throws for a forbidden change. */
-export function withStatus(chargeback: Chargeback, { status, at, note }: ChargebackHistoryEntry): Chargeback {
+export function withStatus(chargeback: Chargeback, entry: ChargebackHistoryEntry): Chargeback {
+  const { status, at } = entry
   if (!canMove(chargeback.status, status))
     throw new TypeError(`forbidden chargeback transition from ${chargeback.status} to ${status}`)
-  const entry = note === undefined ? { status, at } : { status, at, note }
-  const history = [...chargeback.history, entry]
-  const moved: Chargeback = { ...chargeback, status, history, updated_at: at }
+  const moved: Chargeback = {
+    ...chargeback,
+    status,
+    history: [...chargeback.history, entry],
+    updated_at: at,
+  }
   if (status !== 'won') return moved
   return { ...moved, effects: [...moved.effects, returnAmountEffect.newEffect(moved, {}, { at })] }
 }
@@ -94,14 +105,9 @@ const EVIDENCE_MAX = 20
 
 /** The chargeback with one more file; `undefined` when it has the file already, or has no room for it. Pure. */
 export function withEvidence(chargeback: Chargeback, file: AttachedFile, at: Date): Chargeback | undefined {
-  const { evidence = [] } = chargeback
-  if (hasEvidence(chargeback, file.attachment_id) || evidence.length >= EVIDENCE_MAX) return undefined
+  const { evidence } = chargeback
+  if (hasFile(evidence, file.attachment_id) || evidence.length >= EVIDENCE_MAX) return undefined
   return { ...chargeback, evidence: [...evidence, file], updated_at: at }
-}
-
-/** Whether the chargeback has the file. */
-export function hasEvidence({ evidence = [] }: Chargeback, attachment_id: string): boolean {
-  return evidence.some((one) => one.attachment_id === attachment_id)
 }
 
 /** The chargeback as RPCs and events carry it. */
@@ -117,19 +123,13 @@ export function chargebackToProto(chargeback: Chargeback): ChargebackProto {
     amount: { minor: chargeback.amount, currency: chargeback.currency },
     reasonCode: chargeback.reason_code,
     status: CHARGEBACK_STATUSES.toProto(chargeback.status),
-    ...(deadline_at ? { deadlineTime: timestampFromDate(deadline_at) } : {}),
-    history: chargeback.history.map(({ status, at, note = '' }) => ({
+    deadlineTime: deadline_at && timestampFromDate(deadline_at),
+    history: chargeback.history.map(({ status, at, note }) => ({
       status: CHARGEBACK_STATUSES.toProto(status),
       createTime: timestampFromDate(at),
       note,
     })),
-    evidence: (chargeback.evidence ?? []).map((file) => ({
-      attachmentId: file.attachment_id,
-      name: file.name,
-      mimeType: file.mime_type,
-      sizeBytes: BigInt(file.size_bytes),
-      createTime: timestampFromDate(file.created_at),
-    })),
+    evidence: chargeback.evidence.map(fileToProto),
     createTime: timestampFromDate(chargeback.created_at),
     updateTime: timestampFromDate(chargeback.updated_at),
   })
@@ -148,7 +148,7 @@ export function chargebackFromDebit(proto: ChargebackDebit | undefined): NewChar
     amount: minor,
     currency,
     reason_code: debit.reasonCode,
-    ...(deadlineTime ? { deadline_at: timestampDate(deadlineTime) } : {}),
+    deadline_at: deadlineTime && timestampDate(deadlineTime),
     created_at: timestampDate(requiredMessage(debit.createTime, 'debit.create_time')),
   }
 }

@@ -1,9 +1,7 @@
 import {
   ChargebackService,
-  type ListChargebacksRequest,
   type OpenChargebackRequest as OpenChargebackRequestProto,
 } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
-import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { checkInstant, checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
@@ -11,19 +9,20 @@ import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { CHARGEBACK_STATUSES } from '#lib/contract/public-support.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { REASON_MAX } from '../../domain/support-resource.ts'
-import type { OperatorFilter } from '../../use-cases/list-resources.ts'
+import { operatorFilterFromProto } from '../../rpc/request-from-proto.ts'
+import { listForOperator } from '../../use-cases/list-resources.ts'
 import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback.ts'
-import { type AddEvidenceDeps, addEvidence, moveChargeback } from '../use-cases/change-chargeback.ts'
-import { listChargebacksForOperator } from '../use-cases/list-chargebacks.ts'
+import { CHARGEBACK_LIST } from '../store/chargebacks.ts'
+import { addEvidence, moveChargeback } from '../use-cases/change-chargeback.ts'
 import {
-  type OpenChargebackDeps,
+  type ChargebackDeps,
   type OpenChargebackRequest,
   openChargeback,
   recordChargeback,
 } from '../use-cases/open-chargeback.ts'
 
 /** Serves the operator's work on chargebacks, and the reports of payments. */
-export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps): RpcService {
+export function createChargebackRpc(deps: ChargebackDeps): RpcService {
   return rpcService(ChargebackService, {
     openChargeback: by(['operator'], async (request) => ({
       chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))),
@@ -32,8 +31,7 @@ export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps):
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const status = CHARGEBACK_STATUSES.required(request.status, 'status')
       const note = checkText(request.note, 'note', REASON_MAX)
-      const moved = await moveChargeback(deps, chargeback_id, note === '' ? { status } : { status, note })
-      return { chargeback: chargebackToProto(moved) }
+      return { chargeback: chargebackToProto(await moveChargeback(deps, chargeback_id, { status, note })) }
     }),
     addEvidence: by(['operator'], async ({ chargebackId, attachmentId }) => {
       const chargeback_id = requiredId(chargebackId, 'chargeback_id')
@@ -41,9 +39,11 @@ export function createChargebackRpc(deps: OpenChargebackDeps & AddEvidenceDeps):
       return { chargeback: chargebackToProto(await addEvidence(deps, chargeback_id, attachment_id)) }
     }),
     listChargebacks: by(['operator', 'internal'], async (request) => {
-      const page = { page_size: request.pageSize, page_token: request.pageToken }
-      const found = await listChargebacksForOperator(deps, operatorFilterFromProto(request), page)
-      return { chargebacks: found.items.map(chargebackToProto), nextPageToken: found.next_page_token }
+      const filter = operatorFilterFromProto(request, CHARGEBACK_STATUSES)
+      const requested = { page_size: request.pageSize, page_token: request.pageToken }
+      const list = { ...CHARGEBACK_LIST, collection: deps.chargebacks }
+      const page = await listForOperator(list, filter, requested)
+      return { chargebacks: page.items.map(chargebackToProto), nextPageToken: page.next_page_token }
     }),
     recordChargeback: by(['payments'], async ({ debit }) => {
       await recordChargeback(deps, chargebackFromDebit(debit))
@@ -63,16 +63,7 @@ function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargeba
     amount: minor,
     currency,
     reason_code: checkLine(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
-    ...(deadlineAt ? { deadline_at: checkInstant(deadlineAt, 'deadline_at') } : {}),
+    deadline_at: deadlineAt && checkInstant(deadlineAt, 'deadline_at'),
     operation_id: checkLine(request.operationId, 'operation_id'),
-  }
-}
-
-function operatorFilterFromProto(request: ListChargebacksRequest): OperatorFilter {
-  const environment = ENVIRONMENTS.optional(request.environment, 'environment')
-  return {
-    merchant_id: requiredId(request.merchantId, 'merchant_id'),
-    ...(environment ? { environment } : {}),
-    statuses: CHARGEBACK_STATUSES.requiredEach(request.statuses, 'statuses'),
   }
 }

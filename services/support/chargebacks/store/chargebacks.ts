@@ -1,8 +1,19 @@
+import { CHARGEBACK_STATUSES } from '#lib/contract/public-support.ts'
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
-import { listIndexes } from '../../use-cases/list-resources.ts'
+import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
+
+/** The list of chargebacks. */
+export const CHARGEBACK_LIST: ResourceList = {
+  name: 'chargeback.list',
+  id_field: 'chargeback_id',
+  key_field: 'chargeback_id',
+  time_field: 'created_at',
+  words: { status: CHARGEBACK_STATUSES.names },
+  restricted: [[], ['status']],
+}
 
 /** The collection of chargebacks. A merchant's chargebacks spread over all servers of a cluster. */
 export const CHARGEBACKS = {
@@ -11,7 +22,7 @@ export const CHARGEBACKS = {
   key: ['merchant_id', 'environment', 'chargeback_id'],
   indexes: {
     by_id: { fields: ['chargeback_id'], across_partitions: true },
-    ...listIndexes('chargeback_id'),
+    ...listIndexes(CHARGEBACK_LIST),
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec

@@ -1,54 +1,38 @@
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import type { Collection, Stored } from '#lib/store/store.ts'
-import type { MerchantScope } from '../../domain/support-resource.ts'
+import type { Stored } from '#lib/store/store.ts'
+import { hasFile } from '../../domain/support-resource.ts'
 import type { AttachmentUse } from '../../use-cases/attachment-use.ts'
-import { type AttachmentClaims, withClaimed } from '../../use-cases/claim-attachments.ts'
+import { withClaimed } from '../../use-cases/claim-attachments.ts'
 import {
   type Chargeback,
   type ChargebackHistoryEntry,
   canMove,
-  hasEvidence,
   withEvidence,
   withStatus,
 } from '../domain/chargeback.ts'
-import { findChargebackById, keyOfChargeback } from '../store/chargebacks.ts'
-import type { ChargebacksDeps } from './open-chargeback.ts'
-
-/** Finds a merchant's chargeback. Throws 12001, also for a chargeback of another merchant or environment. */
-export async function findChargeback(
-  chargebacks: Collection<Chargeback>,
-  query: MerchantScope & Pick<Chargeback, 'chargeback_id'>,
-): Promise<Stored<Chargeback>> {
-  const chargeback = await chargebacks.get(keyOfChargeback(query))
-  if (!chargeback) throw new PublicError(12001)
-  return chargeback
-}
+import { keyOfChargeback } from '../store/chargebacks.ts'
+import { getChargeback } from './find-chargeback.ts'
+import type { ChargebackDeps } from './open-chargeback.ts'
 
 /**
  * The operator moves a chargeback to its next status. One that the merchant has won is credited back, normally before this
  * returns. Throws 12001 for an unknown chargeback, and 8801 for a change that the table forbids; a repetition changes nothing.
  */
 export async function moveChargeback(
-  { chargebacks, runner }: ChargebacksDeps,
+  { chargebacks, runner }: ChargebackDeps,
   chargeback_id: string,
-  { status, note }: Pick<ChargebackHistoryEntry, 'status' | 'note'>,
+  { status, note }: Omit<ChargebackHistoryEntry, 'at'>,
 ): Promise<Stored<Chargeback>> {
-  const found = await findChargebackById(chargebacks, chargeback_id)
-  if (!found) throw new PublicError(12001)
+  const found = await getChargeback(chargebacks, chargeback_id)
   const decide = (current: Chargeback): Chargeback | undefined => {
     if (current.status === status) return undefined
     if (!canMove(current.status, status)) throw new PublicError(8801)
-    return withStatus(current, { status, at: now(), ...(note === undefined ? {} : { note }) })
+    return withStatus(current, { status, at: now(), note })
   }
   const stored = await runner.update(keyOfChargeback(found), decide, found)
   if (!stored) throw new PublicError(12001)
   return runner.runEffects(stored)
-}
-
-/** What adding evidence needs. */
-export interface AddEvidenceDeps extends ChargebacksDeps {
-  readonly attachments: AttachmentClaims
 }
 
 /**
@@ -57,12 +41,11 @@ export interface AddEvidenceDeps extends ChargebacksDeps {
  * be used, and 8801 for one more than 20.
  */
 export async function addEvidence(
-  { chargebacks, runner, attachments }: AddEvidenceDeps,
+  { chargebacks, runner, attachments }: ChargebackDeps,
   chargeback_id: string,
   attachment_id: string,
 ): Promise<Stored<Chargeback>> {
-  const found = await findChargebackById(chargebacks, chargeback_id)
-  if (!found) throw new PublicError(12001)
+  const found = await getChargeback(chargebacks, chargeback_id)
   const { merchant_id, environment } = found
   return withClaimed(
     attachments,
@@ -79,7 +62,7 @@ export async function addEvidence(
         return file && withEvidence(current, file, now())
       }
       const stored = await runner.update(keyOfChargeback(found), decide, found)
-      if (!stored || !hasEvidence(stored, attachment_id)) throw new PublicError(8801)
+      if (!stored || !hasFile(stored.evidence, attachment_id)) throw new PublicError(8801)
       return stored
     },
   )
@@ -87,10 +70,10 @@ export async function addEvidence(
 
 /** Whether a chargeback was stored and has a file (F7). */
 export async function isUsedByChargeback(
-  chargebacks: Collection<Chargeback>,
+  chargebacks: ChargebackDeps['chargebacks'],
   { merchant_id, environment, attachment_id }: AttachmentUse,
   chargeback_id: string,
 ): Promise<boolean> {
   const chargeback = await chargebacks.get(keyOfChargeback({ merchant_id, environment, chargeback_id }))
-  return chargeback !== undefined && hasEvidence(chargeback, attachment_id)
+  return chargeback !== undefined && hasFile(chargeback.evidence, attachment_id)
 }

@@ -1,10 +1,13 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { type Idempotency, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
+import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
+import { runMutation } from '../../use-cases/mutation.ts'
 import {
   type Chargeback,
   chargebackFromDebit,
@@ -12,26 +15,26 @@ import {
   newChargeback,
 } from '../domain/chargeback.ts'
 
-/** What the use cases of chargebacks read and write. */
-export interface ChargebacksDeps {
+/** What the use cases of chargebacks need. */
+export interface ChargebackDeps {
   readonly chargebacks: Collection<Chargeback>
+  /** Writes chargebacks and runs their effects. */
   readonly runner: EffectRunner<Chargeback>
+  readonly idempotency: Idempotency
+  readonly payments: Client<typeof PaymentRefundService>
+  readonly attachments: AttachmentClaims
+  /** Signs the cursors of merchants' lists (S6). */
+  readonly keyring: Keyring
 }
 
 /** Stores a chargeback that was debited, with its event. The second report of it changes nothing. */
 export async function recordChargeback(
-  { runner }: ChargebacksDeps,
+  { runner }: Pick<ChargebackDeps, 'runner'>,
   fields: NewChargebackFields,
 ): Promise<Stored<Chargeback>> {
   const { stored, is_new } = await runner.insertOrGet(newChargeback(fields))
   if (is_new) runner.runEffectsInBackground(stored)
   return stored
-}
-
-/** What opening a chargeback needs. */
-export interface OpenChargebackDeps extends ChargebacksDeps {
-  readonly idempotency: Idempotency
-  readonly payments: Client<typeof PaymentRefundService>
 }
 
 /** A chargeback that a bank demands. */
@@ -42,13 +45,13 @@ export interface OpenChargebackRequest {
   /** Empty for the currency of the payment. */
   readonly currency: string
   readonly reason_code: string
-  readonly deadline_at?: Date
+  readonly deadline_at: Date | undefined
   /** Empty when the operator gave none. */
   readonly operation_id: string
 }
 
-/** The operator's keys are not of a merchant: the request names a payment only. */
-const OPERATOR = { merchant_id: 'operator', environment: 'operator', method: 'chargeback.open' }
+/** The keys of the operator belong to no merchant: the request names a payment only. */
+const OPERATOR = { merchant_id: 'operator', environment: 'operator' }
 
 const CALL = { timeoutMs: 10_000 }
 
@@ -58,35 +61,37 @@ const CALL = { timeoutMs: 10_000 }
  * currency, 11004 when more than its amount was given back, and 1013 for an `operation_id` of another chargeback.
  */
 export async function openChargeback(
-  deps: OpenChargebackDeps,
+  deps: ChargebackDeps,
   request: OpenChargebackRequest,
 ): Promise<Stored<Chargeback>> {
   const { operation_id, deadline_at, ...content } = request
   if (operation_id === '') return debit(deps, request, uuidv7())
-  const hash = payloadHash({ ...content, deadline_at: deadline_at?.toISOString() })
+  const mutation = {
+    ...OPERATOR,
+    key: operation_id,
+    payload_hash: payloadHash({ ...content, deadline_at: deadline_at?.toISOString() }),
+  }
   let opened: Stored<Chargeback> | undefined
-  const key = { ...OPERATOR, key: operation_id }
-  const result = await deps.idempotency.run(key, hash, async (id) => {
+  const chargeback_id = await runMutation(deps.idempotency, 'chargeback.open', mutation, async (id) => {
     opened = await debit(deps, request, id('chargeback'))
-    return Buffer.from(opened.chargeback_id)
+    return opened.chargeback_id
   })
   // A repetition asks the payment again, which answers with the chargeback that it has.
-  return opened ?? debit(deps, request, Buffer.from(result).toString())
+  return opened ?? debit(deps, request, chargeback_id)
 }
 
 async function debit(
-  deps: OpenChargebackDeps,
+  deps: ChargebackDeps,
   { payment_id: paymentId, amount, currency, reason_code: reasonCode, deadline_at }: OpenChargebackRequest,
   chargebackId: string,
 ): Promise<Stored<Chargeback>> {
-  const deadlineTime = deadline_at && timestampFromDate(deadline_at)
   const debited = await deps.payments.debitChargeback(
     {
       paymentId,
       chargebackId,
       amount: { minor: amount, currency },
       reasonCode,
-      ...(deadlineTime ? { deadlineTime } : {}),
+      deadlineTime: deadline_at && timestampFromDate(deadline_at),
     },
     CALL,
   )

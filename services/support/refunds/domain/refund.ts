@@ -5,15 +5,15 @@ import { type Refund as RefundProto, RefundSchema } from '#gen/multihub/support/
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
-import type { CommentThread } from '../../domain/comment-thread.ts'
+import type { CommentThread } from '../../comments/domain/comment.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
-import type { MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
+import type { PaymentReference } from '../../domain/support-resource.ts'
 
 /**
  * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
  * document follows the changes that the payment reports.
  */
-export interface Refund extends CommentThread, MerchantScope {
+export interface Refund extends CommentThread {
   /** Its public `h_id`. */
   readonly refund_id: string
   readonly c_id: string
@@ -23,26 +23,19 @@ export interface Refund extends CommentThread, MerchantScope {
   readonly status: RefundStatus
   /** The number of the last change, from 1. */
   readonly change_number: number
-  /** The merchant's reason; absent when it gave none. */
-  readonly reason?: string
-  /** Why the operator rejected or canceled the refund. Merchants do not see it. */
-  readonly operator_reason?: string
+  /** The merchant's reason; empty when it gave none. */
+  readonly reason: string
+  /** Why the operator rejected or canceled the refund, or empty. Merchants do not see it. */
+  readonly operator_reason: string
   readonly created_at: Date
   readonly updated_at: Date
 }
 
 /** A status that a refund has entered, as its payment reports it. */
 export interface RefundChange {
-  readonly refund: Omit<
+  readonly refund: Pick<
     Refund,
-    | 'status'
-    | 'change_number'
-    | 'reason'
-    | 'operator_reason'
-    | 'created_at'
-    | 'updated_at'
-    | 'effects'
-    | 'last_comment_at'
+    'merchant_id' | 'environment' | 'refund_id' | 'c_id' | 'payment' | 'amount' | 'currency'
   >
   /** 1 is the request. */
   readonly number: number
@@ -57,11 +50,6 @@ const TRANSITIONS: Readonly<Partial<Record<RefundStatus, readonly RefundStatus[]
   approved: ['completed', 'failed'],
 }
 
-/** Whether a refund can change from one status to the other (S7). */
-function canTransition(from: RefundStatus, to: RefundStatus): boolean {
-  return TRANSITIONS[from]?.includes(to) ?? false
-}
-
 /** The refund after its first change: the request, which is announced. Pure. */
 export function newRefund({ refund, number, status, reason, at }: RefundChange): Refund {
   if (number !== 1 || status !== 'pending') throw new TypeError('a refund begins with its request')
@@ -69,7 +57,8 @@ export function newRefund({ refund, number, status, reason, at }: RefundChange):
     ...refund,
     status,
     change_number: number,
-    ...(reason === '' ? {} : { reason }),
+    reason,
+    operator_reason: '',
     created_at: at,
     updated_at: at,
     effects: [],
@@ -85,13 +74,13 @@ export function applyRefundChange(refund: Refund, { number, status, reason, at }
   if (number <= refund.change_number) return refund
   if (number > refund.change_number + 1)
     throw new Error(`the change ${refund.change_number + 1} of the refund ${refund.refund_id} is missing`)
-  if (!canTransition(refund.status, status))
+  if (!TRANSITIONS[refund.status]?.includes(status))
     throw new TypeError(`forbidden refund transition from ${refund.status} to ${status}`)
   const changed: Refund = {
     ...refund,
     status,
     change_number: number,
-    ...(reason === '' ? {} : { operator_reason: reason }),
+    operator_reason: reason || refund.operator_reason,
     updated_at: at,
   }
   return withEvent(changed, 'refund.status_changed', number - 1)
@@ -104,8 +93,7 @@ function withEvent(
 ): Refund {
   const { refund_id: h_id, updated_at: at } = refund
   const resource = { case: 'refund', value: refundToProto(refund) } as const
-  const numbered = number === undefined ? {} : { number }
-  const announced = newSupportEvent({ owner: refund, h_id, event, ...numbered, resource, at })
+  const announced = newSupportEvent({ owner: refund, h_id, event, number, resource, at })
   return { ...refund, effects: [...refund.effects, announced] }
 }
 
@@ -144,8 +132,8 @@ export function refundToProto(refund: Refund): RefundProto {
     paymentHId: payment.h_id,
     amount: { minor: refund.amount, currency: refund.currency },
     status: REFUND_STATUSES.toProto(refund.status),
-    reason: refund.reason ?? '',
-    operatorReason: refund.operator_reason ?? '',
+    reason: refund.reason,
+    operatorReason: refund.operator_reason,
     createTime: timestampFromDate(refund.created_at),
     updateTime: timestampFromDate(refund.updated_at),
   })

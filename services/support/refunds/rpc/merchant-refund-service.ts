@@ -1,50 +1,75 @@
-import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
-import { createdRange } from '#lib/contract/operator-fields.ts'
+import {
+  MerchantRefundService,
+  type RequestRefundRequest as RequestRefundRequestProto,
+} from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { scopeFromProto, summaryToProto } from '../../rpc/merchant-proto.ts'
-import { createSummary } from '../../use-cases/summarize.ts'
-import { refundToProto } from '../domain/refund.ts'
-import { commentRefund, listRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
-import { listRefunds } from '../use-cases/list-refunds.ts'
-import { findRefund } from '../use-cases/record-refund-change.ts'
-import { type RequestRefundDeps, requestRefund } from '../use-cases/request-refund.ts'
+import { createComment, listComments } from '../../comments/use-cases/comments.ts'
 import {
-  refundCommentFromProto,
-  refundCommentToProto,
-  refundFilterFromProto,
-  refundQueryFromProto,
-  requestRefundRequestFromProto,
-} from './refund-from-proto.ts'
+  filterFromProto,
+  mutationFromProto,
+  paymentFilter,
+  policyFromProto,
+  queryFromProto,
+  scopeFromProto,
+  serveSummary,
+} from '../../rpc/request-from-proto.ts'
+import { listResources } from '../../use-cases/list-resources.ts'
+import { refundToProto } from '../domain/refund.ts'
+import { REFUND_LIST } from '../store/refunds.ts'
+import { refundComments } from '../use-cases/comment-refund.ts'
+import { findRefund } from '../use-cases/find-refund.ts'
+import type { RefundDeps } from '../use-cases/record-refund-change.ts'
+import { type RequestRefundRequest, requestRefund } from '../use-cases/request-refund.ts'
+import { refundCommentToProto } from './refund-service.ts'
 
-/** Serves the refund methods of the gateway. */
-export function createMerchantRefundRpc(deps: RequestRefundDeps & RefundCommentDeps): RpcService {
-  const summarize = createSummary(deps.refunds, REFUND_STATUSES.names)
+/** Serves the refund methods of the gateway. Throws 1005 for a missing field and 9000 for an unknown status. */
+export function createMerchantRefundRpc(deps: RefundDeps): RpcService {
+  const comments = refundComments(deps)
+  const list = { ...REFUND_LIST, collection: deps.refunds, keyring: deps.keyring }
   return rpcService(MerchantRefundService, {
     requestRefund: by(['gateway'], async (request) => ({
-      refund: refundToProto(await requestRefund(deps, requestRefundRequestFromProto(request))),
+      refund: refundToProto(await requestRefund(deps, requestFromProto(request))),
     })),
-    findRefund: by(['gateway'], async (request) => ({
-      refund: refundToProto(await findRefund(deps.refunds, refundQueryFromProto(request))),
-    })),
-    summarizeRefunds: by(['gateway'], async (request) =>
-      summaryToProto(
-        await summarize({ ...scopeFromProto(request), ...createdRange(request) }),
-        REFUND_STATUSES,
-      ),
-    ),
+    findRefund: by(['gateway'], async (request) => {
+      const query = queryFromProto(request, request.refund, 'refund')
+      return { refund: refundToProto(await findRefund(deps.refunds, query)) }
+    }),
+    summarizeRefunds: by(['gateway'], serveSummary(deps.refunds, REFUND_STATUSES)),
     listMerchantRefunds: by(['gateway'], async (request) => {
-      const { items, next_cursor } = await listRefunds(deps, refundFilterFromProto(request), request)
+      const filter = filterFromProto(request, REFUND_STATUSES)
+      const { items, next_cursor } = await listResources(list, filter, request)
       return { refunds: items.map(refundToProto), nextCursor: next_cursor }
     }),
     createRefundComment: by(['gateway'], async (request) => {
-      const comment = await commentRefund(deps, refundCommentFromProto(request))
+      const comment = await createComment(comments, {
+        ...mutationFromProto(request),
+        thread: queryFromProto(request, request.refund, 'refund'),
+        body: requiredText(request.body, 'body'),
+        attachment_ids: [],
+      })
       return { comment: refundCommentToProto(comment) }
     }),
     listMerchantRefundComments: by(['gateway'], async (request) => {
-      const query = refundQueryFromProto(request)
-      const { items, next_cursor } = await listRefundComments(deps, query, request)
+      const query = queryFromProto(request, request.refund, 'refund')
+      const { items, next_cursor } = await listComments(comments, query, request)
       return { comments: items.map(refundCommentToProto), nextCursor: next_cursor }
     }),
   })
+}
+
+function requestFromProto(request: RequestRefundRequestProto): RequestRefundRequest {
+  const payment = paymentFilter(request.payment)
+  if (!payment) throw fieldError(1005, 'payment')
+  return {
+    ...scopeFromProto(request),
+    policy: policyFromProto(request.policy),
+    c_id: requiredText(request.cId, 'c_id'),
+    payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+    payment,
+    amount: request.amount,
+    reason: request.reason,
+  }
 }

@@ -1,27 +1,33 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { RefundCommentSchema } from '#gen/multihub/support/v1/refund_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
+import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import type { Comment } from '../../comments/domain/comment.ts'
+import { answer, listAllComments } from '../../comments/use-cases/comments.ts'
 import { COMMENT_MAX, REASON_MAX } from '../../domain/support-resource.ts'
+import { operatorFilterFromProto } from '../../rpc/request-from-proto.ts'
+import { listForOperator } from '../../use-cases/list-resources.ts'
 import { refundChangeFromProto, refundToProto } from '../domain/refund.ts'
-import { answerRefund, listAllRefundComments, type RefundCommentDeps } from '../use-cases/comment-refund.ts'
-import { listRefundsForOperator } from '../use-cases/list-refunds.ts'
-import { recordRefundChange } from '../use-cases/record-refund-change.ts'
-import { approveRefund, closeRefund, type DecideRefundDeps } from '../use-cases/request-refund.ts'
-import { operatorFilterFromProto, refundCommentToProto } from './refund-from-proto.ts'
+import { REFUND_LIST } from '../store/refunds.ts'
+import { refundComments } from '../use-cases/comment-refund.ts'
+import { type RefundDeps, recordRefundChange } from '../use-cases/record-refund-change.ts'
+import { approveRefund, closeRefund } from '../use-cases/request-refund.ts'
 
 /** Serves the operator's decisions about refunds, and the reports of payments. */
-export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): RpcService {
+export function createRefundRpc(deps: RefundDeps): RpcService {
+  const comments = refundComments(deps)
   const close = async (
     status: 'rejected' | 'canceled',
     { refundId, reason }: { readonly refundId: string; readonly reason: string },
   ) => {
     const refund_id = requiredId(refundId, 'refund_id')
-    return {
-      refund: refundToProto(
-        await closeRefund(deps, refund_id, status, checkText(reason, 'reason', REASON_MAX)),
-      ),
-    }
+    const checked = checkText(reason, 'reason', REASON_MAX)
+    return { refund: refundToProto(await closeRefund(deps, refund_id, status, checked)) }
   }
   return rpcService(RefundService, {
     approveRefund: by(['operator'], async ({ refundId }) => ({
@@ -30,21 +36,17 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
     rejectRefund: by(['operator'], (request) => close('rejected', request)),
     cancelRefund: by(['operator'], (request) => close('canceled', request)),
     listRefunds: by(['operator', 'internal'], async (request) => {
-      const { items, next_page_token } = await listRefundsForOperator(
-        deps,
-        operatorFilterFromProto(request),
-        {
-          page_size: request.pageSize,
-          page_token: request.pageToken,
-        },
-      )
-      return { refunds: items.map(refundToProto), nextPageToken: next_page_token }
+      const filter = operatorFilterFromProto(request, REFUND_STATUSES)
+      const requested = { page_size: request.pageSize, page_token: request.pageToken }
+      const page = await listForOperator({ ...REFUND_LIST, collection: deps.refunds }, filter, requested)
+      return { refunds: page.items.map(refundToProto), nextPageToken: page.next_page_token }
     }),
-    answerRefund: by(['operator'], async (request) => {
-      const comment = await answerRefund(deps, {
-        refund_id: requiredId(request.refundId, 'refund_id'),
-        body: checkText(requiredText(request.body, 'body'), 'body', COMMENT_MAX),
-        operation_id: checkLine(request.operationId, 'operation_id'),
+    answerRefund: by(['operator'], async ({ refundId, body, operationId }) => {
+      const comment = await answer(comments, {
+        thread_id: requiredId(refundId, 'refund_id'),
+        body: checkText(requiredText(body, 'body'), 'body', COMMENT_MAX),
+        is_internal: false,
+        operation_id: checkLine(operationId, 'operation_id'),
       })
       return { comment: refundCommentToProto(comment) }
     }),
@@ -52,7 +54,7 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
       ['operator', 'internal'],
       async ({ refundId, pageSize: page_size, pageToken: page_token }) => {
         const refund_id = requiredId(refundId, 'refund_id')
-        const page = await listAllRefundComments(deps, refund_id, { page_size, page_token })
+        const page = await listAllComments(comments, refund_id, { page_size, page_token })
         return { comments: page.items.map(refundCommentToProto), nextPageToken: page.next_page_token }
       },
     ),
@@ -61,4 +63,14 @@ export function createRefundRpc(deps: DecideRefundDeps & RefundCommentDeps): Rpc
       return {}
     }),
   })
+}
+
+/** Maps a comment on a refund. */
+export function refundCommentToProto(comment: Comment): MessageInitShape<typeof RefundCommentSchema> {
+  return {
+    commentId: comment.comment_id,
+    author: COMMENT_AUTHORS.toProto(comment.author),
+    body: comment.body,
+    createTime: timestampFromDate(comment.created_at),
+  }
 }

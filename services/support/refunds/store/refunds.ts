@@ -1,8 +1,20 @@
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
-import { listIndexes } from '../../use-cases/list-resources.ts'
+import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
+import type { ResourceQuery } from '../../domain/support-resource.ts'
 import type { Refund } from '../domain/refund.ts'
+
+/** The list of refunds. */
+export const REFUND_LIST: ResourceList = {
+  name: 'refund.list',
+  id_field: 'refund_id',
+  key_field: 'c_id',
+  time_field: 'created_at',
+  words: { status: REFUND_STATUSES.names },
+  restricted: [[], ['status']],
+}
 
 /**
  * The collection of refunds. The merchant's reference is part of the key, because it is unique (S3), and of the partition, so
@@ -15,7 +27,7 @@ export const REFUNDS = {
   indexes: {
     by_h_id: { fields: ['merchant_id', 'environment', 'refund_id'] },
     by_id: { fields: ['refund_id'], across_partitions: true },
-    ...listIndexes('refund_id'),
+    ...listIndexes(REFUND_LIST),
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec
@@ -23,19 +35,11 @@ export const REFUNDS = {
 /** Takes the key from a refund. */
 export const keyOfRefund = keyOf(REFUNDS)
 
-/** A merchant's refund by one of its public identifiers. */
-export interface RefundQuery {
-  readonly merchant_id: string
-  readonly environment: string
-  readonly by: 'c_id' | 'h_id'
-  readonly id: string
-}
-
 /** The merchant's refund with this identifier. */
-export async function findRefundBy(
+export function findRefundBy(
   refunds: Collection<Refund>,
-  { merchant_id, environment, by, id }: RefundQuery,
-): Promise<Stored<Refund> | undefined> {
+  { merchant_id, environment, by, id }: ResourceQuery,
+) {
   if (by === 'c_id') return refunds.get({ merchant_id, environment, c_id: id })
   return findOne(refunds, 'by_h_id', [merchant_id, environment, id])
 }

@@ -1,28 +1,25 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Client } from '@connectrpc/connect'
+import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
+import type { Comment } from '../../comments/domain/comment.ts'
+import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
 import { applyRefundChange, newRefund, type Refund, type RefundChange } from '../domain/refund.ts'
-import { findRefundBy, findRefundById, keyOfRefund, type RefundQuery } from '../store/refunds.ts'
+import { findRefundBy, keyOfRefund } from '../store/refunds.ts'
 
-/** Finds a merchant's refund. Throws 11001, also for a refund of another merchant or environment. */
-export async function findRefund(refunds: Collection<Refund>, query: RefundQuery): Promise<Stored<Refund>> {
-  return existing(await findRefundBy(refunds, query))
-}
-
-/** Finds a refund of any merchant, for the operator. Throws 11001 when there is none. */
-export async function getRefund(refunds: Collection<Refund>, refund_id: string): Promise<Stored<Refund>> {
-  return existing(await findRefundById(refunds, refund_id))
-}
-
-function existing(refund: Stored<Refund> | undefined): Stored<Refund> {
-  if (!refund) throw new PublicError(11001)
-  return refund
-}
-
-/** What the use cases of refunds read and write. */
-export interface RefundsDeps {
+/** What the use cases of refunds need. */
+export interface RefundDeps {
   readonly refunds: Collection<Refund>
+  readonly comments: Collection<Comment>
+  /** Writes refunds and runs their effects. */
   readonly runner: EffectRunner<Refund>
+  readonly idempotency: Idempotency
+  readonly payments: Client<typeof PaymentRefundService>
+  readonly attachments: AttachmentClaims
+  /** Signs the cursors of merchants' lists (S6). */
+  readonly keyring: Keyring
 }
 
 /**
@@ -30,24 +27,31 @@ export interface RefundsDeps {
  * a decision stores it too; the second one changes nothing. Throws when an earlier change is missing, or when another refund
  * has the merchant's reference.
  */
-export async function recordRefundChange(deps: RefundsDeps, change: RefundChange): Promise<Stored<Refund>> {
-  const stored = change.number === 1 ? await insert(deps, change) : await apply(deps, change)
-  deps.runner.runEffectsInBackground(stored)
+export async function recordRefundChange(
+  { refunds, runner }: Pick<RefundDeps, 'refunds' | 'runner'>,
+  change: RefundChange,
+): Promise<Stored<Refund>> {
+  const stored = change.number === 1 ? await insert(runner, change) : await apply(refunds, runner, change)
+  runner.runEffectsInBackground(stored)
   return stored
 }
 
-async function insert({ runner }: RefundsDeps, change: RefundChange): Promise<Stored<Refund>> {
+async function insert(runner: RefundDeps['runner'], change: RefundChange): Promise<Stored<Refund>> {
   const { stored } = await runner.insertOrGet(newRefund(change))
   if (stored.refund_id !== change.refund.refund_id)
     throw new Error(`the refund ${stored.refund_id} has the c_id of the refund ${change.refund.refund_id}`)
   return stored
 }
 
-async function apply(deps: RefundsDeps, change: RefundChange): Promise<Stored<Refund>> {
+async function apply(
+  refunds: RefundDeps['refunds'],
+  runner: RefundDeps['runner'],
+  change: RefundChange,
+): Promise<Stored<Refund>> {
   const { merchant_id, environment, refund_id: id } = change.refund
-  const found = await findRefundBy(deps.refunds, { merchant_id, environment, by: 'h_id', id })
+  const found = await findRefundBy(refunds, { merchant_id, environment, by: 'h_id', id })
   if (!found) throw new Error(`the request of the refund ${id} is missing`)
-  const stored = await deps.runner.update(
+  const stored = await runner.update(
     keyOfRefund(found),
     (current) => {
       const changed = applyRefundChange(current, change)

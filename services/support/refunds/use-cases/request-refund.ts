@@ -1,19 +1,12 @@
-import type { Client } from '@connectrpc/connect'
-import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Policy } from '#lib/contract/policy.ts'
-import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { MerchantScope } from '../../domain/support-resource.ts'
+import { runMutation } from '../../use-cases/mutation.ts'
 import { type Refund, refundChangeFromProto } from '../domain/refund.ts'
-import { findRefund, getRefund, type RefundsDeps, recordRefundChange } from './record-refund-change.ts'
-
-/** What requesting a refund needs. */
-export interface RequestRefundDeps extends RefundsDeps {
-  readonly idempotency: Idempotency
-  readonly payments: Client<typeof PaymentRefundService>
-}
+import { findRefund, getRefund } from './find-refund.ts'
+import { type RefundDeps, recordRefundChange } from './record-refund-change.ts'
 
 /** A merchant's request for a refund. The gateway has validated its form. */
 export interface RequestRefundRequest extends MerchantScope {
@@ -22,11 +15,10 @@ export interface RequestRefundRequest extends MerchantScope {
   readonly payload_hash: string
   /** The restrictions of the credential, which apply to the route of the payment. */
   readonly policy: Policy
-  /** Which identifier of the payment `payment_ref` is. */
-  readonly payment_by: 'c_id' | 'h_id'
-  readonly payment_ref: string
+  /** One identifier of the payment. */
+  readonly payment: { readonly by: 'c_id' | 'h_id'; readonly id: string }
   /** Without an amount, all that remains of the payment. */
-  readonly amount?: bigint
+  readonly amount: bigint | undefined
   readonly reason: string
 }
 
@@ -37,44 +29,36 @@ const CALL = { timeoutMs: 10_000 }
  * decides in one guarded write. Throws 1013 for a `c_id` that was used with another payload, then the refusals of S8.
  */
 export async function requestRefund(
-  deps: RequestRefundDeps,
+  deps: RefundDeps,
   request: RequestRefundRequest,
 ): Promise<Stored<Refund>> {
-  const { merchant_id, environment, c_id, payload_hash } = request
-  const key = { merchant_id, environment, method: 'refund.request', key: c_id }
-  await deps.idempotency.run(key, payload_hash, async (id) => {
-    const refund_id = id('refund')
-    await reserve(deps, request, refund_id)
-    return Buffer.from(refund_id)
+  const { merchant_id, environment, c_id } = request
+  await runMutation(deps.idempotency, 'refund.request', { ...request, key: c_id }, async (id) => {
+    await reserve(deps, request, id('refund'))
+    return id('refund')
   })
   return findRefund(deps.refunds, { merchant_id, environment, by: 'c_id', id: c_id })
 }
 
 /** Reserves the amount, under an id that a repetition has too, and stores the refund. */
-async function reserve(
-  deps: RequestRefundDeps,
-  request: RequestRefundRequest,
-  refund_id: string,
-): Promise<void> {
-  const { merchant_id: merchantId, environment, policy, payment_by, payment_ref, amount, reason } = request
+async function reserve(deps: RefundDeps, request: RequestRefundRequest, refund_id: string): Promise<void> {
+  const { merchant_id: merchantId, environment, policy, payment, amount, reason } = request
   const { change } = await deps.payments.reserveRefund(
     {
       merchantId,
       environment: environmentToProto(environment),
       policy: { serviceIds: [...policy.service_ids], currencies: [...policy.currencies] },
-      ...(payment_by === 'c_id' ? { paymentCId: payment_ref } : { paymentHId: payment_ref }),
+      paymentCId: payment.by === 'c_id' ? payment.id : undefined,
+      paymentHId: payment.by === 'h_id' ? payment.id : undefined,
       refundId: refund_id,
       cId: request.c_id,
-      ...(amount === undefined ? {} : { amount }),
+      amount,
       reason,
     },
     CALL,
   )
   await recordRefundChange(deps, refundChangeFromProto(change))
 }
-
-/** What the operator's decisions need. */
-export type DecideRefundDeps = Omit<RequestRefundDeps, 'idempotency'>
 
 /** Longer than payments waits for the ledger. */
 const DECISION_CALL = { timeoutMs: 15_000 }
@@ -84,7 +68,7 @@ const DECISION_CALL = { timeoutMs: 15_000 }
  * when a chargeback has taken the amount, 6004 without the funds, 1009 when the provider account cannot refund, and 8801 for a
  * refund that was rejected or canceled. A repetition gets the refund as it is by then.
  */
-export async function approveRefund(deps: DecideRefundDeps, refund_id: string): Promise<Stored<Refund>> {
+export async function approveRefund(deps: RefundDeps, refund_id: string): Promise<Stored<Refund>> {
   const refund = await getRefund(deps.refunds, refund_id)
   const { change } = await deps.payments.approveRefund(nameOf(refund), DECISION_CALL)
   return recordRefundChange(deps, refundChangeFromProto(change))
@@ -95,7 +79,7 @@ export async function approveRefund(deps: DecideRefundDeps, refund_id: string): 
  * 8801 for one that is not pending. A repetition changes nothing.
  */
 export async function closeRefund(
-  deps: DecideRefundDeps,
+  deps: RefundDeps,
   refund_id: string,
   status: 'rejected' | 'canceled',
   reason: string,

@@ -1,14 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import {
-  canMove,
-  canReopen,
-  isEditable,
-  OPERATIONS_MAX,
-  slaDeadline,
-  type Ticket,
-  withListing,
-} from './ticket.ts'
+import { isEditable, OPERATIONS_MAX } from '../../domain/support-resource.ts'
+import { canMove, canReopen, slaDeadline, type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
 
 /*

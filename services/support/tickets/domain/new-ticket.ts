@@ -37,7 +37,7 @@ export function newTicket(
     priority,
     title,
     description,
-    ...(payment ? { payment } : {}),
+    payment,
     attachments,
     sla_deadline: slaDeadline(priority, at),
     created_at: at,

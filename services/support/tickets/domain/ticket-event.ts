@@ -8,8 +8,8 @@ import {
   TICKET_PRIORITIES,
   TICKET_STATUSES,
 } from '#lib/contract/ticket.ts'
+import type { Comment } from '../../comments/domain/comment.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
-import type { Comment } from './comment.ts'
 import type { Ticket } from './ticket.ts'
 
 /** The event of a change. */
@@ -36,7 +36,7 @@ export function announce(ticket: Ticket, { event, at, comment, after }: TicketAn
     event,
     at,
     after,
-    ...(event === 'ticket.created' ? {} : { number }),
+    number: event === 'ticket.created' ? undefined : number,
     resource: { case: 'ticket', value: snapshotOf(ticket, comment) },
   })
   return {
@@ -53,15 +53,13 @@ function snapshotOf(ticket: Ticket, comment: Comment | undefined): TicketSnapsho
     category: TICKET_CATEGORIES.toProto(ticket.category),
     status: TICKET_STATUSES.toProto(ticket.status),
     priority: TICKET_PRIORITIES.toProto(ticket.priority),
-    ...(ticket.payment && { paymentHId: ticket.payment.h_id }),
+    paymentHId: ticket.payment?.h_id,
     createTime: timestampFromDate(ticket.created_at),
     updateTime: timestampFromDate(ticket.updated_at),
-    ...(comment && {
-      comment: {
-        commentId: comment.comment_id,
-        author: COMMENT_AUTHORS.toProto(comment.author),
-        createTime: timestampFromDate(comment.created_at),
-      },
-    }),
+    comment: comment && {
+      commentId: comment.comment_id,
+      author: COMMENT_AUTHORS.toProto(comment.author),
+      createTime: timestampFromDate(comment.created_at),
+    },
   })
 }

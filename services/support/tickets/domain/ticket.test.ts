@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isEditable } from './ticket.ts'
+import { isEditable } from '../../domain/support-resource.ts'
 
 const created_at = new Date('2026-11-22T10:00:00.000Z')
 

@@ -1,9 +1,9 @@
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import type { CommentThread } from '../../domain/comment-thread.ts'
-import type { AttachedFile, MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
+import type { CommentThread } from '../../comments/domain/comment.ts'
+import type { AttachedFile, PaymentReference } from '../../domain/support-resource.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
-export interface Ticket extends CommentThread, MerchantScope {
+export interface Ticket extends CommentThread {
   /**
    * The payment that the ticket is about, or the ticket itself without one. It is part of the key, so a payment has one
    * ticket at most, by one write (S2).
@@ -17,7 +17,7 @@ export interface Ticket extends CommentThread, MerchantScope {
   readonly priority: TicketPriority
   readonly title: string
   readonly description: string
-  readonly payment?: PaymentReference
+  readonly payment?: PaymentReference | undefined
   readonly attachments: readonly AttachedFile[]
   readonly sla_deadline: Date
   readonly created_at: Date
@@ -38,40 +38,24 @@ export interface Ticket extends CommentThread, MerchantScope {
    */
   readonly replaced_ticket_ids?: readonly string[]
   /** The creation, while lists show the ticket. The index entries of a deleted ticket are gone. */
-  readonly listed_at?: Date
-  /** The identifiers of the payment, marked by their kind, while lists show the ticket. */
-  readonly payment_references?: readonly string[]
+  readonly listed_at?: Date | undefined
   /** The deadline, while the ticket is unresolved. */
-  readonly open_deadline?: Date
+  readonly open_deadline?: Date | undefined
 }
-
-/** How often a merchant can edit or reopen one ticket, or edit one comment: their operations are stored with it. */
-export const OPERATIONS_MAX = 100
 
 const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
-
-/** How the identifiers of a payment are written in `payment_references`. */
-export function paymentReferenceKey(by: 'c_id' | 'h_id', id: string): string {
-  return `${by}:${id}`
-}
 
 /**
  * Derives the fields by which lists find the ticket. Every change goes through this function except a new comment, which moves
  * a ticket only between two statuses that are not resolved.
  */
 export function withListing(ticket: Ticket): Ticket {
-  const { listed_at: _listed, payment_references: _references, open_deadline: _deadline, ...rest } = ticket
-  if (ticket.deleted_at) return rest
-  const { payment, created_at, sla_deadline, status } = ticket
-  const references = payment && [
-    paymentReferenceKey('c_id', payment.c_id),
-    paymentReferenceKey('h_id', payment.h_id),
-  ]
+  const { deleted_at, created_at, sla_deadline, status } = ticket
+  if (deleted_at) return { ...ticket, listed_at: undefined, open_deadline: undefined }
   return {
-    ...rest,
+    ...ticket,
     listed_at: created_at,
-    ...(references ? { payment_references: references } : {}),
-    ...(UNRESOLVED.includes(status) ? { open_deadline: sla_deadline } : {}),
+    open_deadline: UNRESOLVED.includes(status) ? sla_deadline : undefined,
   }
 }
 
@@ -114,15 +98,4 @@ const SLA_MS: Readonly<Record<TicketPriority, number>> = {
 /** When a ticket must be handled. The time runs from its creation, also when its priority changes later (S5). */
 export function slaDeadline(priority: TicketPriority, created_at: Date): Date {
   return new Date(created_at.getTime() + SLA_MS[priority])
-}
-
-/** How long after its creation the merchant can edit a description or a comment (spec: Limits). */
-const EDIT_WINDOW_MS = 3_600_000
-
-/** Whether a description or comment can be edited: within an hour of its creation, to the millisecond, 100 times at most. */
-export function isEditable(
-  { created_at, edits }: { readonly created_at: Date; readonly edits: readonly string[] },
-  at: Date,
-): boolean {
-  return at.getTime() - created_at.getTime() <= EDIT_WINDOW_MS && edits.length < OPERATIONS_MAX
 }

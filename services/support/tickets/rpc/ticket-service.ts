@@ -4,23 +4,28 @@ import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { answer, listAllComments } from '../../comments/use-cases/comments.ts'
 import { COMMENT_MAX } from '../../domain/support-resource.ts'
-import { listAllComments } from '../use-cases/comment-ticket.ts'
-import { answer, listForOperator, move, prioritize, remove } from '../use-cases/operate-ticket.ts'
-import { getTicket, type TicketDeps } from '../use-cases/update-ticket.ts'
+import { listForOperator } from '../../use-cases/list-resources.ts'
+import { TICKET_LIST } from '../store/tickets.ts'
+import { ticketComments } from '../use-cases/comment-ticket.ts'
+import { getTicket } from '../use-cases/find-ticket.ts'
+import { listUnresolved, move, prioritize, remove } from '../use-cases/operate-ticket.ts'
+import type { TicketDeps } from '../use-cases/update-ticket.ts'
 import { commentToProto, ticketToProto } from './ticket-to-proto.ts'
 
 /** Serves the operator's RPCs for tickets. */
 export function createTicketRpc(deps: TicketDeps): RpcService {
   const { tickets } = deps
+  const comments = ticketComments(deps)
   return rpcService(TicketService, {
     moveTicket: by(['operator'], async ({ ticketId, status }) => {
       const to = TICKET_STATUSES.required(status, 'status')
       return { ticket: ticketToProto(await move(deps, requiredId(ticketId, 'ticket_id'), to)) }
     }),
     answerTicket: by(['operator'], async ({ ticketId, body, internal, operationId }) => {
-      const comment = await answer(deps, {
-        ticket_id: requiredId(ticketId, 'ticket_id'),
+      const comment = await answer(comments, {
+        thread_id: requiredId(ticketId, 'ticket_id'),
         body: checkText(requiredText(body, 'body'), 'body', COMMENT_MAX),
         is_internal: internal,
         operation_id: checkLine(operationId, 'operation_id'),
@@ -42,19 +47,25 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       ['operator', 'internal'],
       async ({ ticketId, pageSize: page_size, pageToken: page_token }) => {
         const ticket_id = requiredId(ticketId, 'ticket_id')
-        const page = await listAllComments(deps, ticket_id, { page_size, page_token })
+        const page = await listAllComments(comments, ticket_id, { page_size, page_token })
         return { comments: page.items.map(commentToProto), nextPageToken: page.next_page_token }
       },
     ),
     listTickets: by(['operator', 'internal'], async (request) => {
       const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
-      const environment = ENVIRONMENTS.optional(request.environment, 'environment')
       const filter = {
-        ...(merchant_id === undefined ? {} : { merchant_id: requiredId(merchant_id, 'merchant_id') }),
-        ...(environment ? { environment } : {}),
+        environment: ENVIRONMENTS.optional(request.environment, 'environment'),
         statuses: TICKET_STATUSES.requiredEach(request.statuses, 'statuses'),
       }
-      const page = await listForOperator(tickets, filter, { page_size, page_token })
+      const requested = { page_size, page_token }
+      const page =
+        merchant_id === undefined
+          ? await listUnresolved(tickets, filter, requested)
+          : await listForOperator(
+              { ...TICKET_LIST, collection: tickets },
+              { merchant_id: requiredId(merchant_id, 'merchant_id'), ...filter },
+              requested,
+            )
       return { tickets: page.items.map(ticketToProto), nextPageToken: page.next_page_token }
     }),
   })

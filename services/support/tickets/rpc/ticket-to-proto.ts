@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { TicketCommentSchema } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
-import type { TicketAttachmentSchema, TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
+import type { TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import {
   COMMENT_AUTHORS,
@@ -9,20 +9,9 @@ import {
   TICKET_PRIORITIES,
   TICKET_STATUSES,
 } from '#lib/contract/ticket.ts'
-import type { AttachedFile } from '../../domain/support-resource.ts'
-import type { Comment } from '../domain/comment.ts'
+import type { Comment } from '../../comments/domain/comment.ts'
+import { fileToProto } from '../../domain/support-resource.ts'
 import type { Ticket } from '../domain/ticket.ts'
-
-/** The file as RPCs carry it with its ticket or comment. */
-function attachmentToProto(attachment: AttachedFile): MessageInitShape<typeof TicketAttachmentSchema> {
-  return {
-    attachmentId: attachment.attachment_id,
-    name: attachment.name,
-    mimeType: attachment.mime_type,
-    sizeBytes: BigInt(attachment.size_bytes),
-    createTime: timestampFromDate(attachment.created_at),
-  }
-}
 
 /** The ticket as RPCs carry it. */
 export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSchema> {
@@ -37,10 +26,8 @@ export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSch
     priority: TICKET_PRIORITIES.toProto(ticket.priority),
     title: ticket.title,
     description: ticket.description,
-    ...(payment && {
-      payment: { paymentId: payment.payment_id, cId: payment.c_id, hId: payment.h_id },
-    }),
-    attachments: ticket.attachments.map(attachmentToProto),
+    payment: payment && { paymentId: payment.payment_id, cId: payment.c_id, hId: payment.h_id },
+    attachments: ticket.attachments.map(fileToProto),
     slaDeadlineTime: timestampFromDate(ticket.sla_deadline),
     createTime: timestampFromDate(ticket.created_at),
     updateTime: timestampFromDate(ticket.updated_at),
@@ -54,7 +41,7 @@ export function commentToProto(comment: Comment): MessageInitShape<typeof Ticket
     commentId: comment.comment_id,
     author: COMMENT_AUTHORS.toProto(comment.author),
     body: comment.body,
-    attachments: comment.attachments.map(attachmentToProto),
+    attachments: comment.attachments.map(fileToProto),
     createTime: timestampFromDate(comment.created_at),
     updateTime: timestampFromDate(comment.updated_at),
     internal: comment.shown_at === undefined,

@@ -1,23 +1,30 @@
+import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
-import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
+import type { ResourceQuery } from '../../domain/support-resource.ts'
 import type { Ticket } from '../domain/ticket.ts'
+
+/** The list of tickets. A deleted ticket has no `listed_at`. */
+export const TICKET_LIST: ResourceList = {
+  name: 'ticket.list',
+  id_field: 'ticket_id',
+  key_field: 'subject_id',
+  time_field: 'listed_at',
+  words: {
+    status: TICKET_STATUSES.names,
+    category: TICKET_CATEGORIES.names,
+    priority: TICKET_PRIORITIES.names,
+  },
+  restricted: [[], ['status'], ['category', 'priority'], ['status', 'category', 'priority']],
+}
 
 const OWNER = ['merchant_id', 'environment'] as const
 
-/** The end of the indexes of lists: newest first, and those of one millisecond by their ids (S6). */
-const ORDER = ['listed_at', 'ticket_id'] as const
-
-/** An index of a list of the tickets that have certain values in `fields`. A deleted ticket is in none of them. */
-const listIndex = (...fields: readonly string[]) => ({
-  fields: [...OWNER, ...fields, ...ORDER],
-  where: 'listed_at',
-})
-
 /**
  * The collection of tickets. The subject is part of the key, so that a payment has one ticket (S2), and of the partition,
- * so that the tickets of one merchant spread over all servers of a cluster. Each combination of filters of a list has an
- * index: a page reads little more than what it shows (S6, `selectionsOf`).
+ * so that the tickets of one merchant spread over all servers of a cluster.
  */
 export const TICKETS = {
   name: 'tickets',
@@ -26,16 +33,10 @@ export const TICKETS = {
   indexes: {
     by_c_id: { fields: [...OWNER, 'c_id'] },
     by_h_id: { fields: [...OWNER, 'ticket_id'] },
-    by_ticket_id: { fields: ['ticket_id'], across_partitions: true },
-    by_payment: { fields: [...OWNER, 'payment_references[]'], where: 'payment_references' },
-    list: listIndex(),
-    list_status: listIndex('status'),
-    list_category_priority: listIndex('category', 'priority'),
-    list_status_category_priority: listIndex('status', 'category', 'priority'),
-    by_created: { fields: ['merchant_id', 'listed_at'], where: 'listed_at' },
+    by_id: { fields: ['ticket_id'], across_partitions: true },
     by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
     by_replaced: { fields: [...OWNER, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
-    summary: { fields: [...OWNER, ...ORDER, 'status'] },
+    ...listIndexes(TICKET_LIST),
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec
@@ -43,19 +44,14 @@ export const TICKETS = {
 /** Takes the key from a ticket. */
 export const keyOfTicket = keyOf(TICKETS)
 
-/** A merchant's ticket by one of its public identifiers. */
-export interface TicketQuery {
-  readonly merchant_id: string
-  readonly environment: string
-  readonly by: 'c_id' | 'h_id'
-  readonly id: string
-}
-
 /**
  * The merchant's ticket with this identifier, also when it is deleted. A `c_id` belongs to one ticket, permanently,
  * because it is the idempotency key of the creation.
  */
-export function findTicketBy(tickets: Collection<Ticket>, { merchant_id, environment, by, id }: TicketQuery) {
+export function findTicketBy(
+  tickets: Collection<Ticket>,
+  { merchant_id, environment, by, id }: ResourceQuery,
+) {
   return findOne(tickets, `by_${by}`, [merchant_id, environment, id])
 }
 
@@ -63,10 +59,7 @@ export function findTicketBy(tickets: Collection<Ticket>, { merchant_id, environ
  * The merchant's ticket with this id, or the one that has its place since it was deleted. Both have the effects of the first
  * one that have not run yet.
  */
-export async function findTicketOrSuccessor(
-  tickets: Collection<Ticket>,
-  query: Omit<TicketQuery, 'by'>,
-): Promise<Stored<Ticket> | undefined> {
+export async function findTicketOrSuccessor(tickets: Collection<Ticket>, query: Omit<ResourceQuery, 'by'>) {
   const ticket = await findTicketBy(tickets, { ...query, by: 'h_id' })
   if (ticket) return ticket
   // Read afterwards, so that a ticket that is replaced between the two reads is found.
@@ -74,6 +67,6 @@ export async function findTicketOrSuccessor(
 }
 
 /** The ticket of any merchant with this id, also when it is deleted. */
-export function findTicketOfAny(tickets: Collection<Ticket>, ticket_id: string) {
-  return findOne(tickets, 'by_ticket_id', [ticket_id])
+export function findTicketById(tickets: Collection<Ticket>, ticket_id: string) {
+  return findOne(tickets, 'by_id', [ticket_id])
 }

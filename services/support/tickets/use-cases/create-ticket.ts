@@ -9,7 +9,8 @@ import { runMutation } from '../../use-cases/mutation.ts'
 import { type NewTicketFields, newTicket, replaceDeleted } from '../domain/new-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { keyOfTicket } from '../store/tickets.ts'
-import { findTicket, type TicketDeps } from './update-ticket.ts'
+import { findTicket } from './find-ticket.ts'
+import type { TicketDeps } from './update-ticket.ts'
 
 /** A request for a ticket. The gateway has validated its form. */
 export interface CreateTicketRequest extends NewTicketFields {
@@ -17,7 +18,7 @@ export interface CreateTicketRequest extends NewTicketFields {
   readonly payload_hash: string
   /** The restrictions of the credential, which apply to the route of the payment. */
   readonly policy: Policy
-  readonly payment_c_id?: string
+  readonly payment_c_id?: string | undefined
   readonly attachment_ids: readonly string[]
 }
 

@@ -6,12 +6,14 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
+import type { Comment } from '../../comments/domain/comment.ts'
+import type { ResourceQuery } from '../../domain/support-resource.ts'
 import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import { editDescription, reopenTicket } from '../domain/change-ticket.ts'
-import type { Comment } from '../domain/comment.ts'
 import type { Ticket } from '../domain/ticket.ts'
-import { findTicketBy, findTicketOfAny, keyOfTicket, type TicketQuery } from '../store/tickets.ts'
+import { keyOfTicket } from '../store/tickets.ts'
+import { findTicket } from './find-ticket.ts'
 
 /** What the use cases of tickets need. */
 export interface TicketDeps {
@@ -24,21 +26,6 @@ export interface TicketDeps {
   readonly attachments: AttachmentClaims
   /** Signs the cursors of merchants' lists (S6). */
   readonly keyring: Keyring
-}
-
-/** Finds a merchant's ticket. Throws 10001, also for a deleted one and for that of another merchant or environment. */
-export async function findTicket(tickets: Collection<Ticket>, query: TicketQuery): Promise<Stored<Ticket>> {
-  return undeleted(await findTicketBy(tickets, query))
-}
-
-/** Finds a ticket of any merchant, for the operator. Throws 10001, also for a deleted one. */
-export async function getTicket(tickets: Collection<Ticket>, ticket_id: string): Promise<Stored<Ticket>> {
-  return undeleted(await findTicketOfAny(tickets, ticket_id))
-}
-
-function undeleted(ticket: Stored<Ticket> | undefined): Stored<Ticket> {
-  if (!ticket || ticket.deleted_at) throw new PublicError(10001)
-  return ticket
 }
 
 /**
@@ -65,7 +52,7 @@ export async function updateTicket(
 
 /** A merchant's mutation of one of its tickets. */
 export interface TicketMutation extends Mutation {
-  readonly ticket: TicketQuery
+  readonly ticket: ResourceQuery
 }
 
 /**

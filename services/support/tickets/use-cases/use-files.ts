@@ -1,7 +1,7 @@
-import { type AttachmentUse, hasFile } from '../../use-cases/attachment-use.ts'
-import { keyOfComment } from '../store/comments.ts'
+import { storePending } from '../../comments/use-cases/comments.ts'
+import { hasFile } from '../../domain/support-resource.ts'
+import type { AttachmentUse } from '../../use-cases/attachment-use.ts'
 import { findTicketOrSuccessor } from '../store/tickets.ts'
-import { storeAccepted } from './comment-ticket.ts'
 import type { TicketDeps } from './update-ticket.ts'
 
 /**
@@ -20,14 +20,12 @@ export async function isUsedByTicket(
 
 /** Whether a comment was stored and has a file (F7). A comment that its ticket has accepted is stored first. */
 export async function isUsedByComment(
-  deps: Pick<TicketDeps, 'tickets' | 'comments'>,
+  { tickets, comments }: Pick<TicketDeps, 'tickets' | 'comments'>,
   { merchant_id, environment, attachment_id, ticket_id }: AttachmentUse,
   comment_id: string,
 ): Promise<boolean> {
-  // A claim of the previous release does not name the ticket.
-  if (ticket_id === '') return true
-  const ticket = await findTicketOrSuccessor(deps.tickets, { merchant_id, environment, id: ticket_id })
-  if (ticket) await storeAccepted(deps, ticket)
-  const comment = await deps.comments.get(keyOfComment({ merchant_id, environment, ticket_id, comment_id }))
-  return hasFile(comment?.attachments, attachment_id)
+  const ticket = await findTicketOrSuccessor(tickets, { merchant_id, environment, id: ticket_id })
+  if (ticket) await storePending(comments, ticket)
+  const comment = await comments.get({ merchant_id, environment, thread_id: ticket_id, comment_id })
+  return comment !== undefined && hasFile(comment.attachments, attachment_id)
 }

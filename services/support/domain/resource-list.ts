@@ -1,0 +1,106 @@
+import type { IndexSpec } from '#lib/store/store.ts'
+import type { MerchantScope, PaymentReference } from './support-resource.ts'
+
+/** A ticket, a refund or a chargeback, as lists know it. */
+export interface ListedResource extends MerchantScope {
+  readonly payment?: PaymentReference | undefined
+  readonly created_at: Date
+}
+
+/** How one kind of resources is listed: newest first, and the resources of one millisecond by their ids (S6). */
+export interface ResourceList {
+  /** The public name of the list, which its cursors are bound to. */
+  readonly name: string
+  /** The field with the public id. */
+  readonly id_field: string
+  /** The last field of the key of the collection. */
+  readonly key_field: string
+  /** The field with the creation. Lists show only the resources that have it. */
+  readonly time_field: 'created_at' | 'listed_at'
+  /** The fields by which a list can be restricted, with all their words. */
+  readonly words: Readonly<Record<string, readonly string[]>>
+  /** The restricted fields of each index, the fewest first; the last index has all of them. */
+  readonly restricted: readonly (readonly string[])[]
+}
+
+/** Which of a merchant's resources a list shows. */
+export interface ResourceFilter extends MerchantScope {
+  /** The words that the list shows of each field. A field without words restricts nothing. */
+  readonly only?: Readonly<Record<string, readonly string[]>>
+  /** One identifier of the payment that the resources are about. */
+  readonly payment?: { readonly by: 'c_id' | 'h_id'; readonly id: string } | undefined
+  /** The inclusive lower bound of the creation. */
+  readonly created_from?: Date
+  /** The exclusive upper bound of the creation. */
+  readonly created_to?: Date
+}
+
+const OWNER = ['merchant_id', 'environment'] as const
+
+/**
+ * The indexes of the lists and the summary of a collection. Each combination of restrictions has an index, so a page reads
+ * little more than what it shows. A payment has few resources, so their list needs no order.
+ */
+export function listIndexes(list: ResourceList): Readonly<Record<string, IndexSpec>> {
+  const { id_field, time_field } = list
+  const order = [time_field, id_field]
+  const shown = time_field === 'created_at' ? {} : { where: time_field }
+  const listed = list.restricted.map((fields) => {
+    const index: IndexSpec = { fields: [...OWNER, ...fields, ...order], ...shown }
+    return [nameOf(fields), index] as const
+  })
+  return {
+    ...Object.fromEntries(listed),
+    list_payment_c_id: { fields: [...OWNER, 'payment.c_id'], where: 'payment' },
+    list_payment_h_id: { fields: [...OWNER, 'payment.h_id'], where: 'payment' },
+    by_created: { fields: ['merchant_id', time_field], ...shown },
+    summary: { fields: [...OWNER, ...order, 'status'] },
+  }
+}
+
+function nameOf(fields: readonly string[]): string {
+  return ['list', ...fields].join('_')
+}
+
+/** Resources with the same words in the restricted fields of an index: a part of a list that one range of it holds. */
+export type Selection = Readonly<Record<string, string>>
+
+/**
+ * The parts of a list and the name of their index: one for each combination of the words of its filter, and of all words of a
+ * field of the index that has no filter. So no list needs more than 192 ranges, and none of them holds a resource that the
+ * list does not show. A filter with every word of its field restricts nothing.
+ */
+export function selectionsOf(
+  { words, restricted }: ResourceList,
+  { only = {} }: ResourceFilter,
+): { readonly index: string; readonly selections: readonly Selection[] } {
+  const chosen = new Map<string, readonly string[]>()
+  for (const [field, all] of Object.entries(words)) {
+    const some = [...new Set(only[field])]
+    if (some.length > 0 && some.length < all.length) chosen.set(field, some)
+  }
+  const fields = restricted.find((index) => [...chosen.keys()].every((field) => index.includes(field))) ?? []
+  let selections: readonly Selection[] = [{}]
+  for (const field of fields) {
+    const shown = chosen.get(field) ?? words[field] ?? []
+    selections = selections.flatMap((selection) => shown.map((word) => ({ ...selection, [field]: word })))
+  }
+  return { index: nameOf(fields), selections }
+}
+
+/** Whether a list shows a resource of its payment, by everything but the payment. */
+export function matchesFilter(
+  { words, time_field }: ResourceList,
+  resource: ListedResource,
+  { only = {}, created_from, created_to }: ResourceFilter,
+): boolean {
+  const created_at: unknown = Reflect.get(resource, time_field)
+  const isShown = (field: string): boolean =>
+    !only[field]?.length || only[field].some((word) => word === Reflect.get(resource, field))
+  return (
+    created_at instanceof Date &&
+    Object.keys(words).every(isShown) &&
+    (!created_from || created_at >= created_from) &&
+    (!created_to || created_at < created_to)
+  )
+}
