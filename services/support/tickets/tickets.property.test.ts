@@ -125,8 +125,12 @@ async function actOnSystem(owner: MerchantScope, one: Action, ticket_id: string)
     reopen: () => reopen(deps, { ...mutation, payload_hash: c_id }),
     comment: () =>
       createComment(comments, {
-        ...{ ...owner, key, thread: ticket, payload_hash: `${c_id} ${text}` },
-        ...{ body: text, attachment_ids: [] },
+        ...owner,
+        key,
+        thread: ticket,
+        payload_hash: `${c_id} ${text}`,
+        body: text,
+        attachment_ids: [],
       }),
     answer: () =>
       answer(comments, { thread_id: ticket_id, body: text, is_internal: false, operation_id: '' }),
