@@ -70,7 +70,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a cancellation has no event',
-    file: 'services/payments/domain/transition.ts',
+    file: 'services/payments/domain/payment-event.ts',
     search: "canceled: 'payment.cancelled',",
     replace: 'canceled: undefined,',
   },

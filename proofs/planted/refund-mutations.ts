@@ -73,8 +73,8 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a completed refund is announced before its money is taken',
     file: 'services/payments/domain/decide-refund.ts',
-    search: '{ at, amount, entry }), ended, report)',
-    replace: '{ at, amount, entry }), ended, { at })',
+    search: '{ at, amount, refund_entry: entry }), ended, report)',
+    replace: '{ at, amount, refund_entry: entry }), ended, { at })',
     needs: ['rpc is late'],
   },
   {

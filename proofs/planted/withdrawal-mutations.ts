@@ -5,8 +5,8 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'the release of a failed withdrawal is forgotten',
     file: 'services/payments/domain/transition.ts',
-    search: 'const own_entry = isFinal(status) ?',
-    replace: "const own_entry = isFinal(status) && (payment.direction === 'in' || status !== 'canceled') ?",
+    search: 'const entry = is_end ?',
+    replace: "const entry = is_end && (payment.direction === 'in' || status !== 'canceled') ?",
   },
   {
     name: 'a failed withdrawal is captured',

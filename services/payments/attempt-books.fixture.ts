@@ -2,7 +2,8 @@ import { isFinal } from '#lib/contract/payment-status.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { CallResult, LookupResult, ProviderStatus } from './domain/call-result.ts'
 import { asPaid, type Payment } from './domain/payment.ts'
-import { canTransition, EVENT_OF } from './domain/transition.ts'
+import { EVENT_OF } from './domain/payment-event.ts'
+import { canTransition } from './domain/transition.ts'
 
 /** What the account of one attempt has said: whether it may still be paid there, and whether it was ever called paid. */
 interface AttemptBook {

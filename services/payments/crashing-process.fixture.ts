@@ -133,7 +133,7 @@ export function startCrashingProcess(
     runner,
     findRoute,
     hasAccount: () => true,
-    admitAccounts: (account_ids) => ({ account_ids, giveBack: () => {} }),
+    chooseAccounts: (account_ids) => ({ account_ids, giveBack: () => {} }),
     nextNumericId: () => '118432100000420001',
   }
   const findAccount: FindAccount = (account_id) =>

@@ -43,7 +43,7 @@ async function newCase(): Promise<Case> {
 
 const refund: Calls = async ({ deps, findAccount }, { payment, refund_id }) => {
   const { merchant_id, environment, c_id } = payment
-  const query = { merchant_id, environment, policy: { service_ids: [], currencies: [] }, payment_c_id: c_id }
+  const query = { merchant_id, environment, policy: { service_ids: [], currencies: [] }, c_id }
   await reserveRefund(deps, query, { refund_id, c_id: refund_id, reason: 'late' })
   await approveRefund({ ...deps, findAccount }, { merchant_id, environment, c_id, refund_id })
 }

@@ -21,7 +21,7 @@ const findAccount: FindAccount = (id, environment) => {
   return breaker && environment === 'test' ? ({ breaker } as ConnectedAccount) : undefined
 }
 const selection = createAccountSelection(findAccount)
-const admit = (...ids: readonly string[]) => selection.admitAccounts(ids, 'test').account_ids
+const admit = (...ids: readonly string[]) => selection.chooseAccounts(ids, 'test').account_ids
 const isDown = (...ids: readonly string[]) => selection.areAllDown(ids, 'test')
 
 async function takeDown(id: string): Promise<void> {
@@ -68,7 +68,7 @@ test('a payment that is not created gives the probe back, and a later account is
   await takeDown('a')
   await takeDown('b')
   await clock.advance(5_000)
-  const { account_ids, giveBack } = selection.admitAccounts(['a', 'b'], 'test')
+  const { account_ids, giveBack } = selection.chooseAccounts(['a', 'b'], 'test')
   expect(account_ids).toEqual(['a', 'b'])
   expect(admit('b')).toEqual(['b'])
   giveBack()
@@ -76,7 +76,7 @@ test('a payment that is not created gives the probe back, and a later account is
 })
 
 test('accounts of the other environment are not there', () => {
-  expect(selection.admitAccounts(['a'], 'production').account_ids).toEqual([])
+  expect(selection.chooseAccounts(['a'], 'production').account_ids).toEqual([])
 })
 
 describe('an account is there for a route', () => {

@@ -1,11 +1,10 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { operationKindOf, type PaymentRoute } from '../domain/payment.ts'
-import type { Admission } from './circuit-breaker.ts'
+import type { Pass } from './circuit-breaker.ts'
 import type { FindAccount } from './connect-account.ts'
 
-/** The accounts that a new payment may try. */
-export interface AdmittedAccounts {
-  /** In the order of the route. */
+/** The provider accounts that a new payment may try, in the order of its route. */
+interface ChosenAccounts {
   readonly account_ids: readonly string[]
   /** To call when the payment is not created: a payment that never reaches an account is not its probe. */
   giveBack(): void
@@ -15,26 +14,13 @@ export interface AdmittedAccounts {
 type RouteOfAccount = Pick<PaymentRoute, 'environment' | 'connector' | 'direction' | 'method'>
 
 /** Chooses the provider accounts of new payments. */
-export interface AccountSelection {
-  /** Whether the account is configured for a route, and performs payments of its direction and method. */
-  hasAccount(account_id: string, route: RouteOfAccount): boolean
-  /**
-   * The accounts that a new payment may try, in the order of its route: from the first one whose breaker admits the payment
-   * on, without those whose breaker is open. Empty when there is none: the payment is refused with 7002 (E9). Call it once
-   * per payment, because it may make the payment the probe of a half-open breaker, and `giveBack` when the payment is
-   * refused.
-   */
-  admitAccounts(account_ids: readonly string[], environment: Environment): AdmittedAccounts
-  /**
-   * Whether `admitAccounts` would admit none now. It changes nothing, unlike `admitAccounts`: for questions about a route.
-   */
-  areAllDown(account_ids: readonly string[], environment: Environment): boolean
-}
+export type AccountSelection = ReturnType<typeof createAccountSelection>
 
 /** Makes the selection from all accounts. */
-export function createAccountSelection(findAccount: FindAccount): AccountSelection {
+export function createAccountSelection(findAccount: FindAccount) {
   return {
-    hasAccount(account_id, route) {
+    /** Whether the account is configured for a route, and performs payments of its direction and method. */
+    hasAccount(account_id: string, route: RouteOfAccount): boolean {
       const found = findAccount(account_id, route.environment)
       return (
         found?.account.connector === route.connector &&
@@ -42,20 +28,26 @@ export function createAccountSelection(findAccount: FindAccount): AccountSelecti
         found.connector.methods.includes(route.method)
       )
     },
-    admitAccounts(account_ids, environment) {
-      const admitted: string[] = []
-      let first: Admission | undefined
+    /**
+     * The accounts that a new payment may try: from the first one whose breaker lets it pass, without those whose breaker is
+     * open. Empty when there is none: the payment is refused with 7002 (E9). Call it once per payment, because it may make
+     * the payment the probe of a half-open breaker, and `giveBack` when the payment is refused.
+     */
+    chooseAccounts(account_ids: readonly string[], environment: Environment): ChosenAccounts {
+      const chosen: string[] = []
+      let first: Pass | undefined
       for (const account_id of account_ids) {
         const breaker = findAccount(account_id, environment)?.breaker
         if (breaker === undefined) continue
         // A later account is used only after a failure, and then a half-open one is better than none.
-        if (first === undefined) first = breaker.admit()
+        if (first === undefined) first = breaker.takePass()
         else if (breaker.status().state === 'open') continue
-        if (first) admitted.push(account_id)
+        if (first) chosen.push(account_id)
       }
-      return { account_ids: admitted, giveBack: () => first?.giveBack() }
+      return { account_ids: chosen, giveBack: () => first?.giveBack() }
     },
-    areAllDown: (account_ids, environment) =>
-      !account_ids.some((account_id) => findAccount(account_id, environment)?.breaker.canAdmit()),
+    /** Whether `chooseAccounts` would choose none now. It changes nothing: for questions about a route. */
+    areAllDown: (account_ids: readonly string[], environment: Environment): boolean =>
+      !account_ids.some((account_id) => findAccount(account_id, environment)?.breaker.hasPass()),
   }
 }

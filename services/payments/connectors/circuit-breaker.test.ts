@@ -26,7 +26,7 @@ async function observe(...results: readonly CallResult[]): Promise<void> {
 }
 
 const state = () => breaker.status().state
-const isAdmitted = () => breaker.admit() !== undefined
+const isAdmitted = () => breaker.takePass() !== undefined
 
 test('opens after five failures in a row, and says why and since when', async () => {
   await observe(NOT_SENT, UNKNOWN, NOT_SENT, UNKNOWN)
@@ -116,12 +116,12 @@ describe('an admission that is given back', () => {
   })
 
   test('leaves the probe to the next payment', () => {
-    breaker.admit()?.giveBack()
+    breaker.takePass()?.giveBack()
     expect([isAdmitted(), isAdmitted()]).toEqual([true, false])
   })
 
   test('too late takes the probe of no other payment', async () => {
-    const late = breaker.admit()
+    const late = breaker.takePass()
     await clock.advance(5_000)
     expect(isAdmitted()).toBe(true)
     late?.giveBack()
@@ -129,12 +129,12 @@ describe('an admission that is given back', () => {
   })
 
   test('after its breaker opened again or closed changes nothing', async () => {
-    const late = breaker.admit()
+    const late = breaker.takePass()
     await observe(NOT_SENT)
     late?.giveBack()
     expect([isAdmitted(), state()]).toEqual([false, 'open'])
     await clock.advance(10_000)
-    const later = breaker.admit()
+    const later = breaker.takePass()
     await observe(SUCCESS)
     later?.giveBack()
     expect([isAdmitted(), state()]).toEqual([true, 'closed'])

@@ -17,7 +17,7 @@ interface CircuitStatus {
   readonly since: Date
   /** The failures since the last proper response. */
   readonly failures: number
-  readonly last_failure?: { readonly reason: string; readonly at: Date }
+  readonly last_failure: { readonly reason: string; readonly at: Date } | undefined
 }
 
 /** A change of a circuit breaker, for logs and metrics. */
@@ -29,28 +29,17 @@ export interface CircuitChange {
   readonly probe_after_ms: number
 }
 
-/** The admission of a new payment to an account. */
-export interface Admission {
+/** The permission of a new payment to use an account. */
+export interface Pass {
   /** For a payment that does not use the account after all: if it is the probe still, the next payment can be the probe. */
   giveBack(): void
 }
 
 /** Keeps new payments away from a provider account that keeps failing, until a probe finds it working. */
-export interface CircuitBreaker {
-  status(): CircuitStatus
-  /** Whether `admit` would let a new payment use the account now. Changes nothing. */
-  canAdmit(): boolean
-  /**
-   * Admits a new payment to the account; `undefined` when it may not use it. A half-open breaker admits one payment per
-   * interval: the probe.
-   */
-  admit(): Admission | undefined
-  /** Performs a create and counts its result. A refusal by the provider is a proper response. Never refuses a call. */
-  observe(call: () => Promise<CallResult>): Promise<CallResult>
-}
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
 /** Five creates in a row fail by chance only when many others fail too. */
-const FAILURES_MAX = 5
+const FAILURES_TO_OPEN = 5
 /** The time until the first probe. It doubles with each probe that fails. */
 const PROBE_FIRST_MS = 5_000
 const PROBE_MAX_MS = 60_000
@@ -63,10 +52,10 @@ interface OpenCircuit {
   readonly probe_at_ms: number
 }
 
-const ADMISSION_WITHOUT_PROBE: Admission = { giveBack: () => {} }
+const PASS_WITHOUT_PROBE: Pass = { giveBack: () => {} }
 
 /** Makes the closed breaker of one account, for this process. `onChange` is called when it opens, stays open and closes. */
-export function createCircuitBreaker(onChange: (change: CircuitChange) => void): CircuitBreaker {
+export function createCircuitBreaker(onChange: (change: CircuitChange) => void) {
   let opened: OpenCircuit | undefined
   let since = now()
   let failures = 0
@@ -87,13 +76,13 @@ export function createCircuitBreaker(onChange: (change: CircuitChange) => void):
   }
   const isHalfOpen = ({ half_open_at_ms }: OpenCircuit): boolean => clock.monotonic_ms() >= half_open_at_ms
 
-  const canAdmit = (): boolean => opened === undefined || clock.monotonic_ms() >= opened.probe_at_ms
+  const hasPass = (): boolean => opened === undefined || clock.monotonic_ms() >= opened.probe_at_ms
 
   const fail = (reason: string): void => {
     failures += 1
     last_failure = { reason, at: now() }
     if (opened === undefined) {
-      if (failures >= FAILURES_MAX) open(PROBE_FIRST_MS)
+      if (failures >= FAILURES_TO_OPEN) open(PROBE_FIRST_MS)
     } else if (isHalfOpen(opened)) open(Math.min(opened.interval_ms * 2, PROBE_MAX_MS))
   }
   const succeed = (): void => {
@@ -101,24 +90,30 @@ export function createCircuitBreaker(onChange: (change: CircuitChange) => void):
     if (opened) change(undefined)
   }
   return {
-    status() {
+    status(): CircuitStatus {
       const state = opened === undefined ? 'closed' : isHalfOpen(opened) ? 'half_open' : 'open'
-      return { state, since, failures, ...(last_failure === undefined ? {} : { last_failure }) }
+      return { state, since, failures, last_failure }
     },
-    canAdmit,
-    admit() {
-      if (!canAdmit()) return undefined
-      if (!opened) return ADMISSION_WITHOUT_PROBE
+    /** Whether a new payment may use the account now. It changes nothing. */
+    hasPass,
+    /**
+     * Lets a new payment use the account; `undefined` when it may not. A half-open breaker gives one pass per interval: its
+     * payment is the probe.
+     */
+    takePass(): Pass | undefined {
+      if (!hasPass()) return undefined
+      if (!opened) return PASS_WITHOUT_PROBE
       const before = opened
-      const admitted = { ...before, probe_at_ms: clock.monotonic_ms() + before.interval_ms }
-      opened = admitted
+      const probed = { ...before, probe_at_ms: clock.monotonic_ms() + before.interval_ms }
+      opened = probed
       return {
         giveBack() {
-          if (opened === admitted) opened = before
+          if (opened === probed) opened = before
         },
       }
     },
-    async observe(call) {
+    /** Performs a create and counts its result. A refusal by the provider is a proper response. Never refuses a call. */
+    async observe(call: () => Promise<CallResult>): Promise<CallResult> {
       const began = period
       const result = await call()
       if (began !== period) return result

@@ -8,10 +8,10 @@ import type { ProviderHttp } from './provider-http.ts'
 
 /** What the merchant reported about a person. Providers may ignore all of it. */
 export interface PersonDetails {
-  readonly email?: string
-  readonly phone?: string
-  readonly first_name?: string
-  readonly last_name?: string
+  readonly email?: string | undefined
+  readonly phone?: string | undefined
+  readonly first_name?: string | undefined
+  readonly last_name?: string | undefined
 }
 
 interface OrderBase {
@@ -33,7 +33,7 @@ export type ProviderOrder =
   | (OrderBase & {
       readonly kind: 'deposit'
       readonly expires_at: Date
-      readonly payer: PersonDetails & { readonly customer_account_id?: string }
+      readonly payer: PersonDetails & { readonly customer_account_id?: string | undefined }
     })
   | (OrderBase & {
       readonly kind: 'withdrawal'

@@ -10,7 +10,7 @@ import {
 } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { CallResult } from './call-result.ts'
-import { OPERATION_RULES, type OperationRef, operationOf } from './operation.ts'
+import { type OperationRef, operationOf } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
 
 const ANOMALY_KINDS = [
@@ -62,9 +62,9 @@ export interface Anomaly {
   readonly environment: Environment
   readonly payment_id: string
   /** The refund of the payment that the anomaly is about; absent when it is about the payment itself. */
-  readonly refund_id?: string
+  readonly refund_id?: string | undefined
   /** The attempt that was reported; absent when the anomaly is about a refund, or about no attempt of the payment. */
-  readonly attempt_number?: number
+  readonly attempt_number?: number | undefined
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
@@ -74,9 +74,7 @@ export interface Anomaly {
 }
 
 interface AnomalyData
-  extends Pick<Anomaly, 'anomaly_id' | 'kind' | 'description'>,
-    Partial<Record<'refund_id', string | undefined>>,
-    Partial<Record<'attempt_number', number | undefined>> {
+  extends Pick<Anomaly, 'anomaly_id' | 'kind' | 'description' | 'refund_id' | 'attempt_number'> {
   readonly reported_at: Date
 }
 
@@ -144,9 +142,8 @@ function anomalyEffect(
   const report = `provider account ${account_id} ${reported}`
   const anomaly_id = sha256Hex(`${payment_id}:${refund_id ?? number}:${kind}:${report}`).slice(0, 32)
   const subject = refund_id === undefined ? `attempt ${number}` : `refund ${refund_id}`
-  const { record } = OPERATION_RULES[operation.kind].ends
   const current = number === attempt.number ? '' : ` at attempt ${attempt.number}`
-  const description = `${subject}: ${report} while the ${record} was ${operation.status}${current}`
+  const description = `${subject}: ${report} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}`
   const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id }
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }

@@ -8,7 +8,8 @@ import type { CallResult, LookupResult } from './call-result.ts'
 import { applyExpiry } from './end-without-report.ts'
 import type { Payment } from './payment.ts'
 import { expirePaymentEffect, pollProviderEffect, postEntryEffect } from './payment-effects.ts'
-import { canTransition, EVENT_OF } from './transition.ts'
+import { EVENT_OF } from './payment-event.ts'
+import { canTransition } from './transition.ts'
 
 const amount = fc.record({
   minor: fc.constantFrom(150_000n, 150_000n, 1n),

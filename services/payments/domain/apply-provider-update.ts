@@ -13,6 +13,7 @@ import { type CallResult, type Instructions, namesOtherAmount } from './call-res
 import { endRefund } from './decide-refund.ts'
 import {
   findOperation,
+  isCurrent,
   OPERATION_RULES,
   type Operation,
   type OperationRef,
@@ -39,8 +40,8 @@ export type ProviderUpdate = OperationRef & {
  * `OPERATION_RULES`. Pure. Returns the same payment when nothing changes.
  */
 export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): Payment {
-  const { result, refund_id, attempt_number, at } = update
-  if (attempt_number !== undefined && attempt_number !== payment.attempt.number) {
+  const { result, refund_id, at } = update
+  if (update.attempt_number !== undefined && !isCurrent(payment, update)) {
     const returned = returnToAttempt(payment, update)
     return returned ? applyProviderUpdate(returned, update) : noteOtherAttempt(payment, update)
   }
@@ -85,12 +86,11 @@ function fail(
   error_code: ErrorCode,
 ): Payment {
   const { result, at, attempt_number, next_attempt_at } = update
-  if (OPERATION_RULES[operation.kind].fails_over && attempt_number !== undefined) {
-    const kept = keepForOtherAttempt(payment, { attempt_number, result, at })
-    if (kept) return pollLater(kept, update)
-    const moved = result.kind === 'not_sent' ? moveToNextAccount(payment, at, next_attempt_at) : undefined
-    if (moved) return moved
-  }
+  const kept = attempt_number && keepForOtherAttempt(payment, { attempt_number, result, at })
+  if (kept) return pollLater(kept, update)
+  const may_move = OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent'
+  const moved = may_move && moveToNextAccount(payment, at, next_attempt_at)
+  if (moved) return moved
   const verdict = result.kind === 'canceled' || result.kind === 'declined' ? result.kind : 'not_sent'
   // Only now: what this account reported about itself does not belong to a payment that another account may have.
   const noted = noteDetails(payment, operation, result)
@@ -103,13 +103,13 @@ function fail(
  */
 export function endOperation(
   payment: Payment,
-  { kind, refund_id }: Pick<Operation, 'kind' | 'refund_id'>,
+  operation: Operation,
   verdict: Verdict,
   details: Pick<TransitionDetails, 'at' | 'error_code' | 'finished_at'>,
 ): Payment {
-  const { ends } = OPERATION_RULES[kind]
-  if (ends.record === 'payment') return transition(payment, ends.status[verdict], details)
-  return endRefund(payment, refund_id ?? '', ends.status[verdict], details)
+  return operation.kind === 'refund'
+    ? endRefund(payment, operation.refund_id, OPERATION_RULES.refund.ends[verdict], details)
+    : transition(payment, OPERATION_RULES[operation.kind].ends[verdict], details)
 }
 
 /** What a lookup that did not find an operation allows, and when it ended. */
@@ -125,9 +125,9 @@ export type NotFoundUpdate = OperationRef & {
  * arrive late. Pure. Returns the same payment when nothing changes.
  */
 export function applyNotFoundUpdate(payment: Payment, update: NotFoundUpdate): Payment {
-  const { refund_id, attempt_number = payment.attempt.number, may_repeat, at } = update
+  const { refund_id, may_repeat, at } = update
   const operation = findOperation(payment, refund_id)
-  if (!operation?.is_open || attempt_number !== payment.attempt.number) return payment
+  if (!operation?.is_open || !isCurrent(payment, update)) return payment
   if (may_repeat) return addEffect(payment, repeatCreateEffect.newEffect(payment, { refund_id }, { at }))
   // Its request had been sent when its first result was stored, also an unknown one.
   if (at.getTime() - (operation.undecided_since ?? operation.began_at).getTime() < NOT_FOUND_GRACE_MS)
@@ -136,25 +136,21 @@ export function applyNotFoundUpdate(payment: Payment, update: NotFoundUpdate): P
 }
 
 /** Why a result cannot be true together with the final status of the operation (P7). */
-function contradiction(
-  { kind, status, amount, payment }: Operation,
-  result: CallResult,
-): AnomalyKind | undefined {
-  const { contradicted_by, fails_over } = OPERATION_RULES[kind]
-  if (contradicted_by[status]?.includes(result.kind)) return 'contradicts_final_status'
-  if (namesOtherAmount(result, amount)) return 'amount_differs'
-  const is_paid_twice = fails_over && result.kind === 'success' && isEndedByReport(payment)
-  return is_paid_twice ? 'contradicts_final_status' : undefined
+function contradiction(operation: Operation, result: CallResult): AnomalyKind | undefined {
+  const { contradicted_by } = OPERATION_RULES[operation.kind]
+  if (contradicted_by[operation.status]?.includes(result.kind)) return 'contradicts_final_status'
+  if (namesOtherAmount(result, operation.amount)) return 'amount_differs'
+  return result.kind === 'success' && isEndedByReport(operation) ? 'contradicts_final_status' : undefined
 }
 
 /**
  * Whether the operator ended the payment for another reason than that the current attempt had no result: because of a
  * report about another attempt, with another amount, or that contradicts an earlier one. Then a success may be a second
- * payment.
+ * payment. A refund has one account, so a success is the one that the operator knew.
  */
-function isEndedByReport(payment: Payment): boolean {
-  const { operator_decision: decision, attempt, updated_at: at } = payment
-  if (decision === undefined) return false
+function isEndedByReport({ refund_id, operator_decision: decision, payment }: Operation): boolean {
+  if (decision === undefined || refund_id !== undefined) return false
+  const { attempt, updated_at: at } = payment
   const current = { attempt_number: attempt.number, at }
   const own = [newNotFoundAnomaly(payment, current), newOpenTooLongAnomaly(payment, current)]
   return !own.some(({ data }) => decision.startsWith(`${data['anomaly_id']}:`))
@@ -180,13 +176,6 @@ function noteUndecided(payment: Payment, refund_id: string | undefined, at: Date
   return refund.undecided_since ? payment : withRefund(payment, { ...refund, undecided_since: at })
 }
 
-/** What a provider reports besides the status. */
-interface ProviderDetails {
-  readonly provider_id?: string
-  readonly utr?: string
-  readonly instructions?: Instructions
-}
-
 /**
  * Copies the provider id, UTR and payment instructions onto the payment, and the provider id of a success onto a refund.
  * Existing values are kept, because the customer may already have seen them.
@@ -194,21 +183,26 @@ interface ProviderDetails {
 function noteDetails(
   payment: Payment,
   { refund_id }: Operation,
-  result: ProviderDetails & Pick<CallResult, 'kind'>,
+  result: Pick<CallResult, 'kind'> & {
+    readonly provider_id?: string
+    readonly utr?: string | undefined
+    readonly instructions?: Instructions
+  },
 ): Payment {
   const { provider_id, utr, instructions } = result
   if (refund_id !== undefined) {
     if (result.kind !== 'success' || provider_id === undefined) return payment
     return withRefund(payment, { ...requireRefund(payment, refund_id), provider_id })
   }
-  const added = {
-    ...(payment.p_id === undefined && provider_id !== undefined ? { p_id: provider_id } : {}),
-    ...(payment.utr === undefined && utr !== undefined ? { utr } : {}),
-    ...(payment.instructions === undefined && instructions
-      ? { instructions: instructionsOfMethod(instructions, payment.method) }
-      : {}),
+  const before = { p_id: payment.p_id, utr: payment.utr, instructions: payment.instructions }
+  const noted = {
+    p_id: before.p_id ?? provider_id,
+    utr: before.utr ?? utr,
+    instructions: before.instructions ?? (instructions && instructionsOfMethod(instructions, payment.method)),
   }
-  return Object.keys(added).length === 0 ? payment : { ...payment, ...added }
+  const is_same =
+    noted.p_id === before.p_id && noted.utr === before.utr && noted.instructions === before.instructions
+  return is_same ? payment : { ...payment, ...noted }
 }
 
 /** Only the instructions that the payment method allows: UPI never shows a provider's web page, for example (P13). */

@@ -3,7 +3,7 @@ import { addAnomaly, newAnomalyEffect } from './anomaly.ts'
 import { type CallResult, namesOtherAmount } from './call-result.ts'
 import { operationOf } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
-import { createAtProviderEffect, pollProviderEffect } from './payment-effects.ts'
+import { createAtProviderEffect, isAbout, pollProviderEffect } from './payment-effects.ts'
 
 /** What an account reported about an attempt, and when. */
 export interface AttemptReport {
@@ -88,7 +88,8 @@ export function returnToOtherAttempt(payment: Payment): Payment | undefined {
   // A create that was not tried would go to the other account now. One that was tried ends, and sends nothing more. A
   // repetition sees that its attempt is not the current one.
   const isForCurrentAttempt = (effect: Effect): boolean =>
-    pollProviderEffect.matches(effect) || (createAtProviderEffect.matches(effect) && effect.tries === 0)
+    isAbout(effect, undefined) &&
+    (pollProviderEffect.matches(effect) || (createAtProviderEffect.matches(effect) && effect.tries === 0))
   const effects = payment.effects.filter((effect) => !isForCurrentAttempt(effect))
   return atAttempt({ ...payment, effects }, number)
 }

@@ -24,7 +24,7 @@ export interface ProviderSuccess {
   readonly provider_id: string
   readonly amount: Money
   readonly completed_at: Date
-  readonly utr?: string
+  readonly utr?: string | undefined
 }
 
 /** The provider has the operation and has not decided, or reports a status that the protocol does not define. */

@@ -16,7 +16,7 @@ export interface ChargebackRequest {
   readonly amount: bigint
   readonly currency: string
   readonly reason_code: string
-  readonly deadline_at?: Date
+  readonly deadline_at?: Date | undefined
 }
 
 /**

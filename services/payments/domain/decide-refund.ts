@@ -5,7 +5,7 @@ import {
   effectsAfterEnd,
   holdFundsEffect,
   newEndEntry,
-  newOpenReport,
+  newResultLimit,
   reportRefundEffect,
 } from './payment-effects.ts'
 import {
@@ -20,13 +20,13 @@ import {
   withRefund,
   withRefusal,
 } from './refund.ts'
-import { transition } from './transition.ts'
+import { type TransitionDetails, transition } from './transition.ts'
 
 /** A merchant's request for a refund. Without an amount it is for all that remains. */
 export interface RefundRequest {
   readonly refund_id: string
   readonly c_id: string
-  readonly amount?: bigint
+  readonly amount?: bigint | undefined
   readonly reason: string
 }
 
@@ -108,7 +108,7 @@ export interface HoldDecision {
  */
 export function applyRefundHold(
   payment: Payment,
-  { refund_id = '', hold_id, refused_code }: HoldDecision,
+  { refund_id, hold_id, refused_code }: HoldDecision & { readonly refund_id: string },
   at: Date,
 ): Payment {
   const refund = requireRefund(payment, refund_id)
@@ -118,7 +118,7 @@ export function applyRefundHold(
   const approved: Refund = { ...refund, state: 'approved', approved_at: at }
   const changed = reportChange(withRefund(payment, approved), approved, { at })
   const create = createAtProviderEffect.newEffect(changed, { refund_id }, { at })
-  return addEffect(addEffect(changed, create), newOpenReport(changed, { refund_id }, at))
+  return addEffect(addEffect(changed, create), newResultLimit(changed, refund_id, at))
 }
 
 /** How the operator ends a pending refund, and why. */
@@ -149,7 +149,7 @@ export function endRefund(
   payment: Payment,
   refund_id: string,
   state: 'completed' | 'failed',
-  { at, error_code }: { readonly at: Date; readonly error_code?: ErrorCode },
+  { at, error_code }: Pick<TransitionDetails, 'at' | 'error_code'>,
 ): Payment {
   const refund = requireRefund(payment, refund_id)
   if (refund.state !== 'approved') throw new Error(`forbidden end of a refund in ${refund.state}`)
@@ -158,8 +158,8 @@ export function endRefund(
     ...refund,
     state,
     ended_at: at,
-    ...(error_code === undefined ? {} : { error_code }),
-    ...(is_success ? { transition_number: payment.transition_number + 1 } : {}),
+    error_code,
+    transition_number: is_success ? payment.transition_number + 1 : undefined,
   }
   const changed = withRefund({ ...payment, effects: effectsAfterEnd(payment.effects, refund_id) }, ended)
   const entry = newEndEntry(changed, refund_id, is_success, at)
@@ -168,7 +168,7 @@ export function endRefund(
   const is_whole = changed.amount === refundedAmount(changed)
   const status = is_whole ? 'refunded' : 'partially_refunded'
   const { amount } = ended
-  return reportChange(transition(changed, status, { at, amount, entry }), ended, report)
+  return reportChange(transition(changed, status, { at, amount, refund_entry: entry }), ended, report)
 }
 
 /**

@@ -2,7 +2,7 @@ import { isFinal } from '#lib/contract/payment-status.ts'
 import { applyProviderUpdate, endOperation, type ProviderUpdate } from './apply-provider-update.ts'
 import { returnToOtherAttempt } from './attempts.ts'
 import type { LookupResult, NotFound } from './call-result.ts'
-import { type OperationRef, operationOf } from './operation.ts'
+import { isCurrent, type OperationRef, operationOf } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
 import { expirePaymentEffect, lookUpLateEffect } from './payment-effects.ts'
 import { requireRefund, withRefund } from './refund.ts'
@@ -35,7 +35,7 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
     return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   }
   // An attempt at another account may have begun since the question.
-  const is_known = result.kind !== 'unknown' && attempt_number === payment.attempt.number
+  const is_known = result.kind !== 'unknown' && isCurrent(payment, update)
   if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
     return askAgain(payment, at, ask_again_at)
   }
@@ -78,15 +78,13 @@ export function endByOperator(
   refund_id: string | undefined,
   { decision, is_paid, at, sends_callbacks, paid_attempt }: OperatorDecision,
 ): Payment {
-  const ended = endOperation(
-    payment,
-    operationOf(payment, refund_id),
-    is_paid ? 'success' : 'not_sent',
-    is_paid ? { at } : { at, error_code: 6044 },
-  )
+  const ended = endOperation(payment, operationOf(payment, refund_id), is_paid ? 'success' : 'not_paid', {
+    at,
+    error_code: is_paid ? undefined : 6044,
+  })
   const decided =
     refund_id === undefined
-      ? { ...ended, operator_decision: decision, ...(paid_attempt === undefined ? {} : { paid_attempt }) }
+      ? { ...ended, operator_decision: decision, paid_attempt }
       : withRefund(ended, { ...requireRefund(ended, refund_id), operator_decision: decision })
   return sends_callbacks ? decided : addLateLookup(decided, refund_id, at)
 }

@@ -2,7 +2,6 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { applyRefundHold, type HoldDecision } from './decide-refund.ts'
 import { withCreatedStatus } from './new-payment.ts'
-import { OPERATION_RULES } from './operation.ts'
 import {
   type Payment,
   type RefusedWithdrawal,
@@ -13,17 +12,13 @@ import {
 import { discardRefusedEffect } from './payment-effects.ts'
 
 /**
- * Applies the ledger's decision about a hold: the operation goes to its provider, or it is refused as the table of
- * operations says. A decision about an earlier hold changes nothing. Pure.
+ * Applies the ledger's decision about a hold: the operation goes to its provider, or it is refused. A refused withdrawal is
+ * deleted (P3), a refused refund waits for its next approval (S9). A decision about an earlier hold changes nothing. Pure.
  */
 export function applyHoldDecision(document: StoredPayment, decision: HoldDecision, at: Date): StoredPayment {
-  const { hold } = OPERATION_RULES[decision.refund_id === undefined ? 'withdrawal' : 'refund']
-  return hold?.when_refused === 'pending'
-    ? applyRefundHold(requireAdmitted(document), decision, at)
-    : decideWithdrawal(document, decision, at)
-}
-
-function decideWithdrawal(document: StoredPayment, { refused_code }: HoldDecision, at: Date): StoredPayment {
+  const { refund_id, refused_code } = decision
+  if (refund_id !== undefined)
+    return applyRefundHold(requireAdmitted(document), { ...decision, refund_id }, at)
   // Only this decision ends the status, so this is for the type.
   if (document.status !== 'reserving') return document
   return refused_code === undefined

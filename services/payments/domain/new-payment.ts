@@ -1,11 +1,5 @@
-import { OPERATION_RULES } from './operation.ts'
-import { holdIdOf, operationKindOf, type Payment, type ReservingWithdrawal } from './payment.ts'
-import {
-  createAtProviderEffect,
-  expirePaymentEffect,
-  holdFundsEffect,
-  newOpenReport,
-} from './payment-effects.ts'
+import { holdIdOf, type Payment, type ReservingWithdrawal } from './payment.ts'
+import { createAtProviderEffect, holdFundsEffect, newResultLimit } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
 
 /** The fields of a new payment that its request and its route decide. */
@@ -39,13 +33,10 @@ export function withCreatedStatus(fields: NewPaymentFields, at: Date): Payment {
     updated_at: at,
     effects: [],
   }
-  const { expires } = OPERATION_RULES[operationKindOf(payment)]
   const effects = [
     createAtProviderEffect.newEffect(payment, {}, { at }),
     newEventEffect(payment, 'payment.created', { at }),
-    expires
-      ? expirePaymentEffect.newEffect(payment, {}, { at, due_at: fields.expires_at ?? at })
-      : newOpenReport(payment, {}, at),
+    newResultLimit(payment, undefined, at),
   ]
   return { ...payment, effects }
 }

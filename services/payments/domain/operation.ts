@@ -1,15 +1,8 @@
 import type { Money } from '#lib/contract/money.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { CallResult, OperationKind } from './call-result.ts'
-import {
-  asPaid,
-  attemptKey,
-  operationKindOf,
-  type Payment,
-  type Refund,
-  type RefundState,
-} from './payment.ts'
-import { findRefund, refundKey, requireRefund } from './refund.ts'
+import { asPaid, holdIdOf, operationKindOf, type Payment, type Refund, type RefundState } from './payment.ts'
+import { findRefund, holdIdOfRefund, requireRefund } from './refund.ts'
 
 /**
  * What the ledger posts: the credit of a deposit, the end of a hold (`capture`, `release`), or a chargeback (`debit`), which
@@ -17,46 +10,36 @@ import { findRefund, refundKey, requireRefund } from './refund.ts'
  */
 export type Posting = 'credit' | 'capture' | 'release' | 'debit' | 'return'
 
-/** The kinds of results that end an operation. */
-export type Verdict = Exclude<CallResult['kind'], 'pending' | 'unknown'>
+/** What ends an operation: the word of its provider, a create that was certainly not sent, or the operator (`not_paid`). */
+export type Verdict = 'success' | 'declined' | 'canceled' | 'not_sent' | 'not_paid'
 
 /** What makes one kind of operation differ from the others. The code branches on these fields only. */
-interface OperationRules {
-  /**
-   * How many creates one provider account may have in progress; deposits and withdrawals share them. Further ones wait for
-   * room (P5).
-   */
-  readonly creates_per_account_max: number
+export interface OperationRules<Final = PaymentStatus | RefundState> {
+  /** The hold that comes before the create: within the limits of the route (P14), or of funds only (S9). */
+  readonly hold: 'none' | 'within_limits' | 'funds_only'
   /** Whether a create that was certainly not sent goes to the next account of the route (P4). */
   readonly fails_over: boolean
-  /** Whether the operation ends at the expiry of its payment. Any other is reported to the operator after 24 hours (P8). */
-  readonly expires: boolean
-  /**
-   * The hold that comes before the create: whether the limits of the route count it (P14), and what the ledger's refusal
-   * leaves. A refused withdrawal is deleted (P3), a refund waits for its next approval (S9).
-   */
-  readonly hold: { readonly has_limits: boolean; readonly when_refused: 'deleted' | 'pending' } | undefined
+  /** Whether the merchant's request waits for the create, so that all accounts share its time (P5). */
+  readonly is_awaited: boolean
+  /** What happens to an operation without a result: it expires, or the operator learns of it after 24 hours (P8). */
+  readonly without_result: 'expires' | 'is_reported'
   /** What the ledger posts when the operation succeeds, and when it fails. */
-  readonly on_success: Posting
-  readonly on_failure: Posting | undefined
-  /** The final status that each verdict leads to: of the payment, or of the record of the refund in it. */
-  readonly ends:
-    | { readonly record: 'payment'; readonly status: Readonly<Record<Verdict, PaymentStatus>> }
-    | { readonly record: 'refund'; readonly status: Readonly<Record<Verdict, 'completed' | 'failed'>> }
+  readonly entry_on_success: Posting
+  readonly entry_on_failure: Posting | undefined
+  /** The final status that each verdict leads to: of the payment, or of the refund in it. */
+  readonly ends: Readonly<Record<Verdict, Final>>
   /** The results that cannot be true together with a final status (P7). */
-  readonly contradicted_by: Readonly<Record<string, readonly CallResult['kind'][]>>
+  readonly contradicted_by: Partial<Contradictions<PaymentStatus | RefundState>>
 }
+
+type Contradictions<Status extends string> = Readonly<Record<Status, readonly CallResult['kind'][]>>
 
 /** What deposits and withdrawals have in common. */
 const PAYMENT_RULES = {
-  // As many as one merchant can have at a gateway (E10).
-  creates_per_account_max: 2_500,
   fails_over: true,
-  ends: {
-    record: 'payment',
-    // A refusal by the provider is the public status `error`. The public status `declined` is only for expiry (P8).
-    status: { success: 'success', declined: 'error', canceled: 'canceled', not_sent: 'error' },
-  },
+  is_awaited: true,
+  // A refusal by the provider is the public status `error`. The public status `declined` is only for expiry (P8).
+  ends: { success: 'success', declined: 'error', canceled: 'canceled', not_sent: 'error', not_paid: 'error' },
   contradicted_by: {
     success: ['declined', 'canceled'],
     partially_refunded: ['declined', 'canceled'],
@@ -64,35 +47,42 @@ const PAYMENT_RULES = {
     error: ['success', 'canceled'],
     canceled: ['success', 'declined'],
     declined: ['success'],
-  },
-} as const satisfies Partial<OperationRules>
+  } satisfies Contradictions<Exclude<PaymentStatus, 'created' | 'processing'>>,
+} as const
 
 /** The table of the three kinds of operations. */
-export const OPERATION_RULES: Readonly<Record<OperationKind, OperationRules>> = {
+export const OPERATION_RULES: {
+  readonly deposit: OperationRules<PaymentStatus>
+  readonly withdrawal: OperationRules<PaymentStatus>
+  readonly refund: OperationRules<'completed' | 'failed'>
+} = {
   deposit: {
     ...PAYMENT_RULES,
-    expires: true,
-    hold: undefined,
-    on_success: 'credit',
-    on_failure: undefined,
+    hold: 'none',
+    without_result: 'expires',
+    entry_on_success: 'credit',
+    entry_on_failure: undefined,
   },
   withdrawal: {
     ...PAYMENT_RULES,
-    expires: false,
-    hold: { has_limits: true, when_refused: 'deleted' },
-    on_success: 'capture',
-    on_failure: 'release',
+    hold: 'within_limits',
+    without_result: 'is_reported',
+    entry_on_success: 'capture',
+    entry_on_failure: 'release',
   },
   refund: {
-    creates_per_account_max: 128,
+    hold: 'funds_only',
     fails_over: false,
-    expires: false,
-    hold: { has_limits: false, when_refused: 'pending' },
-    on_success: 'capture',
-    on_failure: 'release',
+    is_awaited: false,
+    without_result: 'is_reported',
+    entry_on_success: 'capture',
+    entry_on_failure: 'release',
     ends: {
-      record: 'refund',
-      status: { success: 'completed', declined: 'failed', canceled: 'failed', not_sent: 'failed' },
+      success: 'completed',
+      declined: 'failed',
+      canceled: 'failed',
+      not_sent: 'failed',
+      not_paid: 'failed',
     },
     contradicted_by: {
       completed: ['declined', 'canceled'],
@@ -102,7 +92,7 @@ export const OPERATION_RULES: Readonly<Record<OperationKind, OperationRules>> = 
       approving: ['success'],
       rejected: ['success'],
       canceled: ['success'],
-    },
+    } satisfies Contradictions<Exclude<RefundState, 'approved'>>,
   },
 }
 
@@ -112,30 +102,57 @@ export type OperationRef =
   | { readonly refund_id: string; readonly attempt_number?: undefined }
 
 /** An operation at a provider, as its payment keeps it: the current attempt of the payment, or one of its refunds. */
-export interface Operation {
-  readonly kind: OperationKind
-  readonly refund_id: string | undefined
+export type Operation = OperationFields &
+  (
+    | {
+        readonly kind: Exclude<OperationKind, 'refund'>
+        readonly refund_id: undefined
+        readonly status: PaymentStatus
+      }
+    | { readonly kind: 'refund'; readonly refund_id: string; readonly status: RefundState }
+  )
+
+interface OperationFields {
   /** The payment with the attempt whose account performs the operation as its current one. */
   readonly payment: Payment
   readonly idempotency_key: string
+  /** Its present hold in the ledger; absent for a deposit, and for a refund that was never approved. */
+  readonly hold_id: string | undefined
   readonly amount: Money
-  readonly status: PaymentStatus | RefundState
   /** Whether its provider may decide about it: it was approved, and has not ended. */
   readonly is_open: boolean
+  /** Whether another account has reported that it performs the operation, or has performed it. */
+  readonly may_be_elsewhere: boolean
   /** Not later than its first request. */
   readonly began_at: Date
   /** When the first result that decided nothing was stored; absent until then. Its request had been sent by then. */
   readonly undecided_since: Date | undefined
   /** When it ended; absent while it is open. */
   readonly ended_at: Date | undefined
+  /** The id of the operator's decision that ended it; absent when its provider ended it. */
+  readonly operator_decision: string | undefined
 }
 
 /**
  * The permanent name of an operation at its provider: of the refund with this id, or of the current attempt without one.
  * Repeated requests under one key are one operation there.
  */
-export function operationKey(payment: Pick<Payment, 'payment_id' | 'attempt'>, refund_id?: string): string {
-  return refund_id === undefined ? attemptKey(payment) : refundKey(payment, refund_id)
+export function operationKey(
+  { payment_id, attempt }: Pick<Payment, 'payment_id' | 'attempt'>,
+  refund_id?: string,
+): string {
+  return `${payment_id}:${refund_id === undefined ? attempt.number : `${REFUND_PREFIX}${refund_id}`}`
+}
+
+const REFUND_PREFIX = 'refund:'
+
+/** The operation that an idempotency key names; `undefined` when it is not a key of this payment. */
+export function refOfKey({ payment_id }: Pick<Payment, 'payment_id'>, key: string): OperationRef | undefined {
+  const prefix = `${payment_id}:`
+  if (!key.startsWith(prefix)) return undefined
+  const name = key.slice(prefix.length)
+  if (name.startsWith(REFUND_PREFIX)) return { refund_id: name.slice(REFUND_PREFIX.length) }
+  return /^[1-9][0-9]{0,3}$/.test(name) ? { attempt_number: Number(name) } : undefined
 }
 
 /** The operation of a payment: the refund with this id, or the current attempt without one. Throws for an unknown refund. */
@@ -151,21 +168,39 @@ export function findOperation(payment: Payment, refund_id?: string): Operation |
   return is_unknown ? undefined : operationOf(payment, refund_id)
 }
 
+/** The name of an operation in a report about it: a payment is named by its attempt. */
+export function refOf({ refund_id, payment }: Operation): OperationRef {
+  return refund_id === undefined ? { attempt_number: payment.attempt.number } : { refund_id }
+}
+
+/** Whether an operation is still the one that a reference names: the payment has not gone to another attempt. */
+export function isCurrent(
+  { attempt }: Payment,
+  { attempt_number }: { readonly attempt_number?: number | undefined },
+): boolean {
+  return attempt_number === undefined || attempt_number === attempt.number
+}
+
 function currentAttempt(payment: Payment): Operation {
   const { status, attempt, history, amount: minor, currency, finished_at, updated_at } = payment
+  const { earlier_successes = [], pending_elsewhere = [], operator_decision } = payment
+  const kind = operationKindOf(payment)
   const is_open = !isFinal(status)
   const processing = history.find((entry) => entry.status === 'processing')
   return {
-    kind: operationKindOf(payment),
+    kind,
     refund_id: undefined,
     payment,
     idempotency_key: operationKey(payment),
+    hold_id: OPERATION_RULES[kind].hold === 'none' ? undefined : holdIdOf(payment),
     amount: { minor, currency },
     status,
     is_open,
+    may_be_elsewhere: earlier_successes.length + pending_elsewhere.length > 0,
     began_at: attempt.created_at,
     undecided_since: status === 'created' ? undefined : (processing?.at ?? attempt.created_at),
     ended_at: is_open ? undefined : (finished_at ?? updated_at),
+    operator_decision,
   }
 }
 
@@ -176,11 +211,15 @@ function refundOperation(payment: Payment, refund: Refund): Operation {
     refund_id,
     payment: asPaid(payment),
     idempotency_key: operationKey(payment, refund_id),
+    hold_id: refund.holds === 0 ? undefined : holdIdOfRefund(refund),
     amount: { minor: amount, currency: payment.currency },
     status: state,
     is_open: state === 'approved',
+    // It is sent to the account of its deposit only.
+    may_be_elsewhere: false,
     began_at: approved_at ?? created_at,
     undecided_since,
     ended_at,
+    operator_decision: refund.operator_decision,
   }
 }

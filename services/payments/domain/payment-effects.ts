@@ -7,8 +7,8 @@ import {
   isText,
 } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect, Lane } from '#lib/patterns/effects/effect.ts'
-import { OPERATION_RULES, operationKey, type Posting } from './operation.ts'
-import { operationKindOf, type Payment } from './payment.ts'
+import { OPERATION_RULES, operationKey, operationOf, type Posting } from './operation.ts'
+import type { Payment } from './payment.ts'
 
 /** The data of an effect of one operation: the refund that it is about; without one, the payment itself. */
 export interface OperationData {
@@ -92,9 +92,8 @@ export function newEndEntry(
   is_success: boolean,
   at: Date,
 ): Effect | undefined {
-  const kind = refund_id === undefined ? operationKindOf(payment) : 'refund'
-  const { on_success, on_failure } = OPERATION_RULES[kind]
-  const posting = is_success ? on_success : on_failure
+  const { entry_on_success, entry_on_failure } = OPERATION_RULES[operationOf(payment, refund_id).kind]
+  const posting = is_success ? entry_on_success : entry_on_failure
   return posting && postEntryEffect.newEffect(payment, { posting, refund_id }, { at })
 }
 
@@ -140,11 +139,14 @@ export const reportChargebackEffect = defineEffect({
   id: (_payment: Payment, { chargeback_id }) => `${chargeback_id}:report`,
 })
 
+/** Whether an effect is about this operation: the refund with this id, or the payment itself without one. */
+export function isAbout({ data }: Effect, refund_id: string | undefined): boolean {
+  return data['refund_id'] === refund_id
+}
+
 /** Whether a payment waits for a poll of this operation. */
 export function isPolled({ effects }: Payment, refund_id: string | undefined): boolean {
-  return effects.some(
-    (effect) => pollProviderEffect.matches(effect) && effect.data['refund_id'] === refund_id,
-  )
+  return effects.some((effect) => pollProviderEffect.matches(effect) && isAbout(effect, refund_id))
 }
 
 /**
@@ -153,7 +155,7 @@ export function isPolled({ effects }: Payment, refund_id: string | undefined): b
  * contradict the end (P7). Effects of other operations of the payment stay too.
  */
 export function effectsAfterEnd(effects: readonly Effect[], refund_id: string | undefined): Effect[] {
-  return effects.filter((effect) => effect.data['refund_id'] !== refund_id || !isForOpenOperation(effect))
+  return effects.filter((effect) => !isAbout(effect, refund_id) || !isForOpenOperation(effect))
 }
 
 function isForOpenOperation(effect: Effect): boolean {
@@ -165,8 +167,11 @@ function isForOpenOperation(effect: Effect): boolean {
 /** When an operation that has no result yet is reported to the operator, counted from its create (P8). */
 const REPORT_OPEN_AFTER_MS = 24 * 3_600_000
 
-/** The effect that reports an operation to the operator when it is still open 24 hours after `at`. */
-export function newOpenReport(payment: Payment, data: OperationData, at: Date): Effect {
-  const due_at = new Date(at.getTime() + REPORT_OPEN_AFTER_MS)
-  return reportOpenEffect.newEffect(payment, data, { at, due_at })
+/** What follows when an operation that begins at `at` stays without a result: it expires, or the operator learns of it (P8). */
+export function newResultLimit(payment: Payment, refund_id: string | undefined, at: Date): Effect {
+  const { without_result } = OPERATION_RULES[operationOf(payment, refund_id).kind]
+  const report_at = new Date(at.getTime() + REPORT_OPEN_AFTER_MS)
+  return without_result === 'expires'
+    ? expirePaymentEffect.newEffect(payment, {}, { at, due_at: payment.expires_at ?? at })
+    : reportOpenEffect.newEffect(payment, { refund_id }, { at, due_at: report_at })
 }

@@ -3,6 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { EventName } from '#lib/contract/events.ts'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import type { EffectTiming } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
@@ -10,16 +11,32 @@ import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
 
+/** The event of each status that a payment enters (P10). Entering `processing` has no event. */
+export const EVENT_OF: Readonly<Record<PaymentStatus, EventName | undefined>> = {
+  created: 'payment.created',
+  processing: undefined,
+  success: 'payment.completed',
+  error: 'payment.failed',
+  declined: 'payment.failed',
+  canceled: 'payment.cancelled',
+  refunded: 'payment.refunded',
+  partially_refunded: 'payment.refunded',
+}
+
 /**
  * Makes the effect that publishes an event of the payment's last transition. It holds a snapshot of the payment, so
- * that later changes do not alter what the merchant receives (N1). The event key is the payment id and the number of
- * the transition, because the same event name can occur twice (P10).
+ * that later changes do not alter what the merchant receives (N1).
  */
 export function newEventEffect(payment: Payment, event: EventName, timing: EffectTiming): Effect {
-  const event_key = `${payment.payment_id}:${payment.transition_number}`
+  const event_key = eventKeyOf(payment, payment.transition_number)
   const snapshot = merchantEvent(withLastRefundOnly(payment), event_key, event, timing.at)
   const message = toBinary(MerchantEventSchema, snapshot)
   return publishEventEffect.newEffect(payment, { event_key, event, message }, timing)
+}
+
+/** The key of the event of a transition. It is unique, although the same event name can occur twice (P10). */
+export function eventKeyOf({ payment_id }: Pick<Payment, 'payment_id'>, transition_number: number): string {
+  return `${payment_id}:${transition_number}`
 }
 
 /**

@@ -12,7 +12,7 @@ export interface HistoryEntry {
   readonly status: PaymentStatus
   readonly at: Date
   readonly amount: bigint
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /**
@@ -46,21 +46,21 @@ export interface Refund {
   /** The number of approvals. Each has a hold of its own, because the ledger's refusal of a hold is permanent. */
   readonly holds: number
   /** The code with which the ledger refused the last hold. */
-  readonly hold_refusal?: ErrorCode
+  readonly hold_refusal?: ErrorCode | undefined
   readonly created_at: Date
-  readonly approved_at?: Date
+  readonly approved_at?: Date | undefined
   /** When the first result that decided nothing was stored; absent until then. Its request had been sent by then. */
-  readonly undecided_since?: Date
+  readonly undecided_since?: Date | undefined
   /** When the refund was completed, failed, rejected or canceled. */
-  readonly ended_at?: Date
+  readonly ended_at?: Date | undefined
   /** Why the refund failed. */
-  readonly error_code?: ErrorCode
+  readonly error_code?: ErrorCode | undefined
   /** The provider's own id of the refund. */
-  readonly provider_id?: string
+  readonly provider_id?: string | undefined
   /** The id of the operator's decision that ended the refund; absent when its provider ended it. */
-  readonly operator_decision?: string
+  readonly operator_decision?: string | undefined
   /** The transition of the payment that completed the refund. */
-  readonly transition_number?: number
+  readonly transition_number?: number | undefined
 }
 
 /** A chargeback as its payment keeps it (S10). */
@@ -90,8 +90,8 @@ interface PaymentFields extends EffectDocument {
   readonly h_id: string
   /** `payment_id` and, when it differs, `h_id`: the operator finds a payment by either. */
   readonly ids: readonly string[]
-  readonly p_id?: string
-  readonly utr?: string
+  readonly p_id?: string | undefined
+  readonly utr?: string | undefined
   readonly direction: Direction
   readonly service_id: string
   readonly method: string
@@ -118,11 +118,11 @@ interface PaymentFields extends EffectDocument {
   /** The highest attempt so far; absent while the payment has not gone back to an earlier one. */
   readonly highest_attempt?: number
   /** The earlier attempt that the operator found to be paid; absent when the current one was. */
-  readonly paid_attempt?: number
+  readonly paid_attempt?: number | undefined
   /** How the customer pays, as the provider reported it (P13). */
-  readonly instructions?: Instructions
+  readonly instructions?: Instructions | undefined
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */
-  readonly operator_decision?: string
+  readonly operator_decision?: string | undefined
   /** The ids of the effects that recorded anomalies of this payment. */
   readonly anomalies?: readonly string[]
   /** The refunds of a deposit, oldest first (S8). At most one is active. */
@@ -131,14 +131,14 @@ interface PaymentFields extends EffectDocument {
   readonly chargebacks?: readonly PaymentChargeback[]
   /** The last refunds and chargebacks that were refused. */
   readonly reservation_refusals?: readonly ReservationRefusal[]
-  readonly error_code?: number
+  readonly error_code?: number | undefined
   readonly history: readonly HistoryEntry[]
   /** The number of the last transition, which is part of the ids of the effects that follow from it. */
   readonly transition_number: number
   readonly created_at: Date
   readonly updated_at: Date
   /** When the payment became final; for a success, the provider's own time. */
-  readonly finished_at?: Date
+  readonly finished_at?: Date | undefined
   /** When a deposit is declined. Withdrawals do not expire (P8). */
   readonly expires_at?: Date
 }
@@ -191,11 +191,6 @@ export function asPaid<D extends PaymentFields>(payment: D): D {
   const { paid_attempt: number = 0, provider_accounts, created_at } = payment
   const account_id = provider_accounts[number - 1]
   return account_id === undefined ? payment : { ...payment, attempt: { number, account_id, created_at } }
-}
-
-/** The idempotency key of an attempt at the provider. Repeated requests under one key are one payment there. */
-export function attemptKey({ payment_id, attempt }: Pick<Payment, 'payment_id' | 'attempt'>): string {
-  return `${payment_id}:${attempt.number}`
 }
 
 /** Adds an effect unless the payment has it already. */

@@ -81,14 +81,3 @@ function sum(parts: readonly { readonly amount: bigint }[]): bigint {
 export function holdIdOfRefund({ refund_id, holds }: Pick<Refund, 'refund_id' | 'holds'>): string {
   return `${refund_id}:hold:${holds}`
 }
-
-/** The idempotency key of the refund at the provider of its deposit. A refund is never sent under another one. */
-export function refundKey({ payment_id }: Pick<Payment, 'payment_id'>, refund_id: string): string {
-  return `${payment_id}:refund:${refund_id}`
-}
-
-/** The id of the refund that an idempotency key names; `undefined` when it is not a key of a refund of this payment. */
-export function refundIdOfKey({ payment_id }: Pick<Payment, 'payment_id'>, key: string): string | undefined {
-  const prefix = refundKey({ payment_id }, '')
-  return key.startsWith(prefix) ? key.slice(prefix.length) : undefined
-}

@@ -5,9 +5,10 @@ import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
 import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
+import { operationKey } from './operation.ts'
 import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
-import { holdIdOfRefund, refundKey } from './refund.ts'
+import { holdIdOfRefund } from './refund.ts'
 
 const AMOUNT = 1_000n
 
@@ -133,7 +134,7 @@ const report: fc.Arbitrary<Command> = fc
     const refund = world.model.refunds.get(refund_id)
     const amount = (refund?.amount ?? 5n) + (is_whole ? 0n : 1n)
     const is_polled = world.payment.effects.some(
-      ({ id }) => id === `${refundKey(world.payment, refund_id)}:poll`,
+      ({ id }) => id === `${operationKey(world.payment, refund_id)}:poll`,
     )
     world.payment = applyProviderUpdate(world.payment, {
       refund_id,

@@ -1,8 +1,9 @@
 import type { EventName } from '#lib/contract/events.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { holdIdOf, isAdmitted, type Payment, type StoredPayment } from './payment.ts'
-import { holdIdOfRefund } from './refund.ts'
-import { EVENT_OF } from './transition.ts'
+import { type Operation, operationOf } from './operation.ts'
+import { isAdmitted, type Payment, type StoredPayment } from './payment.ts'
+import { newEndEntry, postEntryEffect } from './payment-effects.ts'
+import { EVENT_OF, eventKeyOf } from './payment-event.ts'
 
 /** What the ledger or the notifier must have, because the effect that stores it there is gone from the payment. */
 export interface PaymentRequirement {
@@ -34,39 +35,43 @@ interface EffectEntry {
 }
 
 function entriesOf(payment: Payment): EffectEntry[] {
-  const { payment_id, direction, refunds = [], chargebacks = [] } = payment
-  const hold_id = holdIdOf(payment)
-  const entries = direction === 'out' ? [posted(hold_id)] : []
-  const end = numberedHistory(payment).find(({ status }) => isFinal(status))
-  if (end !== undefined) {
-    const { number, status } = end
-    if (direction === 'in' && status === 'success') entries.push(posted(`${payment_id}:${number}:credit`))
-    if (direction === 'out')
-      entries.push(
-        resolved(`${payment_id}:${number}:${status === 'success' ? 'capture' : 'release'}`, hold_id),
+  const { refunds = [], chargebacks = [], updated_at: at } = payment
+  const ended = numberedHistory(payment).find(({ status }) => isFinal(status))
+  // The entry of the payment's end has the number of that transition, and refunds have made later ones.
+  const at_end = { ...payment, transition_number: ended?.number ?? 0 }
+  const chargeback_entry = (posting: 'debit' | 'return', chargeback_id: string): EffectEntry =>
+    posted(postEntryEffect.newEffect(payment, { posting, chargeback_id }, { at }).id)
+  return [
+    ...entriesOfOperation(operationOf(at_end), ended && ended.status === 'success'),
+    ...refunds.flatMap(({ refund_id, state }) => {
+      const has_ended = state === 'completed' || state === 'failed'
+      return entriesOfOperation(
+        operationOf(payment, refund_id),
+        has_ended ? state === 'completed' : undefined,
       )
-  }
-  for (const refund of refunds) {
-    const { refund_id, holds, state } = refund
-    const refund_hold_id = holdIdOfRefund(refund)
-    if (holds > 0) entries.push(posted(refund_hold_id))
-    if (state === 'completed') entries.push(resolved(`${refund_id}:capture`, refund_hold_id))
-    if (state === 'failed') entries.push(resolved(`${refund_id}:release`, refund_hold_id))
-  }
-  for (const { chargeback_id, is_won } of chargebacks) {
-    entries.push(posted(`${chargeback_id}:debit`))
-    if (is_won) entries.push(posted(`${chargeback_id}:return`))
-  }
-  return entries
+    }),
+    ...chargebacks.flatMap(({ chargeback_id, is_won }) => [
+      chargeback_entry('debit', chargeback_id),
+      ...(is_won ? [chargeback_entry('return', chargeback_id)] : []),
+    ]),
+  ]
+}
+
+/** The hold of an operation, and the entry of its end; `is_success` is `undefined` while it has not ended with money. */
+function entriesOfOperation(
+  { payment, refund_id, hold_id }: Operation,
+  is_success: boolean | undefined,
+): EffectEntry[] {
+  const hold = hold_id === undefined ? [] : [posted(hold_id)]
+  const end =
+    is_success === undefined ? undefined : newEndEntry(payment, refund_id, is_success, payment.updated_at)
+  if (end === undefined) return hold
+  // The ledger gives capture and release of a hold the same id, so that only one of them happens.
+  return [...hold, { effect_id: end.id, entry_id: hold_id === undefined ? end.id : `${hold_id}:resolve` }]
 }
 
 function posted(effect_id: string): EffectEntry {
   return { effect_id, entry_id: effect_id }
-}
-
-/** The ledger gives capture and release of a hold the same id, so that only one of them happens. */
-function resolved(effect_id: string, hold_id: string): EffectEntry {
-  return { effect_id, entry_id: `${hold_id}:resolve` }
 }
 
 /**
@@ -74,12 +79,12 @@ function resolved(effect_id: string, hold_id: string): EffectEntry {
  * (N1).
  */
 function eventsOf(payment: Payment): PaymentRequirement[] {
-  const { payment_id, webhook, effects } = payment
+  const { webhook, effects } = payment
   return numberedHistory(payment)
     .flatMap(({ number, at, status }): PaymentRequirement[] => {
       const event = EVENT_OF[status]
       if (event === undefined) return []
-      const requirement = { role: 'notifier', id: `${payment_id}:${number}`, at } as const
+      const requirement = { role: 'notifier', id: eventKeyOf(payment, number), at } as const
       return [webhook === undefined ? { ...requirement, event } : requirement]
     })
     .filter(({ id }) => !effects.some((effect) => effect.data['event_key'] === id))

@@ -10,7 +10,8 @@ import {
   repeatCreateEffect,
   reportOpenEffect,
 } from './payment-effects.ts'
-import { canTransition, EVENT_OF, transition } from './transition.ts'
+import { EVENT_OF } from './payment-event.ts'
+import { canTransition, transition } from './transition.ts'
 
 /** The transitions of P6, written a second time. */
 const ALLOWED = {

@@ -5,7 +5,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { pollIntervalMs } from '../connectors/connector.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import { applyExpiry, applyLateLookup } from '../domain/end-without-report.ts'
-import { operationOf } from '../domain/operation.ts'
+import { operationOf, refOf } from '../domain/operation.ts'
 import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import {
   expirePaymentEffect,
@@ -15,7 +15,6 @@ import {
 } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
-  accountBudget,
   applyNotFound,
   applyResult,
   CALL_TRIES_MAX,
@@ -25,7 +24,6 @@ import {
   mayRepeat,
   operationBudgets,
   type ProviderCallDeps,
-  refOf,
 } from './provider-call.ts'
 
 // Each bound is per account: a provider that hangs delays its own payments only.
@@ -93,7 +91,7 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
   return bindPaymentEffect(expirePaymentEffect, {
     lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
-    budget: accountBudget(EXPIRIES_PER_ACCOUNT_MAX),
+    budget: operationBudgets(EXPIRIES_PER_ACCOUNT_MAX),
     run: (_effect, payment) => expire(deps, payment),
   })
 }

@@ -1,7 +1,7 @@
 import { now } from '#lib/base/time.ts'
 import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { findOperation, OPERATION_RULES } from '../domain/operation.ts'
+import { findOperation, OPERATION_RULES, refOf } from '../domain/operation.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { createAtProviderEffect, type OperationData, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
@@ -12,10 +12,15 @@ import {
   mayRepeat,
   operationBudgets,
   type ProviderCallDeps,
-  refOf,
   sendCreate,
 } from './provider-call.ts'
 
+/**
+ * Creates in progress per account: as many as one merchant can have at a gateway (E10), for deposits and withdrawals together.
+ * Further ones wait for room (P5). Refunds are few, and no merchant waits for them.
+ */
+const CREATES_PER_ACCOUNT_MAX = 2_500
+const REFUNDS_PER_ACCOUNT_MAX = 128
 /** Repeated creates in progress per account: a provider that hangs delays its own payments only. */
 const REPEATS_PER_ACCOUNT_MAX = 128
 /** The part of `create_timeout_ms` that a try needs. With less left, the next account is tried after the merchant's response. */
@@ -28,11 +33,10 @@ const AFTER_RESPONSE_MS = 5_000
  * `repeatCreateEffect` may send it again, within the connector's `idempotency_window_ms`.
  */
 export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
-  const { deposit, refund } = OPERATION_RULES
   return bindPaymentEffect(createAtProviderEffect, {
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
-    budget: operationBudgets(deposit.creates_per_account_max, refund.creates_per_account_max),
+    budget: operationBudgets(CREATES_PER_ACCOUNT_MAX, REFUNDS_PER_ACCOUNT_MAX),
     run: ({ tries, data }, payment) => createOnce(deps, tries, payment, data),
   })
 }
@@ -51,8 +55,8 @@ async function createOnce(
   if (tries > 1)
     return applyResult(ref, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
   const connected = deps.accountOf(operation.payment)
-  const { fails_over } = OPERATION_RULES[operation.kind]
-  const timeLeft = (): number | undefined => (fails_over ? timeLeftOf(deps, payment) : deps.create_timeout_ms)
+  const { is_awaited } = OPERATION_RULES[operation.kind]
+  const timeLeft = (): number | undefined => (is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms)
   const timeout_ms = timeLeft() ?? deps.create_timeout_ms
   const sent = await sendCreate(deps, connected, operation, { timeout_ms, earlier_result_unknown: false })
   // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go to

@@ -7,9 +7,9 @@ import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { applyExpiry, endByOperator } from '../domain/end-without-report.ts'
+import { operationKey } from '../domain/operation.ts'
 import type { Payment } from '../domain/payment.ts'
 import { lookUpLateEffect } from '../domain/payment-effects.ts'
-import { refundKey } from '../domain/refund.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
@@ -93,7 +93,7 @@ describe('a refund that the operator ended', () => {
     using _clock = installManualClock(ended_at.getTime() + hours * HOUR_MS)
     const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'unused' }), {
       lookUp: async ({ kind, idempotency_key }) =>
-        kind === 'refund' && idempotency_key === refundKey(payment, refundId)
+        kind === 'refund' && idempotency_key === operationKey(payment, refundId)
           ? result
           : { kind: 'unknown', reason: 'another operation' },
     })

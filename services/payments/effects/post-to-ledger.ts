@@ -12,15 +12,9 @@ import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
-import {
-  holdIdOf,
-  type Payment,
-  type PaymentRoute,
-  requireAdmitted,
-  type StoredPayment,
-} from '../domain/payment.ts'
+import { type Payment, type PaymentRoute, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { type EntryData, holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
-import { holdIdOfRefund, requireChargeback, requireRefund } from '../domain/refund.ts'
+import { requireChargeback, requireRefund } from '../domain/refund.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 /** The ledger, as effects call it. It gives each id one result permanently, so a repeated call moves nothing. */
@@ -72,7 +66,7 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
       const kind = refund_id === undefined ? 'withdrawal' : 'refund'
       const { amount: minor } =
         refund_id === undefined ? payment : requireRefund(requireAdmitted(payment), refund_id)
-      const limits = OPERATION_RULES[kind].hold?.has_limits ? await limitsOf(payment) : undefined
+      const limits = OPERATION_RULES[kind].hold === 'within_limits' ? await limitsOf(payment) : undefined
       const { entry } = await ledger.placeHold(
         {
           merchantId: payment.merchant_id,
@@ -137,9 +131,8 @@ export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> 
 }
 
 function holdOf(payment: Payment, { refund_id, posting }: EntryData): { holdId: string; reason: string } {
-  const { kind } = operationOf(payment, refund_id)
-  const holdId =
-    refund_id === undefined ? holdIdOf(payment) : holdIdOfRefund(requireRefund(payment, refund_id))
+  const { kind, hold_id: holdId } = operationOf(payment, refund_id)
+  if (holdId === undefined) throw new TypeError(`a ${kind} without a hold cannot end one`)
   return { holdId, reason: posting === 'capture' ? kind : `${kind} failed` }
 }
 

@@ -18,8 +18,9 @@ import {
 } from '../connectors/connector.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { OPERATION_RULES, type Operation, type OperationRef } from '../domain/operation.ts'
-import { asPaid, attemptKey, type Payment } from '../domain/payment.ts'
+import { type Operation, type OperationRef, operationKey, refOf } from '../domain/operation.ts'
+import { asPaid, type Payment } from '../domain/payment.ts'
+import { isAbout } from '../domain/payment-effects.ts'
 
 /** The part of a payment that decides its provider account. */
 type PaymentAccount = Pick<Payment, 'attempt' | 'environment'>
@@ -58,19 +59,15 @@ export function findAccountOfPayment(
   }
 }
 
-/** A budget of calls at once for each provider account: one that hangs delays its own payments only. */
-export function accountBudget(max_per_account: number): Budget<Payment> {
-  return createKeyedBudget(max_per_account, ({ attempt }) => attempt.account_id)
-}
-
 /**
  * The budgets of an effect of operations: so many calls at once for each provider account, and as many again, or
- * `refunds_max`, for refunds. A refund goes to the account that its deposit was paid at.
+ * `refunds_max`, for refunds. An account that hangs delays its own payments only. A refund goes to the account that its
+ * deposit was paid at.
  */
 export function operationBudgets(max: number, refunds_max = max): (effect: Effect) => Budget<Payment> {
-  const payments = accountBudget(max)
+  const payments = createKeyedBudget<Payment>(max, ({ attempt }) => attempt.account_id)
   const refunds = createKeyedBudget<Payment>(refunds_max, (payment) => asPaid(payment).attempt.account_id)
-  return ({ data }) => (data['refund_id'] === undefined ? payments : refunds)
+  return (effect) => (isAbout(effect, undefined) ? payments : refunds)
 }
 
 /** How long a provider may take to respond to a lookup. */
@@ -107,11 +104,6 @@ export function lookUp(
   return connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
 }
 
-/** The name of an operation in a report about it: a payment is named by its attempt. */
-export function refOf({ refund_id, payment }: Operation): OperationRef {
-  return refund_id === undefined ? { attempt_number: payment.attempt.number } : { refund_id }
-}
-
 /**
  * The change that applies a result to an operation. If nothing polls the provider yet, the first poll is after `poll_ms`. A
  * create that was not sent goes to the next account after `next_attempt_ms`.
@@ -139,18 +131,15 @@ const WINDOW_MARGIN_MS = 60_000
 
 /**
  * Whether a repetition of the create arrives within the connector's idempotency window even if it takes all of its time, and
- * no other account has reported the payment as paid or pending. The window counts from `began_at`.
+ * no other account has reported it as paid or pending. The window counts from `began_at`.
  */
 export function mayRepeat(
-  { kind, payment, began_at }: Operation,
+  { may_be_elsewhere, began_at }: Operation,
   { idempotency_window_ms }: Connector,
   timeout_ms: number,
 ): boolean {
-  const { earlier_successes = [], pending_elsewhere = [] } = payment
-  const is_elsewhere = earlier_successes.length + pending_elsewhere.length > 0
-  if (OPERATION_RULES[kind].fails_over && is_elsewhere) return false
   const age_ms = now().getTime() - began_at.getTime()
-  return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
+  return !may_be_elsewhere && age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 
 function orderOf(
@@ -166,8 +155,7 @@ function orderOf(
       if (expires_at === undefined) throw new Error('a deposit has no expiry time')
       const { payer } = merchantDetails(payment)
       const customer_account_id = payer?.customerAccount?.id
-      const account = customer_account_id === undefined ? {} : { customer_account_id }
-      return { ...order, kind, expires_at, payer: { ...personDetails(payer), ...account } }
+      return { ...order, kind, expires_at, payer: { ...personDetails(payer), customer_account_id } }
     }
     case 'withdrawal': {
       if (beneficiary === undefined) throw new Error('a withdrawal has no beneficiary')
@@ -175,7 +163,7 @@ function orderOf(
       return { ...order, kind, beneficiary: { ...beneficiary, ...personDetails(receiver) } }
     }
     case 'refund':
-      return { ...order, kind, deposit_idempotency_key: attemptKey(payment) }
+      return { ...order, kind, deposit_idempotency_key: operationKey(payment) }
   }
 }
 
@@ -184,11 +172,5 @@ function merchantDetails({ details = new Uint8Array() }: Payment): MerchantDetai
 }
 
 function personDetails({ email, phone, person }: Partial<Customer> = {}): PersonDetails {
-  const { firstName: first_name, lastName: last_name } = person ?? {}
-  return {
-    ...(email === undefined ? {} : { email }),
-    ...(phone === undefined ? {} : { phone }),
-    ...(first_name === undefined ? {} : { first_name }),
-    ...(last_name === undefined ? {} : { last_name }),
-  }
+  return { email, phone, first_name: person?.firstName, last_name: person?.lastName }
 }

@@ -3,12 +3,11 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { type Anomaly, addAnomaly, newOpenTooLongAnomaly, recordAnomalyEffect } from '../domain/anomaly.ts'
-import { operationOf } from '../domain/operation.ts'
+import { operationOf, refOf } from '../domain/operation.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { reportOpenEffect } from '../domain/payment-effects.ts'
 import { recordAnomaly } from '../store/anomalies.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
-import { refOf } from './provider-call.ts'
 
 const LEASE_MS = 5_000
 const RECORD_TRIES_MAX = 50
@@ -21,21 +20,9 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<S
     lease_ms: LEASE_MS,
     tries_max: RECORD_TRIES_MAX,
     async run({ data }, { merchant_id, environment, payment_id }) {
-      const { anomaly_id, kind, description, reported_at: created_at, refund_id, attempt_number } = data
-      const about = {
-        ...(refund_id === undefined ? {} : { refund_id }),
-        ...(attempt_number === undefined ? {} : { attempt_number }),
-      }
-      const anomaly = {
-        merchant_id,
-        environment,
-        payment_id,
-        ...about,
-        anomaly_id,
-        kind,
-        description,
-        created_at,
-      }
+      const { reported_at: created_at, ...reported } = data
+      const { anomaly_id, kind } = reported
+      const anomaly = { ...reported, merchant_id, environment, payment_id, created_at }
       const { is_new } = await recordAnomaly(anomalies, anomaly)
       if (is_new)
         log.error({ anomaly_id, payment_id, merchant_id, kind }, 'an anomaly waits for the operator')

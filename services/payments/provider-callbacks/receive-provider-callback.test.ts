@@ -6,8 +6,9 @@ import { installManualClock, settled } from '../../../test/support/manual-clock.
 import type { OperationName, ProviderCallback } from '../connectors/connector.ts'
 import type { ProviderStatus } from '../domain/call-result.ts'
 import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
+import { operationKey } from '../domain/operation.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
-import { refundKey, requireRefund } from '../domain/refund.ts'
+import { requireRefund } from '../domain/refund.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
@@ -172,7 +173,7 @@ describe('a report that a refund is paid', () => {
     const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
     const stored = is_approved ? applyRefundHold(approving, hold, at) : requested
     await fixture.store.payments.insert({ ...stored, effects: [] })
-    const operation = { kind: 'refund', idempotency_key: refundKey(deposit, refundId) } as const
+    const operation = { kind: 'refund', idempotency_key: operationKey(deposit, refundId) } as const
     const receive = receiver({}, operation, { ...paid, amount: { minor: 400n, currency: 'INR' } })
     const status = await receive(callback(account_id, VERIFIED, payment_id))
     const after = await fixture.store.payments.get(keyOfPayment(deposit))

@@ -11,16 +11,9 @@ import { inSpan } from '#lib/telemetry/span.ts'
 import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
 import type { ProviderCallback, ProviderReport } from '../connectors/connector.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import type { OperationRef } from '../domain/operation.ts'
-import {
-  asPaid,
-  isAdmitted,
-  operationKindOf,
-  type Payment,
-  requireAdmitted,
-  type StoredPayment,
-} from '../domain/payment.ts'
-import { findRefund, refundIdOfKey } from '../domain/refund.ts'
+import { findOperation, type OperationRef, refOfKey } from '../domain/operation.ts'
+import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { requireRefund } from '../domain/refund.ts'
 import { applyResult } from '../effects/provider-call.ts'
 import { recordAnomaly } from '../store/anomalies.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
@@ -231,19 +224,22 @@ function operationOfReport(
   account_id: string,
   { kind, idempotency_key }: ProviderReport,
 ): OperationRef | undefined {
-  if (kind === 'refund') {
-    const refund = findRefund(payment, refundIdOfKey(payment, idempotency_key) ?? '')
-    const is_sent = refund?.approved_at !== undefined && asPaid(payment).attempt.account_id === account_id
-    return is_sent ? { refund_id: refund.refund_id } : undefined
+  const ref = refOfKey(payment, idempotency_key)
+  if (ref === undefined || findOperation(payment, ref.refund_id)?.kind !== kind) return undefined
+  return wasSentTo(account_id, payment, ref) ? ref : undefined
+}
+
+function wasSentTo(
+  account_id: string,
+  payment: Payment,
+  { refund_id, attempt_number = 0 }: OperationRef,
+): boolean {
+  if (refund_id !== undefined) {
+    const is_approved = requireRefund(payment, refund_id).approved_at !== undefined
+    return is_approved && asPaid(payment).attempt.account_id === account_id
   }
-  const { payment_id, provider_accounts, attempt, highest_attempt = attempt.number } = payment
-  const prefix = `${payment_id}:`
-  if (kind !== operationKindOf(payment) || !idempotency_key.startsWith(prefix)) return undefined
-  const digits = idempotency_key.slice(prefix.length)
-  if (!/^[1-9][0-9]{0,3}$/.test(digits)) return undefined
-  const attempt_number = Number(digits)
-  const is_sent = attempt_number <= highest_attempt && provider_accounts[attempt_number - 1] === account_id
-  return is_sent ? { attempt_number } : undefined
+  const { provider_accounts, attempt, highest_attempt = attempt.number } = payment
+  return attempt_number <= highest_attempt && provider_accounts[attempt_number - 1] === account_id
 }
 
 /** Polls the payment of an unverified callback early: the callback itself is not trusted. Never throws. */

@@ -35,10 +35,9 @@ const NOTE_CHARACTERS_MAX = 1_000
 
 /** Maps the filter of a list of anomalies. Throws 9000 for an unknown kind and a merchant id that is too long. */
 export function anomalyFilterFromProto({ merchantId, kind, openOnly }: ListAnomaliesRequest): AnomalyFilter {
-  const filtered_kind = KINDS.optional(kind, 'kind')
   return {
-    ...(merchantId === undefined ? {} : { merchant_id: checkLine(merchantId, 'merchant_id') }),
-    ...(filtered_kind === undefined ? {} : { kind: filtered_kind }),
+    kind: KINDS.optional(kind, 'kind'),
+    merchant_id: merchantId === undefined ? undefined : checkLine(merchantId, 'merchant_id'),
     is_open: openOnly,
   }
 }
@@ -59,22 +58,18 @@ export function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof Anomal
   return {
     anomalyId: anomaly.anomaly_id,
     paymentId: anomaly.payment_id,
-    ...(anomaly.refund_id === undefined ? {} : { refundId: anomaly.refund_id }),
-    ...(anomaly.attempt_number === undefined ? {} : { attemptNumber: anomaly.attempt_number }),
+    refundId: anomaly.refund_id,
+    attemptNumber: anomaly.attempt_number,
     merchantId: anomaly.merchant_id,
     environment: environmentToProto(anomaly.environment),
     kind: KINDS.toProto(anomaly.kind),
     description: anomaly.description,
     createTime: timestampFromDate(anomaly.created_at),
-    ...(resolution === undefined
-      ? {}
-      : {
-          resolution: {
-            kind: RESOLUTIONS.toProto(resolution.kind),
-            operationId: resolution.operation_id,
-            note: resolution.note,
-            resolveTime: timestampFromDate(resolution.at),
-          },
-        }),
+    resolution: resolution && {
+      kind: RESOLUTIONS.toProto(resolution.kind),
+      operationId: resolution.operation_id,
+      note: resolution.note,
+      resolveTime: timestampFromDate(resolution.at),
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { type Message, toBinary } from '@bufbuild/protobuf'
+import { toBinary } from '@bufbuild/protobuf'
 import { Direction as DirectionProto } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type {
@@ -40,23 +40,23 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
 }
 
 /** Maps the fields that all requests about a merchant's own payment share. */
-export function paymentQueryFromProto(request: Omit<FindPaymentRequest, keyof Message>): PaymentQuery {
+export function paymentQueryFromProto(
+  request: Pick<FindPaymentRequest, 'merchantId' | 'environment' | 'policy' | 'cId' | 'hId'>,
+): PaymentQuery {
   return {
     merchant_id: requiredText(request.merchantId, 'merchant_id'),
     environment: ENVIRONMENTS.required(request.environment, 'environment'),
     policy: policyFromProto(request.policy),
-    ...optional('c_id', request.cId),
-    ...optional('h_id', request.hId),
+    c_id: request.cId,
+    h_id: request.hId,
   }
 }
 
 /** Maps the filter of a list of payments. Throws 9000 for an unknown enum value and an impossible time. */
 export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
-  const merchant_id = requiredId(request.merchantId, 'merchant_id')
-  const environment = ENVIRONMENTS.optional(request.environment, 'environment')
   return {
-    merchant_id,
-    ...(environment ? { environment } : {}),
+    merchant_id: requiredId(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.optional(request.environment, 'environment'),
     statuses: PAYMENT_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...createdRange(request),
   }

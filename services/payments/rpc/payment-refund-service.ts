@@ -14,17 +14,17 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { ChargebackRequest } from '../domain/chargeback.ts'
 import type { RefundClosing, RefundRequest } from '../domain/decide-refund.ts'
 import { chargebackToProto, refundChangeToProto } from '../domain/payment-to-proto.ts'
+import type { PaymentKey } from '../store/payments.ts'
 import { debitChargeback, returnChargeback } from '../use-cases/debit-chargeback.ts'
 import {
   approveRefund,
   closeRefund,
   type DecidedRefund,
   type RefundDecisionDeps,
-  type RefundQuery,
-  type ReservationQuery,
   reserveRefund,
 } from '../use-cases/decide-refund.ts'
-import { optional, policyFromProto } from './payment-from-proto.ts'
+import type { PaymentQuery } from '../use-cases/find-payment.ts'
+import { paymentQueryFromProto } from './payment-from-proto.ts'
 
 /** Makes the RPC service for the refunds and chargebacks of payments. */
 export function createPaymentRefundRpc(deps: RefundDecisionDeps): RpcService {
@@ -60,35 +60,22 @@ function toResponse({ payment, change }: DecidedRefund): { change: RefundChange 
   return { change: refundChangeToProto(payment, change) }
 }
 
-interface PaymentKeyMessage {
+function keyOf(request: {
   readonly merchantId: string
   readonly environment: EnvironmentProto
   readonly paymentCId: string
-}
-
-function keyOf(request: PaymentKeyMessage): Omit<RefundQuery, 'refund_id'> {
-  return { ...ownerOf(request), c_id: requiredText(request.paymentCId, 'payment_c_id') }
-}
-
-function ownerOf({
-  merchantId,
-  environment,
-}: Pick<PaymentKeyMessage, 'merchantId' | 'environment'>): Pick<RefundQuery, 'merchant_id' | 'environment'> {
+}): PaymentKey {
   return {
-    merchant_id: requiredText(merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(environment, 'environment'),
+    merchant_id: requiredText(request.merchantId, 'merchant_id'),
+    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+    c_id: requiredText(request.paymentCId, 'payment_c_id'),
   }
 }
 
-function paymentQuery(request: ReserveRefundRequest): ReservationQuery {
-  const { paymentCId, paymentHId } = request
-  if ((paymentCId === undefined) === (paymentHId === undefined)) throw fieldError(9000, 'payment_c_id')
-  return {
-    ...ownerOf(request),
-    policy: policyFromProto(request.policy),
-    ...optional('payment_c_id', paymentCId),
-    ...optional('payment_h_id', paymentHId),
-  }
+function paymentQuery(request: ReserveRefundRequest): PaymentQuery {
+  const { paymentCId: cId, paymentHId: hId } = request
+  if ((cId === undefined) === (hId === undefined)) throw fieldError(9000, 'payment_c_id')
+  return paymentQueryFromProto({ ...request, cId, hId })
 }
 
 function refundRequest({ refundId, cId, amount, reason }: ReserveRefundRequest): RefundRequest {
@@ -96,7 +83,7 @@ function refundRequest({ refundId, cId, amount, reason }: ReserveRefundRequest):
   return {
     refund_id: requiredText(refundId, 'refund_id'),
     c_id: requiredText(cId, 'c_id'),
-    ...(amount === undefined ? {} : { amount }),
+    amount,
     reason,
   }
 }
@@ -109,14 +96,14 @@ function closingStatus(value: RefundStatus): RefundClosing['status'] {
 
 function chargebackRequest(
   request: DebitChargebackRequest,
-): Omit<ChargebackRequest, 'currency'> & { readonly currency?: string } {
+): Omit<ChargebackRequest, 'currency'> & { readonly currency: string | undefined } {
   const { minor, currency } = requiredMessage(request.amount, 'amount')
   if (minor <= 0n) throw fieldError(6001, 'amount')
   return {
     chargeback_id: requiredText(request.chargebackId, 'chargeback_id'),
     amount: minor,
-    ...(currency === '' ? {} : { currency }),
+    currency: currency === '' ? undefined : currency,
     reason_code: request.reasonCode,
-    ...(request.deadlineTime ? { deadline_at: timestampDate(request.deadlineTime) } : {}),
+    deadline_at: request.deadlineTime && timestampDate(request.deadlineTime),
   }
 }

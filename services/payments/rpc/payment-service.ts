@@ -6,6 +6,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
+import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { isAdmitted, type StoredPayment } from '../domain/payment.ts'
@@ -17,21 +18,12 @@ import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payme
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
 import { findPayment, getPayment } from '../use-cases/find-payment.ts'
 import { type NotificationDeps, notifyPayment, resendCallback } from '../use-cases/notify-payment.ts'
-import {
-  listAnomalies,
-  listPayments,
-  listWithdrawalRefusals,
-  retryEffect,
-} from '../use-cases/operator-requests.ts'
+import { listAnomalies, listPayments, listWithdrawalRefusals } from '../use-cases/operator-requests.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
+import { retryEffect } from '../use-cases/retry-effect.ts'
 import { anomalyFilterFromProto, anomalyToProto, resolveRequestFromProto } from './anomaly-proto.ts'
-import {
-  createRequestFromProto,
-  filterFromProto,
-  optional,
-  paymentQueryFromProto,
-} from './payment-from-proto.ts'
+import { createRequestFromProto, filterFromProto, paymentQueryFromProto } from './payment-from-proto.ts'
 import { routeExplanationToProto, routeQuestionFromProto } from './route-proto.ts'
 
 /** Makes the RPC service for payments, with the callers that each method permits. */
@@ -54,7 +46,7 @@ export function createPaymentRpc(
     notifyPayment: by(['gateway'], async (request) =>
       notifyPayment(notification_deps, {
         ...paymentQueryFromProto(request),
-        ...optional('operation_id', request.operationId),
+        operation_id: request.operationId,
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       }),
     ),
@@ -70,14 +62,12 @@ export function createPaymentRpc(
       return { payment: paymentToProto(payment) }
     }),
     listPayments: by(['operator', 'internal'], async (request) => {
-      const filter = filterFromProto(request)
-      const page = await listPayments(payments, filter, request.pageSize, request.pageToken)
-      return { payments: page.payments.map(paymentToProto), nextPageToken: page.next_page_token }
+      const page = await listPayments(payments, filterFromProto(request), pageRequest(request))
+      return { payments: page.items.map(paymentToProto), nextPageToken: page.next_page_token }
     }),
     listAnomalies: by(['operator', 'internal'], async (request) => {
-      const filter = anomalyFilterFromProto(request)
-      const page = await listAnomalies(anomalies, filter, request.pageSize, request.pageToken)
-      return { anomalies: page.anomalies.map(anomalyToProto), nextPageToken: page.next_page_token }
+      const page = await listAnomalies(anomalies, anomalyFilterFromProto(request), pageRequest(request))
+      return { anomalies: page.items.map(anomalyToProto), nextPageToken: page.next_page_token }
     }),
     resolveAnomaly: by(['operator'], async (request) => {
       const { sendsCallbacks } = findAccountOfPayment(explain_deps.findAccount)
@@ -87,12 +77,11 @@ export function createPaymentRpc(
     }),
     listWithdrawalRefusals: by(['operator', 'internal'], async (request) => {
       const merchant_id = requiredId(request.merchantId, 'merchant_id')
-      const { pageSize, pageToken } = request
-      const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageSize, pageToken)
-      return { refusals: page.refusals.map(refusalToProto), nextPageToken: page.next_page_token }
+      const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageRequest(request))
+      return { refusals: page.items.map(refusalToProto), nextPageToken: page.next_page_token }
     }),
-    listStuckEffects: by(['operator'], async ({ pageSize: page_size, pageToken: page_token }) => {
-      const page = await listStuckEffects(payments, PAYMENTS.key, { page_size, page_token })
+    listStuckEffects: by(['operator'], async (request) => {
+      const page = await listStuckEffects(payments, PAYMENTS.key, pageRequest(request))
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
     }),
     retryEffect: by(['operator'], async (request) => {
@@ -105,6 +94,10 @@ export function createPaymentRpc(
       routeExplanationToProto(await explainRoute(explain_deps, routeQuestionFromProto(request))),
     ),
   })
+}
+
+function pageRequest(request: { readonly pageSize: number; readonly pageToken: string }): PageRequest {
+  return { page_size: request.pageSize, page_token: request.pageToken }
 }
 
 function refusalToProto(refusal: WithdrawalRefusal): MessageInitShape<typeof WithdrawalRefusalSchema> {
@@ -132,6 +125,6 @@ function stuckEffectToProto({
     kind: effect.kind,
     tries: effect.tries,
     failure: effect.failure ?? '',
-    ...(payment.stuck_at ? { stuckTime: timestampFromDate(payment.stuck_at) } : {}),
+    stuckTime: payment.stuck_at && timestampFromDate(payment.stuck_at),
   }
 }

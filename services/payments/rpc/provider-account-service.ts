@@ -30,10 +30,8 @@ export function accountToProto({
     circuitState: CIRCUIT_STATES.toProto(state),
     circuitChangeTime: timestampFromDate(since),
     failures,
-    ...(last_failure && {
-      lastFailure: last_failure.reason,
-      lastFailureTime: timestampFromDate(last_failure.at),
-    }),
+    lastFailure: last_failure?.reason,
+    lastFailureTime: last_failure && timestampFromDate(last_failure.at),
   }
 }
 

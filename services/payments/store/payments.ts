@@ -19,6 +19,9 @@ export const PAYMENTS = {
   },
 } as const satisfies CollectionSpec
 
+/** What names a payment in the store. */
+export type PaymentKey = Pick<StoredPayment, 'merchant_id' | 'environment' | 'c_id'>
+
 /** Takes the key from a payment or from a request that names one. */
 export const keyOfPayment = keyOf(PAYMENTS)
 

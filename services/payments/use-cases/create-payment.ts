@@ -1,10 +1,9 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import { type BankAccount, checkBankAccount } from '#lib/contract/bank-account.ts'
+import type { BankAccount } from '#lib/contract/bank-account.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import type { Direction } from '#lib/contract/payment-methods.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
@@ -21,50 +20,7 @@ import {
 } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-change.ts'
-
-/** What finding the route of a payment needs. */
-export interface PermittedRouteDeps extends Pick<AccountSelection, 'hasAccount'> {
-  findRoute(service_id: string): Promise<PaymentRoute | undefined>
-}
-
-/**
- * Finds the route of a request, and throws the first refusal of E9 that neither the store nor the ledger decides: by the
- * route, the policy of the credential, the amount, the currency and the bank account.
- */
-async function findPermittedRoute(
-  deps: PermittedRouteDeps,
-  request: CreatePaymentRequest,
-): Promise<PaymentRoute> {
-  const { merchant_id, environment, amount, beneficiary } = request
-  const route = await deps.findRoute(request.service_id)
-  if (route?.merchant_id !== merchant_id || route.environment !== environment) throw new PublicError(1004)
-  if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
-  if (route.direction !== request.direction) throw new PublicError(1008)
-  if (!route.enabled || !areAccountsConfigured(deps, route)) throw new PublicError(1002)
-  if (!isAmountPermitted(route, amount)) throw fieldError(6001, 'params.payment.amount.value')
-  if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
-  if (beneficiary) checkBankAccount(route.currency, beneficiary)
-  return route
-}
-
-/** Whether a route has provider accounts, and this process knows them all. */
-export function areAccountsConfigured(
-  { hasAccount }: Pick<PermittedRouteDeps, 'hasAccount'>,
-  route: PaymentRoute,
-): boolean {
-  const { provider_accounts } = route
-  return provider_accounts.length > 0 && provider_accounts.every((account) => hasAccount(account, route))
-}
-
-/** Whether a payment may have this amount (E6), whatever its route. */
-export function isAmountPossible(amount: bigint): boolean {
-  return amount >= 1n && amount <= AMOUNT_MAX
-}
-
-/** Whether a payment on this route may have this amount (E6, P14). */
-export function isAmountPermitted({ minimum_amount }: PaymentRoute, amount: bigint): boolean {
-  return isAmountPossible(amount) && amount >= minimum_amount
-}
+import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
 
 /** A request for a payment. The gateway has validated its form. */
 export interface CreatePaymentRequest {
@@ -85,7 +41,7 @@ export interface CreatePaymentRequest {
 export interface CreatePaymentDeps
   extends AdmissionDeps,
     PermittedRouteDeps,
-    Pick<AccountSelection, 'admitAccounts'> {
+    Pick<AccountSelection, 'chooseAccounts'> {
   readonly withdrawal_refusals: Collection<WithdrawalRefusal>
   nextNumericId(): string
 }
@@ -104,7 +60,7 @@ export async function createPayment(
   request: CreatePaymentRequest,
 ): Promise<Payment> {
   const route = await findPermittedRoute(deps, request)
-  const { account_ids, giveBack } = deps.admitAccounts(route.provider_accounts, request.environment)
+  const { account_ids, giveBack } = deps.chooseAccounts(route.provider_accounts, request.environment)
   try {
     return await createOnRoute(deps, request, { ...route, provider_accounts: account_ids })
   } catch (error) {

@@ -39,7 +39,7 @@ function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): 
     withdrawal_refusals: fixture.store.withdrawal_refusals,
     findRoute,
     hasAccount: () => true,
-    admitAccounts: (account_ids) => ({
+    chooseAccounts: (account_ids) => ({
       account_ids: account_ids.filter((account_id) => account_id !== 'down'),
       giveBack: () => {},
     }),
@@ -117,10 +117,10 @@ async function openedBreaker(): Promise<CircuitBreaker> {
 test('a refused withdrawal is not the probe of a half-open account', async () => {
   using manual_clock = installManualClock()
   const breaker = await openedBreaker()
-  const { admitAccounts } = createAccountSelection(() => ({ breaker }) as ConnectedAccount)
+  const { chooseAccounts } = createAccountSelection(() => ({ breaker }) as ConnectedAccount)
   const codes = [0, 6004]
   const used = request()
-  const deps = { ...depsOver(scriptedLedger(() => codes.shift() ?? 0)), admitAccounts }
+  const deps = { ...depsOver(scriptedLedger(() => codes.shift() ?? 0)), chooseAccounts }
   await manual_clock.advance(5_000)
   expect(await createPayment(deps, used)).toMatchObject({ status: 'created' })
   await expect(createPayment(deps, request())).rejects.toMatchObject({ code: 7002 })

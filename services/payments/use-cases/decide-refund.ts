@@ -1,7 +1,6 @@
 import { now } from '#lib/base/time.ts'
-import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
+import { permitsRoute } from '#lib/contract/policy.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { FindAccount } from '../connectors/connect-account.ts'
@@ -16,9 +15,9 @@ import {
 import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import type { ReportedChange } from '../domain/payment-to-proto.ts'
 import { findRefund, requireRefund } from '../domain/refund.ts'
-import { keyOfPayment } from '../store/payments.ts'
+import { keyOfPayment, type PaymentKey } from '../store/payments.ts'
 import { type AdmissionDeps, awaitChange } from './await-change.ts'
-import { findRefundablePayment, type RefundedPaymentQuery } from './find-payment.ts'
+import { findByPublicId, type PaymentQuery } from './find-payment.ts'
 
 /**
  * Applies a decision about a refund or a chargeback to its payment in one guarded write. Throws its refusal, after the refusal
@@ -45,11 +44,6 @@ export async function applyDecision(
   return requireAdmitted(stored)
 }
 
-/** The payment of a requested refund, and the restrictions of the credential, which apply to its route. */
-export interface ReservationQuery extends RefundedPaymentQuery {
-  readonly policy: Policy
-}
-
 /** A payment after a decision about one of its refunds, and the change that it led to. */
 export interface DecidedRefund {
   readonly payment: Stored<Payment>
@@ -63,10 +57,11 @@ export interface DecidedRefund {
  */
 export async function reserveRefund(
   deps: AdmissionDeps,
-  query: ReservationQuery,
+  query: PaymentQuery,
   request: RefundRequest,
 ): Promise<DecidedRefund> {
-  const found = await findRefundablePayment(deps, query)
+  const found = await findByPublicId(deps, query)
+  if (!found) throw new PublicError(10001)
   const is_permitted = permitsRoute(query.policy, found.service_id, found.currency)
   if (!is_permitted && !findRefund(found, request.refund_id)) throw new PublicError(3008)
   const payment = await applyDecision(deps.runner, found, (current) =>
@@ -84,12 +79,7 @@ export interface RefundDecisionDeps extends AdmissionDeps {
 }
 
 /** A refund, by the key of its payment. */
-export interface RefundQuery {
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly c_id: string
-  readonly refund_id: string
-}
+export type RefundQuery = PaymentKey & { readonly refund_id: string }
 
 /** The ledger decides within milliseconds. The wait exceeds the lease of the hold, so that a crash is bridged. */
 const WAIT_MS = 10_000

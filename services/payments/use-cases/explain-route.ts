@@ -10,7 +10,7 @@ import {
   isAmountPermitted,
   isAmountPossible,
   type PermittedRouteDeps,
-} from './create-payment.ts'
+} from './permitted-route.ts'
 
 /** A payment that a merchant could make. `amount` is in minor units of the route's currency. */
 export interface RouteQuestion {
@@ -24,9 +24,12 @@ export interface RouteExplanation {
   /** The codes of all rules that refuse the payment, in the order of E9: the merchant gets the first. */
   readonly refused_codes: readonly ErrorCode[]
   /** Absent when the merchant has no such route. */
-  readonly route?: PaymentRoute
+  readonly route?: PaymentRoute | undefined
   /** The accounts of the route in its order; without `connected` when this process has no such account for it. */
-  readonly accounts: readonly { readonly account_id: string; readonly connected?: ConnectedAccount }[]
+  readonly accounts: readonly {
+    readonly account_id: string
+    readonly connected: ConnectedAccount | undefined
+  }[]
   /** Absent for deposits, and for an amount that no payment can have. */
   readonly funds?: CheckHoldResponse
 }
@@ -86,8 +89,7 @@ function accountsOf(
 ): RouteExplanation['accounts'] {
   return route.provider_accounts.map((account_id) => {
     const is_configured = hasAccount(account_id, route)
-    const connected = is_configured ? findAccount(account_id, route.environment) : undefined
-    return { account_id, ...(connected && { connected }) }
+    return { account_id, connected: is_configured ? findAccount(account_id, route.environment) : undefined }
   })
 }
 

@@ -11,8 +11,8 @@ export interface PaymentQuery {
   readonly merchant_id: string
   readonly environment: Environment
   readonly policy: Policy
-  readonly c_id?: string
-  readonly h_id?: string
+  readonly c_id?: string | undefined
+  readonly h_id?: string | undefined
 }
 
 /**
@@ -30,51 +30,10 @@ export async function findPayment(deps: AdmissionDeps, request: PaymentQuery): P
   return payment
 }
 
-/** A merchant's payment, by exactly one of its public identifiers. */
-export interface RefundedPaymentQuery {
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly payment_c_id?: string
-  readonly payment_h_id?: string
-}
-
-/**
- * Finds the payment of a requested refund by a linearizable read. Throws 10001 when the merchant has no such payment (S8).
- */
-export async function findRefundablePayment(
+/** Finds a merchant's payment by its `c_id`, or by its `h_id` when there is no `c_id`. The read is linearizable. */
+export async function findByPublicId(
   deps: AdmissionDeps,
-  { merchant_id, environment, payment_c_id, payment_h_id }: RefundedPaymentQuery,
-): Promise<Stored<Payment>> {
-  const ids = {
-    ...(payment_c_id === undefined ? {} : { c_id: payment_c_id }),
-    ...(payment_h_id === undefined ? {} : { h_id: payment_h_id }),
-  }
-  const payment = await findByPublicId(deps, { merchant_id, environment, ...ids })
-  if (!payment) throw new PublicError(10001)
-  return payment
-}
-
-/** Finds the payment of a chargeback by its `payment_id` or `h_id`. Throws 10001 when there is none. */
-export async function findChargedPayment(deps: AdmissionDeps, id: string): Promise<Stored<Payment>> {
-  const payment = await completed(deps, await findByAnyId(deps.payments, id))
-  if (!payment) throw new PublicError(10001)
-  return payment
-}
-
-/**
- * Reads any payment by its `payment_id` or `h_id`, for the operator. Throws 6010 when there is none, and `Unavailable`
- * when the ledger does not decide in time about a withdrawal that is being created.
- */
-export async function getPayment(deps: AdmissionDeps, id: string): Promise<Payment> {
-  const payment = await completed(deps, await findByAnyId(deps.payments, id))
-  if (!payment) throw new PublicError(6010)
-  return payment
-}
-
-/** The merchant's payment with a `c_id`, or with an `h_id` when there is no `c_id`, by a linearizable read. */
-async function findByPublicId(
-  deps: AdmissionDeps,
-  { merchant_id, environment, c_id, h_id = '' }: Omit<PaymentQuery, 'policy'>,
+  { merchant_id, environment, c_id, h_id = '' }: PaymentQuery,
 ): Promise<Stored<Payment> | undefined> {
   const { payments } = deps
   return completed(
@@ -83,6 +42,20 @@ async function findByPublicId(
       ? await findByHId(payments, merchant_id, environment, h_id)
       : await payments.get({ merchant_id, environment, c_id }, { linearizable: true }),
   )
+}
+
+/**
+ * Reads any payment by its `payment_id` or `h_id`, for the operator. Throws `unknown_code` when there is none, and
+ * `Unavailable` when the ledger does not decide in time about a withdrawal that is being created.
+ */
+export async function getPayment(
+  deps: AdmissionDeps,
+  id: string,
+  unknown_code: 6010 | 10001 = 6010,
+): Promise<Stored<Payment>> {
+  const payment = await completed(deps, await findByAnyId(deps.payments, id))
+  if (!payment) throw new PublicError(unknown_code)
+  return payment
 }
 
 /** The payment that was found, once the ledger has decided about it; `undefined` when it was refused. */

@@ -60,8 +60,8 @@ test.each<[string, AnomalyFilter, (number: number) => boolean]>([
   const numbers: number[] = []
   let token = ''
   do {
-    const page = await listAnomalies(fixture.store.anomalies, filter, 4, token)
-    numbers.push(...page.anomalies.map(({ description }) => Number(description)))
+    const page = await listAnomalies(fixture.store.anomalies, filter, { page_size: 4, page_token: token })
+    numbers.push(...page.items.map(({ description }) => Number(description)))
     token = page.next_page_token
   } while (token !== '')
   const expected = Array.from({ length: COUNT }, (_, number) => number).filter(isListed)
@@ -74,7 +74,15 @@ test('refuses the token of a list with another filter with 9000', async () => {
   await using fixture = await openPayments()
   await storeAnomalies(fixture)
   const { anomalies } = fixture.store
-  const { next_page_token } = await listAnomalies(anomalies, { is_open: false }, 4, '')
-  const other = listAnomalies(anomalies, { is_open: false, merchant_id: '701' }, 4, next_page_token)
+  const { next_page_token } = await listAnomalies(
+    anomalies,
+    { is_open: false },
+    { page_size: 4, page_token: '' },
+  )
+  const other = listAnomalies(
+    anomalies,
+    { is_open: false, merchant_id: '701' },
+    { page_size: 4, page_token: next_page_token },
+  )
   await expect(other).rejects.toMatchObject({ code: 9000 })
 })

@@ -43,8 +43,12 @@ async function readPages(changes: Partial<PaymentFilter>, size: number): Promise
   const all: Payment[][] = []
   let token = ''
   do {
-    const page = await listPayments(fixture.store.payments, { ...filter, ...changes }, size, token)
-    all.push([...page.payments])
+    const page = await listPayments(
+      fixture.store.payments,
+      { ...filter, ...changes },
+      { page_size: size, page_token: token },
+    )
+    all.push([...page.items])
     token = page.next_page_token
   } while (token !== '')
   return all
@@ -74,11 +78,17 @@ test('filters by creation time, with an inclusive lower and an exclusive upper b
 
 test('refuses the token of another list, an invalid token and a page size above 100 with 9000', async () => {
   const { payments } = fixture.store
-  const { next_page_token } = await listPayments(payments, filter, 1, '')
+  const { next_page_token } = await listPayments(payments, filter, { page_size: 1, page_token: '' })
   const other = { ...filter, merchant_id: '7001' }
-  await expect(listPayments(payments, other, 1, next_page_token)).rejects.toMatchObject({ code: 9000 })
-  await expect(listPayments(payments, filter, 1, 'garbage')).rejects.toMatchObject({ code: 9000 })
-  await expect(listPayments(payments, filter, 101, '')).rejects.toMatchObject({ code: 9000 })
+  await expect(
+    listPayments(payments, other, { page_size: 1, page_token: next_page_token }),
+  ).rejects.toMatchObject({ code: 9000 })
+  await expect(listPayments(payments, filter, { page_size: 1, page_token: 'garbage' })).rejects.toMatchObject(
+    { code: 9000 },
+  )
+  await expect(listPayments(payments, filter, { page_size: 101, page_token: '' })).rejects.toMatchObject({
+    code: 9000,
+  })
 })
 
 // P3
@@ -94,7 +104,7 @@ test('has no withdrawal that the ledger has not admitted, with and without a fil
   await payments.insert(refuseWithdrawal({ ...named('refused'), effects: [] }, 6004, at))
   await payments.insert(admitWithdrawal({ ...named('admitted'), effects: [] }, at))
   for (const statuses of [[], ['created']] as const) {
-    const list = await listPayments(payments, { merchant_id, statuses }, 100, '')
-    expect(list.payments.map(({ c_id }) => c_id)).toEqual(['admitted'])
+    const list = await listPayments(payments, { merchant_id, statuses }, { page_size: 100, page_token: '' })
+    expect(list.items.map(({ c_id }) => c_id)).toEqual(['admitted'])
   }
 })

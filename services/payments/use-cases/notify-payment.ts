@@ -12,9 +12,8 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Payment } from '../domain/payment.ts'
-import { merchantEvent } from '../domain/payment-event.ts'
+import { EVENT_OF, merchantEvent } from '../domain/payment-event.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
-import { EVENT_OF } from '../domain/transition.ts'
 import { type AdmissionDeps, awaitLedgerEntry } from './await-change.ts'
 import { findPayment, type PaymentQuery } from './find-payment.ts'
 
@@ -26,7 +25,7 @@ export interface NotificationDeps extends AdmissionDeps {
 
 /** A merchant's request for a callback about the present status of a payment. */
 export interface NotificationRequest extends PaymentQuery {
-  readonly operation_id?: string
+  readonly operation_id?: string | undefined
   /** The hash of the request without its `operation_id`. */
   readonly payload_hash: string
 }
@@ -90,13 +89,6 @@ async function queueStatusEvent(
   return (await notifier.queueEvent({ event: message }, { timeoutMs: QUEUE_TIMEOUT_MS })).deliveryIds
 }
 
-/** A merchant's request for another callback about the final status of a payment. */
-interface ResendCallbackRequest extends PaymentQuery {
-  readonly operation_id: string
-  /** The hash of the request without its `operation_id`. */
-  readonly payload_hash: string
-}
-
 /**
  * The merchant's `webhook.resend`: queues the event of the final status again and returns the ids of the new
  * deliveries. An exact retry returns the same ids and queues nothing (P15). Throws 8801 while the status is not final,
@@ -104,7 +96,7 @@ interface ResendCallbackRequest extends PaymentQuery {
  */
 export async function resendCallback(
   deps: NotificationDeps,
-  request: ResendCallbackRequest,
+  request: NotificationRequest & { readonly operation_id: string },
 ): Promise<ResendCallbackResponse> {
   const payment = await findPayment(deps, request)
   const { merchant_id, environment, operation_id, payload_hash } = request

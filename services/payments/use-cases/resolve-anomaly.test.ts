@@ -107,19 +107,6 @@ describe('the operator resolves an anomaly of an open payment', () => {
     expect(await read()).toMatchObject({ status: 'success', paid_attempt: 1, earlier_successes: [1, 2] })
   })
 
-  // An earlier release recorded no attempts.
-  test('as paid, without the number of its attempt: it is the last one that was called paid', async () => {
-    const provider_accounts = ['first', 'second', 'third']
-    const attempt = { number: 3, account_id: 'third', created_at: CREATED_AT }
-    const { anomaly, decide, read } = await openAnomaly({ provider_accounts, attempt }, true, 2)
-    const { anomalies } = fixture.store
-    const stored = await anomalies.get(keyOfAnomaly(anomaly))
-    const { attempt_number: _number, version: _version, ...unnumbered } = stored ?? anomaly
-    await anomalies.replace(unnumbered, stored?.version ?? 0)
-    await decide('paid')
-    expect(await read()).toMatchObject({ status: 'success', paid_attempt: 2 })
-  })
-
   test('as not paid: the payment fails with its event', async () => {
     const { decide, read } = await openAnomaly()
     await decide('not_paid')

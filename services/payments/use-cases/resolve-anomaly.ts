@@ -7,7 +7,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
-import { OPERATION_RULES, operationOf } from '../domain/operation.ts'
+import { findOperation, isCurrent, OPERATION_RULES, operationOf } from '../domain/operation.ts'
 import { isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
@@ -49,7 +49,7 @@ export async function resolveAnomaly(
   const named = await findByAnyId(payments, found.payment_id)
   // No provider has been called for a withdrawal that is not admitted, so no decision can end it.
   const payment = named && isAdmitted(named) && isOfOwner(named, found) ? named : undefined
-  const decision = payment && decisionOf(payment, found)
+  const decision = payment && findOperation(payment, found.refund_id)?.operator_decision
   // Money has moved by this decision, whatever the anomaly says.
   const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
   if (!is_begun && isRepetition(found, request)) return found
@@ -78,12 +78,6 @@ function decisionId({
   return `${anomaly_id}:${operation_id}`
 }
 
-/** The decision that ended the payment or refund of an anomaly; `undefined` when no operator ended it. */
-function decisionOf(payment: Payment, { refund_id }: Anomaly): string | undefined {
-  if (refund_id === undefined) return payment.operator_decision
-  return payment.refunds?.find((refund) => refund.refund_id === refund_id)?.operator_decision
-}
-
 /** Whether this very decision was stored before. Throws for any other one. */
 function isRepetition({ resolution }: Anomaly, { kind, operation_id, note }: ResolveAnomalyRequest): boolean {
   if (resolution === undefined) return false
@@ -107,33 +101,17 @@ async function endAsDecided(
     const operation = operationOf(payment, refund_id)
     if (operation.is_open) {
       const sends_callbacks = deps.sendsCallbacks(operation.payment)
-      const paid_attempt = is_paid ? otherAttemptOf(payment, anomaly) : undefined
-      return endByOperator(payment, refund_id, {
-        decision,
-        is_paid,
-        at: now(),
-        sends_callbacks,
-        paid_attempt,
-      })
+      const paid_attempt = is_paid && !isCurrent(payment, anomaly) ? anomaly.attempt_number : undefined
+      const outcome = { decision, is_paid, at: now(), sends_callbacks, paid_attempt }
+      return endByOperator(payment, refund_id, outcome)
     }
-    if (decisionOf(payment, anomaly) !== decision) throw new PublicError(8801)
-    const { status } = OPERATION_RULES[operation.kind].ends
-    if (operation.status !== status[is_paid ? 'success' : 'not_sent']) throw new PublicError(1013)
+    if (operation.operator_decision !== decision) throw new PublicError(8801)
+    const { ends } = OPERATION_RULES[operation.kind]
+    if (operation.status !== ends[is_paid ? 'success' : 'not_paid']) throw new PublicError(1013)
     return undefined
   }
   const stored = await deps.runner.update(keyOfPayment(found), decide, found)
   if (stored) deps.runner.runEffectsInBackground(stored)
-}
-
-/** The attempt that the anomaly is about, unless it is the present one. An earlier release has not recorded its number. */
-function otherAttemptOf(
-  { attempt, earlier_successes }: Payment,
-  { kind, attempt_number, refund_id }: Anomaly,
-): number | undefined {
-  if (refund_id !== undefined) return undefined
-  const unrecorded = kind === 'success_of_earlier_attempt' ? earlier_successes?.at(-1) : undefined
-  const number = attempt_number ?? unrecorded
-  return number === attempt.number ? undefined : number
 }
 
 async function recordResolution(

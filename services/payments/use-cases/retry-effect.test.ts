@@ -6,7 +6,7 @@ import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { retryEffect } from './operator-requests.ts'
+import { retryEffect } from './retry-effect.ts'
 
 const STUCK_AT = new Date('2026-11-21T12:00:00.000Z')
 

@@ -10,10 +10,10 @@ import {
   type ProviderResponse,
   protocolViolation,
 } from '../provider-http.ts'
+import { isSuccess, resultOfReport } from '../provider-report.ts'
 import {
   CREATE_PATHS,
   FORM_METHODS,
-  isAbout,
   type LookupReports,
   orderForm,
   parseCreateResponse,
@@ -68,11 +68,9 @@ function connectForm<E extends Environment>(
       return result.kind === 'response' ? createResult(order, result) : result
     },
     async lookUp(operations, timeout_ms, signal) {
-      const references = operations.map(({ idempotency_key }): [string, string] => [
-        'reference',
-        idempotency_key,
-      ])
-      const path = `/v1/transfers?${new URLSearchParams(references)}`
+      const query = new URLSearchParams()
+      for (const { idempotency_key } of operations) query.append('reference', idempotency_key)
+      const path = `/v1/transfers?${query}`
       const limits = { timeout_ms, signal, operations: operations.length }
       const result = await http.request({ ...common, method: 'GET', path, ...limits })
       if (result.kind !== 'response') return operations.map(() => ({ ...result, kind: 'unknown' }))
@@ -93,9 +91,7 @@ function createResult(order: ProviderOrder, { http_status, body }: ProviderRespo
       return { kind: 'declined', code: response.code }
     return protocolViolation(`HTTP ${http_status} with a fault`)
   }
-  if (!isSuccess(http_status)) return protocolViolation(`HTTP ${http_status} with a report`)
-  if (!isAbout(response.report, order)) return protocolViolation('a report about another operation')
-  return response.report.result
+  return resultOfReport(order, http_status, response.report)
 }
 
 /** The result of each lookup. A reference that the provider leaves out is not found. */
@@ -107,11 +103,15 @@ function lookupResults(
   return operations.map((operation) =>
     reports === undefined
       ? protocolViolation(`HTTP ${http_status} with an invalid body`)
-      : lookupResult(operation, reports),
+      : lookupResult(operation, http_status, reports),
   )
 }
 
-function lookupResult(operation: OperationName, { reports, are_all_valid }: LookupReports): LookupResult {
+function lookupResult(
+  operation: OperationName,
+  http_status: number,
+  { reports, are_all_valid }: LookupReports,
+): LookupResult {
   const [report, second] = reports.filter(
     ({ idempotency_key }) => idempotency_key === operation.idempotency_key,
   )
@@ -119,9 +119,5 @@ function lookupResult(operation: OperationName, { reports, are_all_valid }: Look
     return are_all_valid ? { kind: 'not_found' } : protocolViolation('an invalid transfer')
   // Without idempotency keys a reference can name several transfers. Which of them is ours cannot be known.
   if (second !== undefined) return protocolViolation('several transfers with one reference')
-  return isAbout(report, operation) ? report.result : protocolViolation('a report about another operation')
-}
-
-function isSuccess(http_status: number): boolean {
-  return http_status >= 200 && http_status <= 299
+  return resultOfReport(operation, http_status, report)
 }

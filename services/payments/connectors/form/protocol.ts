@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
-import type { OperationKind, ProviderStatus } from '../../domain/call-result.ts'
-import type { OperationName, PersonDetails, ProviderOrder, ProviderReport } from '../connector.ts'
-import { CANCELLATION_CODES, instructionsSchema, parseBody, providerTimeSchema } from '../response-parts.ts'
+import type { OperationKind } from '../../domain/call-result.ts'
+import type { PersonDetails, ProviderOrder, ProviderReport } from '../connector.ts'
+import { parseBody, providerTimeSchema, type ReportParts, statusOfReport } from '../provider-report.ts'
 
 /** The paths for creates, below the base URL, by the kind of operation. */
 export const CREATE_PATHS: Readonly<Record<OperationKind, string>> = {
@@ -49,9 +49,9 @@ const transferSchema = z.object({
   state: wordSchema,
   amount: z.string().max(32),
   currency: z.string().regex(/^[A-Z]{3}$/),
-  reason: wordSchema.exactOptional(),
-  settled_at: providerTimeSchema.exactOptional(),
-  bank_reference: visibleAsciiSchema.exactOptional(),
+  reason: wordSchema.optional(),
+  settled_at: providerTimeSchema.optional(),
+  bank_reference: visibleAsciiSchema.optional(),
   pay_by: z.unknown().optional(),
 })
 
@@ -76,40 +76,40 @@ export function orderForm(order: ProviderOrder, merchant_code: string): string |
   const { amount } = order
   const channel = Object.hasOwn(CHANNELS, order.method) ? CHANNELS[order.method] : undefined
   if (channel === undefined || amount.minor < 1n || amount.minor > AMOUNT_MAX) return undefined
-  return new URLSearchParams({
+  const fields = {
     merchant_code,
     reference: order.idempotency_key,
     amount: formatDecimal(amount),
     currency: amount.currency,
     channel,
     ...detailsOf(order),
-  }).toString()
+  }
+  const form = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.append(name, value)
+  return form.toString()
 }
 
-function detailsOf(order: ProviderOrder): Readonly<Record<string, string>> {
+/** The fields of a form. Those without a value are not sent. */
+type Fields = Readonly<Record<string, string | undefined>>
+
+function detailsOf(order: ProviderOrder): Fields {
   switch (order.kind) {
     case 'deposit': {
-      const { customer_account_id, ...person } = order.payer
-      const customer = customer_account_id === undefined ? {} : { customer: customer_account_id }
-      return { expires_at: order.expires_at.toISOString(), ...customer, ...personFields(person) }
+      const { customer_account_id: customer, ...person } = order.payer
+      return { expires_at: order.expires_at.toISOString(), customer, ...personFields(person) }
     }
     case 'withdrawal': {
       const { account_id, ifsc, bank_code, ...person } = order.beneficiary
-      const bank = ifsc ?? bank_code
-      return { account: account_id, ...(bank === undefined ? {} : { bank }), ...personFields(person) }
+      return { account: account_id, bank: ifsc ?? bank_code, ...personFields(person) }
     }
     case 'refund':
       return { collection: order.deposit_idempotency_key }
   }
 }
 
-function personFields({ email, phone, first_name, last_name }: PersonDetails): Record<string, string> {
+function personFields({ email, phone, first_name, last_name }: PersonDetails): Fields {
   const name = [first_name, last_name].filter((part) => part !== undefined).join(' ')
-  return {
-    ...(email === undefined ? {} : { email }),
-    ...(phone === undefined ? {} : { phone }),
-    ...(name === '' ? {} : { name }),
-  }
+  return { email, phone, name: name === '' ? undefined : name }
 }
 
 /** Parses the response to a create; `undefined` when it is invalid. */
@@ -141,43 +141,29 @@ export function parseLookupResponse(body: Uint8Array): LookupReports | undefined
   return { reports, are_all_valid: reports.length === response.transfers.length }
 }
 
-/** Whether a report is about an operation. */
-export function isAbout({ kind, idempotency_key }: ProviderReport, operation: OperationName): boolean {
-  return kind === operation.kind && idempotency_key === operation.idempotency_key
+/** The states that the protocol defines. */
+const STATES: Readonly<Record<string, ReportParts['status']>> = {
+  SETTLED: 'success',
+  FAILED: 'declined',
+  VOIDED: 'canceled',
 }
 
 function toReport(transfer: Transfer): ProviderReport | undefined {
-  const kind = Object.hasOwn(KINDS, transfer.type) ? KINDS[transfer.type] : undefined
-  const result = kind && toStatus(kind, transfer)
-  return result && { kind, idempotency_key: transfer.reference, result }
-}
-
-/** A success without its time, or an unreadable amount, is invalid. An unknown state is not final (P4). */
-function toStatus(kind: OperationKind, transfer: Transfer): ProviderStatus | undefined {
-  const { id: provider_id, reason } = transfer
+  const { id: provider_id, reference: idempotency_key, type, state, reason } = transfer
+  const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined
   const amount = parseDecimal(transfer.amount, transfer.currency)
-  if (amount === undefined || amount.minor < 1n) return undefined
-  const common = { provider_id, amount }
-  switch (transfer.state) {
-    case 'SETTLED': {
-      if (transfer.settled_at === undefined) return undefined
-      return {
-        kind: 'success',
-        ...common,
-        completed_at: new Date(transfer.settled_at),
-        ...(transfer.bank_reference === undefined ? {} : { utr: transfer.bank_reference }),
-      }
-    }
-    case 'FAILED':
-      return { kind: 'declined', ...common, code: codeOf(reason, 6044) }
-    case 'VOIDED':
-      return { kind: 'canceled', ...common, code: codeOf(reason, CANCELLATION_CODES[kind]) }
-    default: {
-      if (transfer.pay_by === undefined) return { kind: 'pending', ...common }
-      const { data: instructions } = instructionsSchema.safeParse(transfer.pay_by)
-      return instructions && { kind: 'pending', ...common, instructions }
-    }
-  }
+  // An unreadable amount is invalid.
+  if (kind === undefined || amount === undefined || amount.minor < 1n) return undefined
+  const result = statusOfReport(kind, {
+    status: Object.hasOwn(STATES, state) ? STATES[state] : undefined,
+    provider_id,
+    amount,
+    completed_at: transfer.settled_at,
+    utr: transfer.bank_reference,
+    instructions: transfer.pay_by,
+    failureOf: (general) => ({ code: codeOf(reason, general) }),
+  })
+  return result && { kind, idempotency_key, result }
 }
 
 function codeOf(reason: string | undefined, fallback: ErrorCode): ErrorCode {

@@ -18,6 +18,7 @@ import {
   protocolViolation,
   type SignedContent,
 } from '../provider-http.ts'
+import { resultOfReport } from '../provider-report.ts'
 import {
   isIdempotencyKey,
   OPERATIONS_PATH,
@@ -103,7 +104,8 @@ function connectHttp<E extends Environment>(
     lookUp: (operations, timeout_ms, signal) =>
       Promise.all(
         operations.map(async (operation): Promise<LookupResult> => {
-          requireKey(operation.idempotency_key)
+          if (!isIdempotencyKey(operation.idempotency_key))
+            throw new TypeError('invalid idempotency key for the provider protocol')
           const path = `${OPERATIONS_PATH}/${operation.idempotency_key}`
           const result = await exchange({ method: 'GET', path }, timeout_ms, signal)
           if (result.kind !== 'response') return { ...result, kind: 'unknown' }
@@ -119,7 +121,7 @@ function connectHttp<E extends Environment>(
 
 /** What a response to a create proves (P4). */
 function createResult(order: ProviderOrder, http_status: number, response: ProtocolResponse): CallResult {
-  if (response.kind === 'report') return reportedStatus(order, http_status, response)
+  if (response.kind === 'report') return resultOfReport(order, http_status, response.report)
   if (response.provider_code === KEY_REUSED_CODE) return unknown('the key was used for another operation')
   if (order.earlier_result_unknown) return unknown('refused after an earlier request with an unknown result')
   return { kind: 'declined', ...toCode(response.provider_code, 7001) }
@@ -131,26 +133,10 @@ function lookupResult(
   http_status: number,
   response: ProtocolResponse,
 ): LookupResult {
-  if (response.kind === 'report') return reportedStatus(operation, http_status, response)
+  if (response.kind === 'report') return resultOfReport(operation, http_status, response.report)
   return response.provider_code === NOT_FOUND_CODE ? { kind: 'not_found' } : unknown('the lookup was refused')
-}
-
-/** The status of a report. It counts only with HTTP 2xx and for the requested operation. */
-function reportedStatus(
-  requested: OperationName,
-  http_status: number,
-  { report }: Extract<ProtocolResponse, { kind: 'report' }>,
-): Exclude<LookupResult, { kind: 'not_found' }> {
-  if (http_status < 200 || http_status > 299) return protocolViolation(`HTTP ${http_status} with a report`)
-  const is_same = report.idempotency_key === requested.idempotency_key && report.kind === requested.kind
-  return is_same ? report.result : protocolViolation('a report about another operation')
 }
 
 function unknown(reason: string): Unknown {
   return { kind: 'unknown', reason }
-}
-
-function requireKey(idempotency_key: string): void {
-  if (!isIdempotencyKey(idempotency_key))
-    throw new TypeError('invalid idempotency key for the provider protocol')
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { ProviderStatus } from '../../domain/call-result.ts'
 import type { ProviderOrder, ProviderReport } from '../connector.ts'
-import { CANCELLATION_CODES, instructionsSchema, parseBody, providerTimeSchema } from '../response-parts.ts'
+import { parseBody, providerTimeSchema, statusOfReport } from '../provider-report.ts'
 
 /** The path for creates, below the provider's base URL. Lookups append the idempotency key. */
 export const OPERATIONS_PATH = '/provider/v1/operations'
@@ -19,8 +18,8 @@ const reportSchema = z.object({
   code,
   amount: z.int().min(1),
   currency: z.string().regex(/^[A-Z]{3}$/),
-  completed_at: providerTimeSchema.exactOptional(),
-  utr: visibleAsciiSchema.exactOptional(),
+  completed_at: providerTimeSchema.optional(),
+  utr: visibleAsciiSchema.optional(),
   instructions: z.unknown().optional(),
 })
 
@@ -81,35 +80,15 @@ export function toCode(
   return { code: fallback, provider_code }
 }
 
-function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefined {
-  const result = toStatus(report)
-  return result && { kind: report.kind, idempotency_key: report.idempotency_key, result }
-}
+const STATUSES = ['success', 'declined', 'canceled'] as const
 
-/** A success without its time is invalid. A status that the protocol does not define is not final (P4). */
-function toStatus(report: z.infer<typeof reportSchema>): ProviderStatus | undefined {
-  const common = {
-    provider_id: report.provider_id,
-    amount: { minor: BigInt(report.amount), currency: report.currency },
-  }
-  switch (report.status) {
-    case 'success': {
-      if (report.completed_at === undefined) return undefined
-      return {
-        kind: 'success',
-        ...common,
-        completed_at: new Date(report.completed_at),
-        ...(report.utr === undefined ? {} : { utr: report.utr }),
-      }
-    }
-    case 'declined':
-      return { kind: 'declined', ...common, ...toCode(report.code, 6044) }
-    case 'canceled':
-      return { kind: 'canceled', ...common, ...toCode(report.code, CANCELLATION_CODES[report.kind]) }
-    default: {
-      if (report.instructions === undefined) return { kind: 'pending', ...common }
-      const { data: instructions } = instructionsSchema.safeParse(report.instructions)
-      return instructions && { kind: 'pending', ...common, instructions }
-    }
-  }
+function toReport(report: z.infer<typeof reportSchema>): ProviderReport | undefined {
+  const { kind, idempotency_key, code, currency } = report
+  const result = statusOfReport(kind, {
+    ...report,
+    status: STATUSES.find((status) => status === report.status),
+    amount: { minor: BigInt(report.amount), currency },
+    failureOf: (general) => toCode(code, general),
+  })
+  return result && { kind, idempotency_key, result }
 }
