@@ -88,15 +88,15 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the minimum amount itself is refused',
-    file: 'services/payments/use-cases/create-payment.ts',
+    file: 'services/payments/use-cases/permitted-route.ts',
     search: 'amount >= minimum_amount',
     replace: 'amount > minimum_amount',
   },
   {
     name: 'an h_id is not read linearizably',
     file: 'services/payments/store/payments.ts',
-    search: '{ limit: 1, linearizable: true }',
-    replace: '{ limit: 1 }',
+    search: ', h_id], { linearizable: true })',
+    replace: ', h_id])',
     needs: ['store fails over'],
   },
   {
