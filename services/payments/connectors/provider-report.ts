@@ -58,7 +58,7 @@ const CANCELLATION_CODES: Readonly<Record<OperationKind, ErrorCode>> = {
 }
 
 /** The parts of a provider's report, read but not judged. `status` is `undefined` when the protocol does not define it. */
-export interface ReportParts {
+export interface ReportFields {
   readonly status: 'success' | 'declined' | 'canceled' | undefined
   readonly provider_id: string
   readonly amount: Money
@@ -74,7 +74,7 @@ export interface ReportParts {
  * What a report says about an operation; `undefined` when it is invalid: a success without its time, or instructions that
  * are not safe to show. A status that the protocol does not define is not final (P4).
  */
-export function statusOfReport(kind: OperationKind, report: ReportParts): ProviderStatus | undefined {
+export function statusOfReport(kind: OperationKind, report: ReportFields): ProviderStatus | undefined {
   const { status, provider_id, amount, completed_at, utr, failureOf } = report
   const common = { provider_id, amount }
   switch (status) {

@@ -4,7 +4,7 @@ import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import type { OperationKind } from '../../domain/call-result.ts'
 import type { PersonDetails, ProviderOrder, ProviderReport } from '../connector.ts'
-import { parseBody, providerTimeSchema, type ReportParts, statusOfReport } from '../provider-report.ts'
+import { parseBody, providerTimeSchema, type ReportFields, statusOfReport } from '../provider-report.ts'
 
 /** The paths for creates, below the base URL, by the kind of operation. */
 export const CREATE_PATHS: Readonly<Record<OperationKind, string>> = {
@@ -142,7 +142,7 @@ export function parseLookupResponse(body: Uint8Array): LookupReports | undefined
 }
 
 /** The states that the protocol defines. */
-const STATES: Readonly<Record<string, ReportParts['status']>> = {
+const STATES: Readonly<Record<string, ReportFields['status']>> = {
   SETTLED: 'success',
   FAILED: 'declined',
   VOIDED: 'canceled',
