@@ -12,29 +12,20 @@ import type { UsedNonce } from '../store.ts'
 export type NonceResult = 'consumed' | 'reused' | 'unknown'
 
 /** Lets an application use each nonce once, across all gateways on one store (A3). */
-export interface NonceStore {
-  /** Consumes a nonce of an application. */
-  consume(application_id: string, nonce: string): Promise<NonceResult>
-}
+export type NonceStore = ReturnType<typeof createNonceStore>
 
 /** Short, because a write whose response was lost has already used most of the caller's time. */
 const READ_BACK_TIMEOUT_MS = 1_000
 
-/** How a nonce store is made. */
-export interface NonceStoreOptions {
-  readonly ttl_ms: number
-  /** The time from which a nonce is stored for `ttl_ms`; by default the clock of this process. */
-  readonly now_ms?: () => number
-}
-
 /**
  * Makes the nonce store. `ttl_ms` must be at least twice the freshness window, because a timestamp may be in the future
- * as well as in the past, plus the clock skew between gateways: see `nonceTtlMs`.
+ * as well as in the past, plus the clock skew between gateways: see `nonceTtlMs`. A nonce is stored from `now_ms` on, by default
+ * the clock of this process.
  */
 export function createNonceStore(
   nonces: Collection<UsedNonce>,
-  { ttl_ms, now_ms = () => clock.now_ms() }: NonceStoreOptions,
-): NonceStore {
+  { ttl_ms, now_ms = () => clock.now_ms() }: { readonly ttl_ms: number; readonly now_ms?: () => number },
+) {
   /**
    * Decides after the response to the insert of `consumer_id` was lost. A nonce that is absent is `unknown`, because the
    * insert may still arrive.
@@ -51,7 +42,7 @@ export function createNonceStore(
   }
 
   return {
-    async consume(application_id, nonce) {
+    async consume(application_id: string, nonce: string): Promise<NonceResult> {
       const consumer_id = randomHex(8)
       try {
         const expires_at = new Date(now_ms() + ttl_ms)

@@ -7,15 +7,9 @@ import { HTTP_LIMITS } from './http-limits.ts'
 import { networkOf } from './request-head.ts'
 
 /** The connections of a gateway, with the limits that no caller without a credential can turn against others. */
-export interface ConnectionLimit {
-  /** Applies the limits to the connections of a server. */
-  attach(server: Server): void
-  /** Records that a request on the connection was authenticated. From then on only the caller's network limits it. */
-  markAuthenticated(socket: Socket): void
-}
+export type ConnectionLimit = ReturnType<typeof createConnectionLimit>
 
-/** The limits; see `HTTP_LIMITS`. */
-export type ConnectionLimits = Pick<
+type ConnectionLimits = Pick<
   typeof HTTP_LIMITS,
   | 'connections_max'
   | 'network_connections_max'
@@ -54,7 +48,7 @@ const closed = counter(
 export function createConnectionLimit(
   trusted_proxies: IpRanges | undefined,
   limits: { readonly [Name in keyof ConnectionLimits]: number } = HTTP_LIMITS,
-): ConnectionLimit {
+) {
   const connections = new Map<Socket, Connection>()
   const networks = new Map<string, Network>()
   /** In the order in which they were opened. */
@@ -114,10 +108,12 @@ export function createConnectionLimit(
     if (total > limits.connections_max) closeOldest(unauthenticated, now_ms)
   }
   return {
-    attach(server) {
+    /** Applies the limits to the connections of a server. */
+    attach(server: Server): void {
       server.prependListener('connection', add)
     },
-    markAuthenticated(socket) {
+    /** Records that a request on the connection was authenticated. From then on only the caller's network limits it. */
+    markAuthenticated(socket: Socket): void {
       const connection = connections.get(socket)
       if (connection === undefined || !unauthenticated.delete(connection)) return
       connection.network.unauthenticated.delete(connection)

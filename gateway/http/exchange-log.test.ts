@@ -4,7 +4,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
-import { createExchangeLog, createLogSampler, type ExchangeLog, type LogSampler } from './exchange-log.ts'
+import { createExchangeLog, createLogSampler, type ExchangeLog } from './exchange-log.ts'
 
 const LINES_PER_NETWORK = 20
 
@@ -55,7 +55,7 @@ beforeEach(() => {
 })
 afterEach(() => manual[Symbol.dispose]())
 
-const nextOf = (lines: LogSampler, count: number, address: string) =>
+const nextOf = (lines: ReturnType<typeof createLogSampler>, count: number, address: string) =>
   Array.from({ length: count }, () => lines.sampleLine(address))
 
 test('limits the lines per minute about a network, and says how many were left out', async () => {

@@ -8,19 +8,8 @@ import { counter } from '#lib/telemetry/metrics.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
 import { clientAddress, networkOf, singleHeader } from './request-head.ts'
 
-/**
- * Logs the result of each request, a refusal also with the caller's address. Lines about callers that are not
- * authenticated are sampled, per network and in total: those about faults separately, so that refusals do not hide
- * them.
- */
-export interface ExchangeLog {
-  logSuccess(exchange: Exchange, http_status: number): void
-  logFailure(exchange: Exchange, error: PublicError): void
-  /** The caller closed the connection before its request was complete. */
-  logAborted(exchange: Exchange): void
-  /** Bytes that are not a valid request were answered with 1003. */
-  logInvalid(request_id: string, address: string | undefined, reason: string | undefined): void
-}
+/** The log of one gateway. */
+export type ExchangeLog = ReturnType<typeof createExchangeLog>
 
 /**
  * The form of an id that a caller may give its request in `X-Request-ID`. It is logged besides the request id of the
@@ -28,8 +17,12 @@ export interface ExchangeLog {
  */
 export const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
-/** Makes the log of one gateway. */
-export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefined): ExchangeLog {
+/**
+ * Makes the log of the result of each request, of a refusal also with the caller's address. Lines about callers that are not
+ * authenticated are sampled, per network and in total: those about faults separately, so that refusals do not hide
+ * them.
+ */
+export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefined) {
   const refusals = createLogSampler()
   const faults = createLogSampler()
   const logAnswered = (
@@ -64,14 +57,15 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
     return is_authenticated ? { client_address } : sampledCallerFields(sampler, client_address)
   }
   return {
-    logSuccess: (exchange, http_status) => logAnswered(exchange, http_status),
-    logFailure(exchange, error) {
+    logSuccess: (exchange: Exchange, http_status: number): void => logAnswered(exchange, http_status),
+    logFailure(exchange: Exchange, error: PublicError): void {
       const caller = fieldsOfRefused(exchange, isFault(error) ? faults : refusals)
       if (caller === undefined) return
       logFault(log, exchange, error)
       logAnswered(exchange, error.http, error.code, caller)
     },
-    logAborted(exchange) {
+    /** The caller closed the connection before its request was complete. */
+    logAborted(exchange: Exchange): void {
       const caller = fieldsOfRefused(exchange)
       if (caller === undefined) return
       const { request_id } = exchange
@@ -80,7 +74,8 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
         'the caller closed the connection before its request was complete',
       )
     },
-    logInvalid(request_id, address, reason) {
+    /** Bytes that are not a valid request were answered with 1003. */
+    logInvalid(request_id: string, address: string | undefined, reason: string | undefined): void {
       const caller = sampledCallerFields(refusals, address)
       if (caller === undefined) return
       log.info({ request_id, code: 1003, reason, ...caller }, 'invalid request; closing the connection')
@@ -128,26 +123,6 @@ function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicErr
   }
 }
 
-/**
- * Decides which log lines about callers that are not authenticated are written. It samples them per network, so that such
- * callers cannot fill the log.
- */
-export interface LogSampler {
-  /**
-   * Decides about one line. Returns `undefined` when it must be left out, otherwise how many lines about the network of
-   * the address were left out since the last one that was written.
-   */
-  sampleLine(address: string | undefined): number | undefined
-}
-
-/** The limits of a sampler. */
-interface LogSamplerLimits {
-  /** Lines per minute about one network. */
-  readonly network_lines_max?: number
-  /** Lines per minute about all networks. */
-  readonly lines_max?: number
-}
-
 const MINUTE_MS = 60_000
 /** Networks that are remembered; beyond it the one whose last line is the oldest is forgotten. */
 const NETWORKS_MAX = 10_000
@@ -162,11 +137,13 @@ const lines_left_out = counter(
   'Log lines about callers without authentication that were left out, because there were too many about their network or in total.',
 )
 
-/** Makes the sampler of one gateway. */
-export function createLogSampler({
-  network_lines_max = 20,
-  lines_max = 1_000,
-}: LogSamplerLimits = {}): LogSampler {
+type LogSampler = ReturnType<typeof createLogSampler>
+
+/**
+ * Makes what decides which log lines about callers that are not authenticated are written: so many per minute about one
+ * network and about all, so that such callers cannot fill the log.
+ */
+export function createLogSampler({ network_lines_max = 20, lines_max = 1_000 } = {}) {
   const networks = new LRUCache<string, Window & { left_out: number }>(entriesUpTo(NETWORKS_MAX))
   const all: Window = { opened_ms: Number.NEGATIVE_INFINITY, lines: 0 }
   const hasRoom = (window: Window, max: number, now_ms: number): boolean => {
@@ -177,7 +154,11 @@ export function createLogSampler({
     return window.lines < max
   }
   return {
-    sampleLine(address) {
+    /**
+     * Decides about one line. Returns `undefined` when it must be left out, otherwise how many lines about the network of
+     * the address were left out since the last one that was written.
+     */
+    sampleLine(address: string | undefined): number | undefined {
       const name = networkOf(address)
       const now_ms = clock.monotonic_ms()
       const existing = networks.get(name)

@@ -8,17 +8,7 @@ import { closeLingering } from './lingering-close.ts'
 import { failureText } from './response.ts'
 
 /** Answers bytes that never become a request: invalid HTTP, a head that is too large, a request that is too slow. */
-export interface InvalidRequestHandler {
-  /**
-   * Records the pending response of every request. `false` when the connection already has too many pending responses:
-   * then the connection is closed and the request must be ignored.
-   */
-  trackRequest(request: IncomingMessage, response: ServerResponse): boolean
-  /** Handles a `clientError` of the server. */
-  handleClientError(error: NodeJS.ErrnoException, socket: Socket): void
-  /** Handles a CONNECT request; the server has already detached its parser from the connection. */
-  refuseTunnel(socket: Socket): void
-}
+export type InvalidRequestHandler = ReturnType<typeof createInvalidRequestHandler>
 
 /** The requests of one connection. Completed responses are removed: keeping them would slow the garbage collector. */
 interface ConnectionState {
@@ -33,7 +23,7 @@ interface ConnectionState {
  * the next request is unknown. The responses of earlier, complete requests are sent first. Invalid bytes in the body of a
  * request that already has its response get no second one.
  */
-export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>): InvalidRequestHandler {
+export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>) {
   const connections = new WeakMap<Socket, ConnectionState>()
   const refused = new WeakSet<Socket>()
   // One listener for all responses: a closure for each would cost every request.
@@ -64,7 +54,11 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
     else response_to_wait_for.once('close', () => closeDiscarding(socket, text))
   }
   return {
-    trackRequest(request, response) {
+    /**
+     * Records the pending response of every request. `false` when the connection already has too many pending responses:
+     * then the connection is closed and the request must be ignored.
+     */
+    trackRequest(request: IncomingMessage, response: ServerResponse): boolean {
       const connection = connections.get(request.socket)
       if (connection !== undefined && connection.pending.length >= HTTP_LIMITS.pending_responses_max) {
         // Requests that were parsed already would stay in memory until the client reads its responses.
@@ -82,8 +76,10 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
       response.on('close', removePending)
       return true
     },
-    handleClientError: (error, socket) => refuse(error.code, socket),
-    refuseTunnel(socket) {
+    /** Handles a `clientError` of the server. */
+    handleClientError: (error: NodeJS.ErrnoException, socket: Socket): void => refuse(error.code, socket),
+    /** Handles a CONNECT request; the server has already detached its parser from the connection. */
+    refuseTunnel(socket: Socket): void {
       socket.on('error', () => socket.destroy())
       refuse('CONNECT', socket)
     },

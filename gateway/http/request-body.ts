@@ -79,18 +79,9 @@ export class RequestAborted extends Error {
 }
 
 /** Bounds the memory of request bodies whose callers are not authenticated yet, per network and in total. */
-export interface BodyMemoryBudget {
-  /** Opens the reservation of one body. `networkOf` names the caller's network; it is called for long bodies only. */
-  openReservation(networkOf: () => string): BodyReservation
-}
+export type BodyMemoryBudget = ReturnType<typeof createBodyMemoryBudget>
 
-/** What one body has reserved. */
-interface BodyReservation {
-  /** Reserves memory for the next bytes of the body; `false` when the network or the process has no more. */
-  reserve(bytes: number): boolean
-  /** Gives everything back; a second call does nothing. */
-  release(): void
-}
+type BodyReservation = ReturnType<BodyMemoryBudget['openReservation']>
 
 /**
  * Makes the budget of one gateway.
@@ -99,17 +90,19 @@ interface BodyReservation {
  * So requests of ordinary size are read however many long bodies are unfinished. Longer bodies share
  * `network_body_memory_bytes` of their network and `body_memory_bytes` of the process.
  */
-export function createBodyMemoryBudget(): BodyMemoryBudget {
+export function createBodyMemoryBudget() {
   /** Holds only networks with a reservation. */
   const bytes_by_network = new Map<string, number>()
   let total_bytes = 0
   return {
-    openReservation(networkOf) {
+    /** Opens the reservation of one body. `networkOf` names the caller's network; it is called for long bodies only. */
+    openReservation(networkOf: () => string) {
       let network = ''
       let length = 0
       let reserved = 0
       return {
-        reserve(bytes) {
+        /** Reserves memory for the next bytes of the body; `false` when the network or the process has no more. */
+        reserve(bytes: number): boolean {
           length += bytes
           const needed = Math.max(0, length - HTTP_LIMITS.short_body_bytes) - reserved
           if (needed <= 0) return true
@@ -122,7 +115,8 @@ export function createBodyMemoryBudget(): BodyMemoryBudget {
           reserved += needed
           return true
         },
-        release() {
+        /** Gives everything back; a second call does nothing. */
+        release(): void {
           if (reserved === 0) return
           const network_bytes = (bytes_by_network.get(network) ?? 0) - reserved
           if (network_bytes > 0) bytes_by_network.set(network, network_bytes)

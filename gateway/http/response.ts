@@ -6,21 +6,18 @@ import { type Exchange, elapsedMs } from './exchange.ts'
 import type { ExchangeLog } from './exchange-log.ts'
 import { drainRequest } from './request-body.ts'
 
-/** Sends responses. It renders, signs, sends and logs every response to a parsed request of a signed path. */
-export interface Responder {
-  sendSuccess(exchange: Exchange, result: unknown): void
-  /** Sends any thrown value: a `PublicError` as it is, everything else as 2001 with its cause in the log only (E7). */
-  sendFailure(exchange: Exchange, error: unknown): void
-}
+/** Sends responses. */
+export type Responder = ReturnType<typeof createResponder>
 
-/** Makes the responder of a gateway. */
-export function createResponder(log: ExchangeLog): Responder {
+/** Makes what renders, signs, sends and logs every response to a parsed request of a signed path. */
+export function createResponder(log: ExchangeLog) {
   return {
-    sendSuccess(exchange, result) {
+    sendSuccess(exchange: Exchange, result: unknown): void {
       send(exchange, 200, successText(result, exchange.request_id, elapsedMs(exchange)))
       log.logSuccess(exchange, 200)
     },
-    sendFailure(exchange, thrown) {
+    /** Sends any thrown value: a `PublicError` as it is, everything else as 2001 with its cause in the log only (E7). */
+    sendFailure(exchange: Exchange, thrown: unknown): void {
       const error = toPublicError(thrown)
       exchange.context.code = error.code
       send(

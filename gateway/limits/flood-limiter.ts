@@ -5,15 +5,8 @@ import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import { networkOf } from '../http/request-head.ts'
 import { createLimitRefusal, FLOOD_BUCKET } from '../http/response.ts'
 
-/**
- * Limits failed authentications per network (an IPv4 address or an IPv6 /48). WARNING: call it only after an
- * authentication has failed. An authenticated caller is then never refused, even if others on its network fail, or
- * misuse its application id.
- */
-export interface FloodLimiter {
-  /** Counts a failed authentication for the network of an address; returns the 429 to respond with beyond the limit. */
-  recordFailure(address: string | undefined): PublicError | undefined
-}
+/** Limits failed authentications per network (an IPv4 address or an IPv6 /48). */
+export type FloodLimiter = ReturnType<typeof createFloodLimiter>
 
 /** The limits of a flood limiter. */
 export interface FloodOptions {
@@ -32,7 +25,7 @@ interface TokenBucket {
 }
 
 /** Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. */
-export function createFloodLimiter(options: FloodOptions): FloodLimiter {
+export function createFloodLimiter(options: FloodOptions) {
   const { failures_per_minute: limit, networks_max = NETWORKS_MAX } = options
   const buckets = new LRUCache<string, TokenBucket>(entriesUpTo(networks_max))
   const token_ms = MINUTE_MS / limit
@@ -51,7 +44,12 @@ export function createFloodLimiter(options: FloodOptions): FloodLimiter {
   }
 
   return {
-    recordFailure(address) {
+    /**
+     * Counts a failed authentication for the network of an address; returns the 429 to respond with beyond the limit.
+     * WARNING: call it only after an authentication has failed. An authenticated caller is then never refused, even if others
+     * on its network fail, or misuse its application id.
+     */
+    recordFailure(address: string | undefined): PublicError | undefined {
       const bucket = refilledBucket(networkOf(address))
       if (bucket.tokens >= 1) {
         bucket.tokens -= 1

@@ -6,20 +6,6 @@ import { toPublicError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { TokenLease } from './token-lease.ts'
 
-/**
- * The token leases of this process. Unused tokens are given back to the shared counters, so that other processes can
- * use them.
- */
-export interface LeaseCache {
-  /** The lease of a key; made by `make` on first use. Throws 2002 after `close`. */
-  getOrCreate(key: string, make: () => TokenLease): TokenLease
-  /**
-   * Stops the sweeps and tries once to give back all unused tokens, for at most `CLOSE_TIMEOUT_MS`. Those that it cannot
-   * give back are lost until their windows end.
-   */
-  close(): Promise<void>
-}
-
 /** Beyond it the least recently used lease is evicted. */
 const LEASES_MAX = 20_000
 const EVICTED_MAX = 20_000
@@ -29,8 +15,11 @@ const GIVE_BACK_CONCURRENCY = 50
 /** A part of the 15 seconds in which a process must stop (R5). */
 const CLOSE_TIMEOUT_MS = 3_000
 
-/** Makes an empty cache and starts its sweeps, which give back the tokens of idle and of evicted leases. */
-export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
+/**
+ * Makes the cache of the token leases of this process, and starts its sweeps. They give the unused tokens of idle and of evicted
+ * leases back to the shared counters, so that other processes can use them.
+ */
+export function createLeaseCache(leases_max = LEASES_MAX) {
   const evicted_leases: TokenLease[] = []
   const leases = new LRUCache<string, TokenLease>({
     ...entriesUpTo(leases_max),
@@ -56,7 +45,8 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
   }
 
   return {
-    getOrCreate(key, make) {
+    /** The lease of a key; made by `make` on first use. Throws 2002 after `close`. */
+    getOrCreate(key: string, make: () => TokenLease): TokenLease {
       if (is_closed) throw toPublicError(new Unavailable('the limits are closed'))
       const existing = leases.get(key)
       if (existing !== undefined) return existing
@@ -64,7 +54,11 @@ export function createLeaseCache(leases_max = LEASES_MAX): LeaseCache {
       leases.set(key, lease)
       return lease
     },
-    async close() {
+    /**
+     * Stops the sweeps and tries once to give back all unused tokens, for at most `CLOSE_TIMEOUT_MS`. Those that it cannot
+     * give back are lost until their windows end.
+     */
+    async close(): Promise<void> {
       is_closed = true
       sweeps.cancel()
       const open_leases = [...leases.values(), ...evicted_leases]

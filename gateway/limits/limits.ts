@@ -16,44 +16,28 @@ export interface LimitedCaller {
   readonly rate_limits: ReadonlyMap<string, number>
 }
 
-/**
- * The rate and daily limits of callers. All gateways on one store together never admit more calls than a limit, whatever
- * fails; after a failure they may admit fewer.
- */
-export interface Limits {
-  /** Counts a request against the credential's daily limit (UTC); throws 3009 (429) with details when it is used up. */
-  useDailyLimit(caller: LimitedCaller): Promise<void>
-  /**
-   * Uses one token of the caller's quota for a method; throws 1000 (429) when none is left. A method without a quota is
-   * unlimited.
-   */
-  useMethodQuota(method: string, caller: LimitedCaller): Promise<void>
-  /** Gives back the unused tokens, once (R5); from then on every call throws 2002. */
-  close(): Promise<void>
-}
+/** The rate and daily limits of callers. */
+export type Limits = ReturnType<typeof createLimits>
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** How limits are made. */
-export interface LimitsOptions {
-  /** Most leases that this process holds at a time. */
-  readonly leases_max?: number
-  /** The time by which windows and days are judged; by default the clock of this process. */
-  readonly now_ms?: () => number
-}
-
-/** Makes the limits over the shared counters. */
+/**
+ * Makes the limits over the shared counters. All gateways on one store together never admit more calls than a limit, whatever
+ * fails; after a failure they may admit fewer. This process holds at most `leases_max` leases. `now_ms` is the time by which
+ * windows and days are judged; by default the clock of this process.
+ */
 export function createLimits(
   counters: Collection<QuotaCounter>,
-  { leases_max, now_ms = () => clock.now_ms() }: LimitsOptions = {},
-): Limits {
+  { leases_max, now_ms = () => clock.now_ms() }: { leases_max?: number; now_ms?: () => number } = {},
+) {
   const { getOrCreate, close } = createLeaseCache(leases_max)
 
   // The limit is a part of each key: after the operator changes it, callers get a new lease, so a refusal that was
   // remembered under the old limit does not apply.
   return {
-    async useDailyLimit({ application_id, daily_limit }) {
+    /** Counts a request against the credential's daily limit (UTC); throws 3009 (429) with details when it is used up. */
+    async useDailyLimit({ application_id, daily_limit }: LimitedCaller): Promise<void> {
       if (daily_limit === 0n) return
       const limit = Number(daily_limit)
       const day = Math.floor(now_ms() / DAY_MS)
@@ -66,7 +50,11 @@ export function createLimits(
         })
       await getOrCreate(`${application_id} ${day} ${limit}`, createLease).acquire()
     },
-    async useMethodQuota(method, { application_id, rate_limits }) {
+    /**
+     * Uses one token of the caller's quota for a method; throws 1000 (429) when none is left. A method without a quota is
+     * unlimited.
+     */
+    async useMethodQuota(method: string, { application_id, rate_limits }: LimitedCaller): Promise<void> {
       const limit = rate_limits.get(method) ?? DEFAULT_QUOTAS.get(method)
       if (limit === undefined) return
       const createLease = () => {
@@ -75,6 +63,7 @@ export function createLimits(
       }
       await getOrCreate(`${application_id} ${method} ${limit}`, createLease).acquire()
     },
+    /** Gives back the unused tokens, once (R5); from then on every call throws 2002. */
     close,
   }
 }

@@ -17,22 +17,7 @@ import {
 } from './quota-counter.ts'
 
 /** The tokens of one quota that this process holds, and the callers that wait for more. */
-export interface TokenLease {
-  /**
-   * Acquires one token. Throws the quota's refusal when the quota is exhausted, and 2002 when the store is unavailable.
-   * The 2002 has a cause only for callers that waited for the store; otherwise the log would repeat the cause per call.
-   */
-  acquire(): Promise<void>
-  /** When a token was last requested, on the monotonic clock. */
-  lastUsedMs(): number
-  /** The tokens that are held. Tokens of an ended window admit no call. */
-  remaining(): number
-  /**
-   * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress
-   * first; the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
-   */
-  giveBackUnused(): Promise<void>
-}
+export type TokenLease = ReturnType<typeof createTokenLease>
 
 /** What a token lease needs. */
 interface TokenLeaseOptions {
@@ -59,7 +44,7 @@ const STORE_RETRY_MS = 1_000
 const FAILURE_VALID_MS = 5_000
 
 /** Makes a lease without tokens. It reads the store when a token is requested first. */
-export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLeaseOptions): TokenLease {
+export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLeaseOptions) {
   const held = createHeldTokens(quota, now_ms)
   let last_used_ms = 0
   let retry_store_at_ms = 0
@@ -71,8 +56,7 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
 
   function exhaustedRefusal(): PublicError {
     const { limit, window_ms } = quota
-    const retry_after_ms = held.windowEndMs() - now_ms()
-    return createLimitRefusal({ bucket, limit, window_ms, retry_after_ms })
+    return createLimitRefusal({ bucket, limit, window_ms, retry_after_ms: held.windowEndMs() - now_ms() })
   }
 
   /** The refusal of a caller without a token; `undefined` when the store must be read first. */
@@ -120,7 +104,11 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
   }
 
   return {
-    async acquire() {
+    /**
+     * Acquires one token. Throws the quota's refusal when the quota is exhausted, and 2002 when the store is unavailable.
+     * The 2002 has a cause only for callers that waited for the store; otherwise the log would repeat the cause per call.
+     */
+    async acquire(): Promise<void> {
       last_used_ms = clock.monotonic_ms()
       if (held.use()) return
       const refusal = refusalWithoutStore()
@@ -132,45 +120,35 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
       serving ??= withoutRequest(serve)
       await waiter.promise
     },
+    /** When a token was last requested, on the monotonic clock. */
     lastUsedMs: () => last_used_ms,
+    /** The tokens that are held. Tokens of an ended window admit no call. */
     remaining: held.remaining,
-    async giveBackUnused() {
+    /**
+     * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress
+     * first; the lease stays usable. Throws `Unavailable`: then the tokens are held again, or lost after an `Ambiguous`.
+     */
+    async giveBackUnused(): Promise<void> {
       await serving
       await held.giveBackTo(counters)
     },
   }
 }
 
-/** The tokens of one quota that this process holds. All of them belong to one window. */
-interface HeldTokens {
-  /** Uses one token of the current window. False when there is none. */
-  use(): boolean
-  /** Adds a grant and uses its tokens for waiting callers. Returns how many of them are admitted. */
-  add(grant: TokenGrant, callers: number): number
-  /** The tokens that are held. Tokens of an ended window admit no call. */
-  remaining(): number
-  isWindowCurrent(): boolean
-  /** When the window of the tokens ends, in Unix milliseconds. */
-  windowEndMs(): number
-  /**
-   * Gives the unused tokens back to the counter, if their window is still open. Throws `Unavailable`: then the tokens are
-   * held again, or lost after an `Ambiguous`.
-   */
-  giveBackTo(counters: Collection<QuotaCounter>): Promise<void>
-}
-
-/** Makes the holder of a quota's tokens, with none. Windows are judged by `now_ms`. */
-function createHeldTokens(quota: Quota, now_ms: () => number): HeldTokens {
+/** Makes the holder of a quota's tokens, with none. All of them belong to one window, which is judged by `now_ms`. */
+function createHeldTokens(quota: Quota, now_ms: () => number) {
   let tokens = 0
   let opened_at_ms = 0
   const isWindowCurrent = (): boolean => isCurrentWindow(quota, opened_at_ms, now_ms())
   return {
-    use() {
+    /** Uses one token of the current window. False when there is none. */
+    use(): boolean {
       if (tokens === 0 || !isWindowCurrent()) return false
       tokens -= 1
       return true
     },
-    add(grant, callers) {
+    /** Adds a grant and uses its tokens for waiting callers. Returns how many of them are admitted. */
+    add(grant: TokenGrant, callers: number): number {
       // Tokens of the same window may be held already: a `giveBackTo` that failed during the acquisition restored them.
       const available = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)
       opened_at_ms = grant.opened_at_ms
@@ -179,8 +157,10 @@ function createHeldTokens(quota: Quota, now_ms: () => number): HeldTokens {
     },
     remaining: () => tokens,
     isWindowCurrent,
+    /** When the window of the tokens ends, in Unix milliseconds. */
     windowEndMs: () => opened_at_ms + quota.window_ms,
-    async giveBackTo(counters) {
+    /** As `giveBackUnused` of the lease, without waiting. */
+    async giveBackTo(counters: Collection<QuotaCounter>): Promise<void> {
       const window_opened_ms = opened_at_ms
       if (tokens === 0 || !isOpenWindow(quota, window_opened_ms, now_ms())) return
       let taken = 0

@@ -76,7 +76,7 @@ export const refundRequest = defineMethod({
         cId: identifiers.c_id,
         payloadHash: payloadHash(payload),
         payment: paymentIdentifierToProto(payment),
-        ...(amount === undefined ? {} : { amount }),
+        amount,
         reason,
       })
       return REFUND_VIEW.render(refund)

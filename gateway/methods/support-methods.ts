@@ -291,7 +291,7 @@ interface CreatedBounds {
 
 function createdBounds({ created_from, created_to }: CreatedBounds) {
   return {
-    ...(created_from && { createdFrom: timestampFromDate(created_from) }),
-    ...(created_to && { createdTo: timestampFromDate(created_to) }),
+    createdFrom: created_from && timestampFromDate(created_from),
+    createdTo: created_to && timestampFromDate(created_to),
   }
 }

@@ -156,7 +156,7 @@ export const ticketCreate = defineMethod({
         description,
         category: TICKET_CATEGORIES.toProto(category),
         ...(priority && { priority: TICKET_PRIORITIES.toProto(priority) }),
-        ...(payment && { paymentCId: payment.c_id }),
+        paymentCId: payment?.c_id,
         attachmentIds: [...attachment_ids],
       })
       return TICKET_VIEW.render(ticket)
@@ -201,7 +201,7 @@ export const ticketList = defineList({
       statuses: statuses.map(TICKET_STATUSES.toProto),
       categories: categories.map(TICKET_CATEGORIES.toProto),
       priorities: priorities.map(TICKET_PRIORITIES.toProto),
-      ...(payment && { payment: resourceReference(payment) }),
+      payment: payment && resourceReference(payment),
     })
     return { items, nextCursor }
   },

@@ -112,26 +112,24 @@ export async function readShort(body: AsyncIterable<Uint8Array>): Promise<Buffer
   return Buffer.concat(chunks)
 }
 
-/** Limits the transfers in progress in this process, so that neither a merchant nor the holder of one link takes them all. */
-interface TransferShares {
-  /**
-   * Counts one more transfer; returns the function that ends it. Throws 1000 (429) when the merchant or the link has too
-   * many (E10), and 2002 when the process has.
-   */
-  begin(link: AttachmentLink, kind: LinkKind): () => void
-}
-
 /** Other transfers end at an unknown time; clients should not ask at once again. */
 const RETRY_AFTER_MS = 1_000
 /** The key of the transfers of the whole process. */
 const ALL = 'all'
 
-/** Makes the limits of one process. */
-function createTransferShares(): TransferShares {
+/**
+ * Makes the limits of the transfers in progress in this process, so that neither a merchant nor the holder of one link takes
+ * them all.
+ */
+function createTransferShares() {
   const count = createKeyedCount()
   const { transfers_max, merchant_transfers_max, link_transfers_max } = HTTP_LIMITS
   return {
-    begin({ merchant_id, environment, attachment_id, expires_at }, kind) {
+    /**
+     * Counts one more transfer; returns the function that ends it. Throws 1000 (429) when the merchant or the link has too
+     * many (E10), and 2002 when the process has.
+     */
+    begin({ merchant_id, environment, attachment_id, expires_at }: AttachmentLink, kind: LinkKind) {
       const merchant = `${merchant_id} ${environment}`
       const shares = [
         [`${merchant} ${kind} ${attachment_id} ${expires_at.getTime()}`, link_transfers_max],
