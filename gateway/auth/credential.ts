@@ -12,18 +12,7 @@ import type { Log } from '#lib/telemetry/log.ts'
 
 /** The authenticated caller of a method: a credential whose signature was verified and that may be used. */
 export interface Caller
-  extends Pick<
-    ParsedSettings,
-    | 'merchant_id'
-    | 'environment'
-    | 'scopes'
-    | 'service_ids'
-    | 'currencies'
-    | 'daily_limit'
-    | 'rate_limits'
-    | 'disabled_methods'
-    | 'support_resources'
-  > {
+  extends Omit<ParsedSettings, 'version' | 'status' | 'allowlist' | 'environment_granted'> {
   readonly application_id: string
   /** The secret that signed the request; during a rotation, each credential has two. */
   readonly secret: Secret

@@ -5,7 +5,7 @@ import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { codeAndPath, createTestGateway, OLD_SECRET, SECRET, send } from '../gateway.fixture.ts'
-import { expectDerivedSecret, path, testedMethod } from './new-payment.fixture.ts'
+import { expectDerivedSecret, path, testedMethod } from './new-payments.fixture.ts'
 
 const PAYMENT = {
   identifiers: { c_id: 'order-1' },

@@ -4,7 +4,7 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { codeAndPath, createTestGateway, SECRET, send } from '../gateway.fixture.ts'
-import { expectDerivedSecret, path, testedMethod } from './new-payment.fixture.ts'
+import { expectDerivedSecret, path, testedMethod } from './new-payments.fixture.ts'
 
 const BANK = { account: { id: '123456789012' }, ifsc: 'SBIN0001234' }
 const RECEIVER = { bank: BANK }

@@ -4,8 +4,7 @@ import { chargebackAttachmentsList, chargebackGet, chargebackList, chargebackSum
 import { paymentNotification, paymentStatus, webhookResend } from './existing-payments.ts'
 import { gatewayPing } from './gateway-ping.ts'
 import type { MethodDeps, MethodTable, PublicMethod } from './method.ts'
-import { paymentIn } from './payment-in.ts'
-import { paymentOut } from './payment-out.ts'
+import { paymentIn, paymentOut } from './new-payments.ts'
 import {
   refundCommentCreate,
   refundCommentsList,
@@ -14,8 +13,10 @@ import {
   refundRequest,
   refundSummary,
 } from './refunds.ts'
-import { ticketCommentCreate, ticketCommentsList, ticketCommentUpdate } from './ticket-comments.ts'
 import {
+  ticketCommentCreate,
+  ticketCommentsList,
+  ticketCommentUpdate,
   ticketCreate,
   ticketDescriptionUpdate,
   ticketGet,

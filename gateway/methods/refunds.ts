@@ -9,6 +9,7 @@ import { defineMethod } from './method.ts'
 import { credentialPolicy, merchantScope } from './request-fields.ts'
 import {
   COMMENT_BODY,
+  COMMENT_FIELDS,
   CREATED_FIELDS,
   defineChange,
   defineGet,
@@ -24,7 +25,6 @@ import {
   supportRequest,
   wordsOf,
 } from './support-methods.ts'
-import { COMMENT_FIELDS } from './ticket-comments.ts'
 
 /** The longest reason, in characters (S1). */
 const REASON_MAX = 500

@@ -2,7 +2,9 @@ import type { DescService } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { EnumMap } from '#lib/contract/proto-fields.ts'
-import { type JsonSchema, record, type View } from '#lib/contract/view.ts'
+import { OUR_ID } from '#lib/contract/public-support.ts'
+import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
+import { type JsonSchema, objectField, record, textField, type View, wordField } from '#lib/contract/view.ts'
 import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { instant, integer, text, uuid, word } from '../json/scalars.ts'
 import { described, list, notApplicable, object, optional, type Schema } from '../json/schema.ts'
@@ -218,6 +220,13 @@ export const NEW_IDENTIFIERS = object({ c_id: described('Your own reference.', t
 
 /** A resource by the only identifier that it has: ours. */
 export const OUR_IDENTIFIER = object({ h_id: described('Our identifier.', uuid()) })
+
+/** What the comments of tickets and refunds show first: which side wrote them, never who. */
+export const COMMENT_FIELDS = {
+  identifiers: objectField<{ commentId: string }>({ h_id: textField(({ commentId }) => commentId, OUR_ID) }),
+  author: wordField<{ author: number }>(COMMENT_AUTHORS, ({ author }) => author),
+  body: textField<{ body: string }>(({ body }) => body),
+}
 
 /** The text of a comment of a ticket or a refund (S1). */
 export const COMMENT_BODY = text({ min: 1, max: 5_000 })

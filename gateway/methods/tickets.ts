@@ -1,4 +1,5 @@
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import type { TicketComment } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
 import type { Ticket, TicketAttachment } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { OUR_ID } from '#lib/contract/public-support.ts'
 import {
@@ -24,6 +25,8 @@ import { described, list, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { credentialPolicy, MERCHANT_REFERENCE, merchantScope } from './request-fields.ts'
 import {
+  COMMENT_BODY,
+  COMMENT_FIELDS,
   CREATED_FIELDS,
   defineChange,
   defineGet,
@@ -252,4 +255,94 @@ export const ticketReopen = defineChange({
   params: object({ identifiers: resourceIdentifiers() }),
   change: async (support, key, { identifiers }) =>
     (await support.reopenTicket({ ...key, ticket: resourceReference(identifiers) })).ticket,
+})
+
+/** A comment of a ticket (spec: Ticket comment). */
+const COMMENT_VIEW = defineView<TicketComment>(
+  'TicketComment',
+  {
+    ...COMMENT_FIELDS,
+    attachments: listField(FILE_VIEW, ({ attachments }) => attachments, { maxItems: 10 }),
+    created_at: instantField(({ createTime }) => createTime),
+    updated_at: instantField(({ updateTime }) => updateTime, 'When its text last changed.'),
+  },
+  [FILE_VIEW],
+)
+
+/** `ticket.comment.create`: adds a comment of the merchant to its ticket (S4). */
+export const ticketCommentCreate = defineChange({
+  name: 'ticket.comment.create',
+  scope: 'tickets.comment',
+  summary: 'Adds a comment to a ticket',
+  description:
+    'A ticket that is `waiting_customer` becomes `in_progress`. A closed or canceled ticket is 10003: reopen a closed ' +
+    'one first. Repeating exactly the same request adds nothing and shows the comment as it is by then.',
+  example: {
+    operation_id: 'comment-1',
+    params: { ticket: { c_id: 'ticket-1' }, body: 'It happened again today.' },
+  },
+  service: MerchantTicketService,
+  view: COMMENT_VIEW,
+  params: object({ ticket: resourceIdentifiers(), body: COMMENT_BODY, attachment_ids: ATTACHMENT_IDS }),
+  async change(support, key, { ticket, body, attachment_ids = [] }) {
+    const { comment } = await support.createTicketComment({
+      ...key,
+      ticket: resourceReference(ticket),
+      body,
+      attachmentIds: [...attachment_ids],
+    })
+    return comment
+  },
+})
+
+/** `ticket.comments.list`: the comments of a ticket, oldest first (S6). */
+export const ticketCommentsList = defineList({
+  name: 'ticket.comments.list',
+  scope: 'tickets.read',
+  summary: 'Lists the comments of a ticket, oldest first',
+  description: 'Shows your own comments and those of support.',
+  example: { ticket: { c_id: 'ticket-1' }, limit: 50 },
+  service: MerchantTicketService,
+  view: COMMENT_VIEW,
+  params: object({ ticket: resourceIdentifiers(), ...PAGE_FIELDS }),
+  async findPage(support, page, { ticket }) {
+    const request = { ...page, ticket: resourceReference(ticket) }
+    const { comments: items, nextCursor } = await support.listMerchantTicketComments(request)
+    return { items, nextCursor }
+  },
+})
+
+/** `ticket.comment.update`: replaces the text of a comment of the merchant within an hour of its creation. */
+export const ticketCommentUpdate = defineChange({
+  name: 'ticket.comment.update',
+  scope: 'tickets.comment',
+  summary: 'Replaces the text of your comment',
+  description:
+    'Possible for one hour after the comment was created, and 100 times at most; then it is 10004. A comment of support ' +
+    'is 10003, and one that does not exist 10001. Repeating exactly the same request changes nothing and shows the ' +
+    'comment as it is by then.',
+  example: {
+    operation_id: 'edit-comment-1',
+    params: {
+      ticket: { c_id: 'ticket-1' },
+      comment_h_id: '0199c0de-0000-7000-8000-000000000001',
+      body: 'It happened again today, twice.',
+    },
+  },
+  service: MerchantTicketService,
+  view: COMMENT_VIEW,
+  params: object({
+    ticket: resourceIdentifiers(),
+    comment_h_id: described('The `h_id` of the comment.', uuid()),
+    body: COMMENT_BODY,
+  }),
+  async change(support, key, { ticket, comment_h_id, body }) {
+    const { comment } = await support.updateTicketComment({
+      ...key,
+      ticket: resourceReference(ticket),
+      commentId: comment_h_id,
+      body,
+    })
+    return comment
+  },
 })
