@@ -100,6 +100,9 @@ describe('the writer', () => {
         return { cancel: () => {} }
       },
     })
+    // The first write after an open begins to watch the time.
+    await environment.release()
+    environment = await openEnvironment(directory, HANG_LIMIT_MS)
     const late: Promise<void>[] = []
     const running = environment.write(() => {
       late.push(environment.write(() => putting('b')))

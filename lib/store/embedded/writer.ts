@@ -2,15 +2,15 @@ import type { RootDatabase } from 'lmdb'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous, PrecedingWriteFailed } from '../errors.ts'
+import type { TransactionNumbers } from './data-file.ts'
+
+type Root = RootDatabase<Buffer, string>
 
 /**
  * The error for the members of a failed group of writes. An error inside a transaction undoes it. A failed commit changed
  * nothing, unless it failed at its last step: then LMDB starts no further transaction, and the result is `Ambiguous`.
  */
-export async function writeFailureOf(
-  root: RootDatabase<Buffer, string>,
-  error: unknown,
-): Promise<Unavailable> {
+export async function writeFailureOf(root: Root, error: unknown): Promise<Unavailable> {
   if (!isCommitFailure(error)) return new Unavailable('the store could not be written', { cause: error })
   // LMDB reports the reason through a second promise, which would end the process if it stayed unhandled.
   const cause = await reasonOf(error.commitError)
@@ -77,11 +77,28 @@ interface Group {
 const WAITING_MAX = 20_000
 const GROUP_MAX = 1_000
 
+/** Ends a transaction that must not write, see `followsNewest`. The writes wait for the next one. */
+const NOT_STARTED = new Error('the transaction does not follow the newest one')
+
+/**
+ * Whether the write transaction in progress follows the newest one. When a process opens an environment, LMDB reads the
+ * number of the last transaction from the file and a moment later sets it for all processes, without a lock (ITS#9496).
+ * What another process has committed in that moment would be undone by the next write, and its pages overwritten. So
+ * each write compares the numbers first, and sets a number right that is too low; it has the lock. Reads may miss the last
+ * transaction until then.
+ */
+function followsNewest(root: Root, numbers: TransactionNumbers): boolean {
+  const newest = numbers.newest()
+  const number = root.getWriteTxnId()
+  if (number !== newest + 1 && numbers.shared() === number - 1) numbers.setShared(newest)
+  return number === newest + 1
+}
+
 /**
  * Creates the writer of one environment. A group is a child transaction, because LMDB commits an ordinary transaction
  * even when its function throws. Only one group runs at a time.
  */
-export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: number): Writer {
+export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms: number): Writer {
   let waiting: WaitingWrite[] = []
   /** The writes by their promises, which callers name to have others follow them. */
   const writes = new WeakMap<Promise<unknown>, WaitingWrite>()
@@ -103,14 +120,14 @@ export function createWriter(root: RootDatabase<Buffer, string>, timeout_ms: num
     let settlers: (() => void)[] = []
     try {
       await root.childTransaction(() => {
+        if (!followsNewest(root, numbers)) throw NOT_STARTED
         group.started = true
-        group.members = waiting.slice(0, GROUP_MAX)
-        waiting = waiting.slice(GROUP_MAX)
+        group.members = waiting.splice(0, GROUP_MAX)
         settlers = group.members.map((member) => member.run())
       })
     } catch (error) {
       const failure = await writeFailureOf(root, error)
-      const members = group.started ? group.members : waiting.splice(0)
+      const members = group.started || error === NOT_STARTED ? group.members : waiting.splice(0)
       // Refused members fail too: their refusal may depend on a write of the group, which is undone now.
       for (const member of members) member.reject(failure)
       return
