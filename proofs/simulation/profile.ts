@@ -59,5 +59,5 @@ function sharesOf({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): P
 function ownerOf(url: string): CodeOwner | undefined {
   const path = url.startsWith('file:') ? relative(ROOT, fileURLToPath(url)) : '..'
   if (path.startsWith('..') || path.includes('node_modules')) return undefined
-  return path.startsWith('test') ? 'simulation' : 'product'
+  return /^(?:proofs|test)[/\\]/.test(path) ? 'simulation' : 'product'
 }

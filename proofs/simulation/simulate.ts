@@ -29,6 +29,7 @@ import {
   entriesHaveOwners,
   refundHoldsFollowFunds,
   refundsAgree,
+  refundsGoToPaidAccounts,
 } from './invariants/refunds.ts'
 import { supportEffectsEnd } from './invariants/summaries.ts'
 import { mutationsHappenOnce } from './invariants/support-mutations.ts'
@@ -85,6 +86,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   mutationsHappenOnce,
   supportEffectsEnd,
   refundsAgree,
+  refundsGoToPaidAccounts,
   refundHoldsFollowFunds,
   chargebacksAgree,
   entriesHaveOwners,
@@ -163,6 +165,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       databases: world.databases,
       operations: [...world.provider.operations()],
       callbacks: world.receivers.callbacks,
+      refund_orders: watch.refund_orders,
       history,
       merchants,
       is_faultless: plan.faults.size === 0,

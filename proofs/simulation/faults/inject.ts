@@ -1,6 +1,7 @@
 import { sleep, withTimeout } from '#lib/base/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
+import { CREATE_KINDS } from '../world/provider/requests.ts'
 import { RECEIVER_ORIGINS } from '../world/receiver.ts'
 import { PROVIDER_ORIGINS, type World } from '../world/world.ts'
 import { replaceMasterKey, restart, updateRelease } from './operator-work.ts'
@@ -199,6 +200,19 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
       for (const place of copies) world.cluster.kill(place)
       const delay_ms = choices.pick([10, 500, 5_000])
       await Promise.all(copies.map((place) => restart(world, place, delay_ms)))
+    }),
+  ],
+  [
+    'process is killed at a create',
+    alone(async (world, choices) => {
+      const { cluster, activity } = world
+      const process = await withTimeout(activity.nextRequest(choices.pick(CREATE_KINDS)), KIND_WAIT_MS)
+      // Before the response can arrive, or soon after it.
+      await sleep(choices.between(0, choices.pick([1, 4])))
+      const place = cluster.places.find((each) => process !== undefined && each.process === process)
+      if (place?.stop === undefined) return
+      cluster.kill(place)
+      await restart(world, place, choices.pick([10, 500, 5_000]))
     }),
   ],
   ['release is updated', alone(updateRelease, true)],

@@ -59,6 +59,7 @@ export const LATER_FAULT_KINDS = [
   'master key is replaced',
   'provider forgets',
   'receiver is gone',
+  'process is killed at a create',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const

@@ -2,6 +2,7 @@ import type { RoleName } from '#lib/role/role.ts'
 import type { History } from '../workload/history.ts'
 import type { SimulatedMerchant } from '../workload/merchants.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
+import type { RefundOrder } from '../world/provider/requests.ts'
 import type { ReceivedCallback } from '../world/receiver.ts'
 
 /** Where the documents of a role are: its simulated database, or what the RPCs of a real one returned. */
@@ -14,6 +15,8 @@ export interface Evidence {
   readonly databases: ReadonlyMap<RoleName, DocumentSource>
   readonly operations: readonly ProviderOperation[]
   readonly callbacks: readonly ReceivedCallback[]
+  /** The refunds that providers were asked for, each as often as it was sent. */
+  readonly refund_orders?: readonly RefundOrder[]
   readonly history: History
   readonly merchants: readonly SimulatedMerchant[]
   /** Whether it is certain that nothing failed. */

@@ -60,6 +60,21 @@ export const refundsAgree: Invariant = function* (evidence) {
   for (const key of operations.keys()) yield `the provider has the refund ${key}, which no payment has`
 }
 
+/**
+ * Each refund was asked for at the account that the deposit was paid at, under the key of that deposit (S9). A provider would
+ * refuse any other one, which looks like a refund that failed.
+ */
+export const refundsGoToPaidAccounts: Invariant = function* ({ operations, refund_orders = [] }) {
+  const paid = new Set(
+    operations
+      .filter(({ kind, status }) => kind === 'deposit' && status === 'success')
+      .map(({ account_id, idempotency_key }) => `${account_id} ${idempotency_key}`),
+  )
+  for (const { idempotency_key, account_id, deposit_idempotency_key } of refund_orders)
+    if (!paid.has(`${account_id} ${deposit_idempotency_key}`))
+      yield `the refund ${idempotency_key} went to ${account_id}, where ${deposit_idempotency_key} was not paid`
+}
+
 /** Each chargeback was debited once, and credited back once if it was won; merchants see what its payment knows. */
 export const chargebacksAgree: Invariant = function* (evidence) {
   const documents = new Map(

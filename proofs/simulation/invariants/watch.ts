@@ -3,7 +3,7 @@ import type { Actor } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
-import { keyOfCreate, keysOfLookup } from '../world/provider/requests.ts'
+import { keyOfCreate, keysOfLookup, type RefundOrder, refundOrderOf } from '../world/provider/requests.ts'
 import { createDeliveryWatch } from './deliveries.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 import { createPlaceWatch, fileProblems, quotaProblems } from './file-watch.ts'
@@ -11,11 +11,13 @@ import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
 import { refundProblems } from './refund-watch.ts'
-import { supportCallbackProblems } from './support-callbacks.ts'
+import { shownRefundProblems, supportCallbackProblems } from './support-callbacks.ts'
 
 /** The invariants that hold at every moment. */
 export interface Watch {
   readonly problems: readonly string[]
+  /** The refunds that processes have asked providers for. */
+  readonly refund_orders: readonly RefundOrder[]
   /** Judges a change of a document within the command that makes it. */
   onChange(database: string, collection: string, change: Change, writer: Actor | undefined): void
   /** Judges a request that a process sends. */
@@ -56,12 +58,15 @@ export function createWatch(history: History): Watch {
   /** The entries of each payment, refund and chargeback, as far as they are committed. */
   const entries_of = new Map<string, JournalEntry[]>()
   const refusals = new Set<string>()
+  const refund_orders: RefundOrder[] = []
+  const entriesOf = (owner: string): readonly JournalEntry[] => entries_of.get(owner) ?? []
   const leases = createLeaseWatch()
   const deliveries = createDeliveryWatch()
   const places = createPlaceWatch()
   const expiries = createExpiryWatch()
   return {
     problems,
+    refund_orders,
     onChange(database, collection, change, writer) {
       const name = `${database}.${collection}`
       const { key, before, after } = change
@@ -77,14 +82,8 @@ export function createWatch(history: History): Watch {
           history.stored.set(recordKey(payment.merchant_id, payment.c_id), payment.payment_id)
         }
       }
-      if (name === 'balances.journal' && after !== undefined) {
-        const { entries } = after as unknown as { entries: readonly JournalEntry[] }
-        for (const entry of entries) {
-          if (entry.payment_id === undefined) continue
-          const owner = ownerOf(entry)
-          entries_of.set(owner, [...(entries_of.get(owner) ?? []), entry])
-        }
-      }
+      if (name === 'balances.journal') addEntries(entries_of, after)
+      if (name === 'support.refunds') problems.push(...shownRefundProblems(change, entriesOf))
       if (name === 'attachments.attachments')
         problems.push(...fileProblems(change, history.clean_files), ...places.onFile(change))
       if (name === 'attachments.upload_quotas')
@@ -103,6 +102,8 @@ export function createWatch(history: History): Watch {
         leases.onLookup(key)
         expiries.onLookup(key, sender)
       }
+      const refund = refundOrderOf(request)
+      if (refund !== undefined) refund_orders.push(refund)
       const idempotency_key = keyOfCreate(request)
       if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
     },
@@ -111,7 +112,7 @@ export function createWatch(history: History): Watch {
       const { id, merchant_id, data } = JSON.parse(text)
       const { payment } = data.result
       if (payment === undefined) {
-        problems.push(...supportCallbackProblems(id, data.result, (owner) => entries_of.get(owner) ?? []))
+        problems.push(...supportCallbackProblems(id, data.result, entriesOf))
         return
       }
       const record = history.payments.get(recordKey(merchant_id, payment.identifiers.c_id))
@@ -120,16 +121,26 @@ export function createWatch(history: History): Watch {
       const { status } = payment.status
       if (isPaidStatus(status)) history.announce(record)
       const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
-      const entries = entries_of.get(payment_id ?? '') ?? []
+      const entries = entriesOf(payment_id ?? '')
       if (!hasEntryOf(entries, { direction: record.direction, status })) {
         problems.push(`the callback ${id} of ${status} arrived before the ledger had its entry`)
       }
       for (const refund_id of completedRefunds(payment)) {
-        const captures = (entries_of.get(refund_id) ?? []).filter(({ kind }) => kind === 'capture')
+        const captures = entriesOf(refund_id).filter(({ kind }) => kind === 'capture')
         if (captures.length === 0)
           problems.push(`the callback ${id} shows the refund ${refund_id} before the ledger had taken it`)
       }
     },
+  }
+}
+
+/** Adds the entries of a batch of the journal to the payments, refunds and chargebacks that they belong to. */
+function addEntries(entries_of: Map<string, JournalEntry[]>, batch: Change['after']): void {
+  const { entries = [] } = (batch ?? {}) as { entries?: readonly JournalEntry[] }
+  for (const entry of entries) {
+    if (entry.payment_id === undefined) continue
+    const owner = ownerOf(entry)
+    entries_of.set(owner, [...(entries_of.get(owner) ?? []), entry])
   }
 }
 

@@ -29,3 +29,13 @@ test('a rare kind of request is waited for as often as a frequent one', async ()
   expect(of_rare.length).toBeGreaterThan(30)
   expect(of_rare.length).toBeLessThan(70)
 })
+
+test('the next request of a kind that was not noted before is found', async () => {
+  const activity = createActivity()
+  const process = createProcess('one', CLOCK)
+  const next = activity.nextRequest(['create refund', 'create /v1/reversals'])
+  activity.note(createProcess('other', CLOCK), 'request', 'create deposit')
+  activity.note(process, 'request', 'create /v1/reversals')
+
+  expect(await next).toBe(process)
+})

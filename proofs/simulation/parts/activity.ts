@@ -15,6 +15,8 @@ export interface Activity {
   next(): Promise<SimulatedProcess>
   /** The next process that begins something of a kind, which is one of those that were noted so far, all equally likely. */
   nextOfKind(choices: Choices): Promise<SimulatedProcess>
+  /** The next process that sends a request of one of these kinds. */
+  nextRequest(kinds: readonly string[]): Promise<SimulatedProcess>
 }
 
 type Waiting = PromiseWithResolvers<SimulatedProcess>
@@ -36,6 +38,14 @@ export function createActivity(): Activity {
       // Few kinds of requests and many collections: each group gets half.
       const waiting_of = [...kinds[choices.pick(['request', 'write'] as const)].values()]
       return waiting_of.length === 0 ? waiting.promise : choices.pick(waiting_of).promise
+    },
+    nextRequest(wanted) {
+      const waiting_of = wanted.map((kind) => {
+        const found = kinds.request.get(kind) ?? Promise.withResolvers<SimulatedProcess>()
+        kinds.request.set(kind, found)
+        return found.promise
+      })
+      return Promise.race(waiting_of)
     },
   }
 }

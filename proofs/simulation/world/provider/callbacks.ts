@@ -17,7 +17,8 @@ export interface CallbackSenderDeps {
   readonly onProblem: (problem: string) => void
 }
 
-const TRIES_MAX = 12
+/** For more than a minute: longer than the only process of a system is cut off from its stores. */
+const TRIES_MAX = 20
 const TIMEOUT_MS = 10_000
 
 /** The share of operations about which somebody sends a forged callback. */
