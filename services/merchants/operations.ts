@@ -7,7 +7,7 @@ import { resealDocuments } from '#lib/role/operations.ts'
 import type { Credential } from './domain/credential.ts'
 import type { Endpoint } from './domain/endpoint.ts'
 import { ID_KINDS, type IssuedIds } from './store/issued-ids.ts'
-import { CREDENTIALS, ENDPOINTS, type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
+import { type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
 import type { MerchantsDeps } from './use-cases/deps.ts'
 
 /** What the commands of an installation need of the registry. */
@@ -67,13 +67,13 @@ export async function* resealSecrets(
   deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
 ): AsyncGenerator<ResealCount> {
   yield await resealDocuments<Credential>(deps, {
-    spec: CREDENTIALS,
+    spec: credentials.spec,
     change: resealCredential,
     update: ({ application_id }, decide) =>
       credentials.update(application_id, (current) => decide(current) ?? current),
   })
   yield await resealDocuments<Endpoint>(deps, {
-    spec: ENDPOINTS,
+    spec: endpoints.spec,
     change: resealEndpoint,
     update: ({ endpoint_id }, decide) =>
       endpoints.update(endpoint_id, (current) => decide(current) ?? current),

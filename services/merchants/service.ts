@@ -12,7 +12,7 @@ import { createEndpointRpc } from './rpc/endpoint-service.ts'
 import { createMerchantRpc } from './rpc/merchant-service.ts'
 import { createRegistryRpc } from './rpc/registry-service.ts'
 import { createRouteRpc } from './rpc/route-service.ts'
-import { openMerchantsStore, withTrustedWrites } from './store/merchants-store.ts'
+import { openMerchantsStore, watchWrites } from './store/merchants-store.ts'
 import { createAnnounceChange, type MerchantsDeps } from './use-cases/deps.ts'
 
 /** The settings of this role. */
@@ -32,10 +32,13 @@ export const role: Role = {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const deps: MerchantsDeps = {
-      store: withTrustedWrites(await openMerchantsStore(await context.openStore()), context.clock_guard),
+      store: watchWrites(
+        await openMerchantsStore(await context.openStore()),
+        context.clock_guard,
+        createAnnounceChange(context.bus),
+      ),
       clock_guard: context.clock_guard,
       keyring: context.keyring,
-      announceChange: createAnnounceChange(context.bus),
       callbackAddressPolicy,
       acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
       changes_overlap_ms: config.changes_overlap_ms,

@@ -1,16 +1,9 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import {
-  METHODS,
-  type MethodName,
-  RESEND_METHOD,
-  SCOPES,
-  type Scope,
-  SUPPORT_RESOURCES,
-  type SupportResource,
-} from '#lib/contract/methods.ts'
-import { ROUTE_CURRENCIES, type RouteCurrency } from '#lib/contract/money.ts'
+import { METHODS, type MethodName, RESEND_METHOD, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
+import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { isIpRange } from '#lib/http/address-policy.ts'
+import type { Route } from './route.ts'
 import {
   checkCount,
   checkInteger,
@@ -18,14 +11,14 @@ import {
   checkWords,
   notFound,
   parseNumericId,
-} from './field-checks.ts'
-import type { Route } from './route.ts'
+  type StoredSettings,
+} from './settings.ts'
 
 /** The version of the public API that a credential may use (A2). */
-export type ApiVersion = 'v1' | 'v2'
+type ApiVersion = 'v1' | 'v2'
 
 /** Whether a credential may be used: the gateway refuses a `disabled` one with 3004 and a `blocked` one with 3005. */
-export type CredentialStatus = 'active' | 'disabled' | 'blocked'
+type CredentialStatus = 'active' | 'disabled' | 'blocked'
 
 /** A secret as it is stored: encrypted. Without `expires_at` it is valid until it is replaced. */
 export interface StoredSecret {
@@ -45,46 +38,16 @@ export interface RateLimit {
   readonly per_minute: number
 }
 
-/**
- * The permissions and limits of a credential. The operator can change all of them. Empty `scopes` and
- * `support_resources` grant nothing; any other empty list restricts nothing.
- */
-export interface CredentialSettings {
-  readonly scopes: readonly Scope[]
-  readonly service_ids: readonly number[]
-  readonly currencies: readonly RouteCurrency[]
-  readonly ip_allowlist: readonly string[]
-  /** Requests per UTC day; 0 means no limit. */
-  readonly daily_limit: bigint
-  readonly rate_limits: readonly RateLimit[]
-  readonly disabled_methods: readonly LimitedMethod[]
-  /** The resources whose support methods are switched on (A10). Absent in credentials of older releases: none. */
-  readonly support_resources?: readonly SupportResource[]
-}
-
 /** What a merchant's program authenticates with, as it is stored. */
-export interface Credential extends CredentialSettings {
+export interface Credential extends StoredSettings<typeof CREDENTIAL_SETTINGS> {
   readonly application_id: number
   readonly merchant_id: string
   readonly api_version: ApiVersion
   readonly environment: Environment
-  readonly status: CredentialStatus
   /** The newest first. Only the newest has no `expires_at`. */
   readonly secrets: readonly StoredSecret[]
   readonly created_at: Date
   readonly updated_at: Date
-}
-
-/** The settings of a credential in a request, before they are checked. */
-export interface CredentialSettingsInput {
-  readonly scopes: readonly string[]
-  readonly service_ids: readonly string[]
-  readonly currencies: readonly string[]
-  readonly ip_allowlist: readonly string[]
-  readonly daily_limit: bigint
-  readonly rate_limits: Readonly<Record<string, number>>
-  readonly disabled_methods: readonly string[]
-  readonly support_resources: readonly string[]
 }
 
 const ALLOWLIST_MAX = 256
@@ -92,33 +55,43 @@ const SERVICE_IDS_MAX = 500
 const RATE_MAX = 1_000_000
 const LIMITED_METHODS: readonly LimitedMethod[] = [...METHODS, RESEND_METHOD]
 
-/** Checks every given setting except `service_ids`, which needs the merchant's routes. Absent fields stay absent. */
-export function checkCredentialSettings(
-  input: Partial<CredentialSettingsInput>,
-): Partial<Omit<CredentialSettings, 'service_ids'>> {
-  return {
-    ...(input.scopes && { scopes: checkWords(input.scopes, 'scopes', SCOPES) }),
-    ...(input.currencies && { currencies: checkWords(input.currencies, 'currencies', ROUTE_CURRENCIES) }),
-    ...(input.ip_allowlist && { ip_allowlist: checkAllowlist(input.ip_allowlist) }),
-    ...(input.daily_limit !== undefined && { daily_limit: checkQuantity(input.daily_limit, 'daily_limit') }),
-    ...(input.rate_limits && { rate_limits: checkRateLimits(input.rate_limits) }),
-    ...(input.disabled_methods && {
-      disabled_methods: checkWords(input.disabled_methods, 'disabled_methods', LIMITED_METHODS),
-    }),
-    ...(input.support_resources && {
-      support_resources: checkWords(input.support_resources, 'support_resources', SUPPORT_RESOURCES),
-    }),
-  }
+/** What the checks of a credential depend on: its environment, and all routes of its merchant. */
+export interface CredentialContext {
+  readonly environment: Environment
+  readonly routes: readonly Route[]
 }
 
 /**
- * Accepts the routes that a credential is restricted to and drops repetitions. `routes` are all routes of its merchant.
- * Refuses a route of another merchant or environment: it would permit nothing, which the operator does not expect.
+ * The permissions and limits of a credential. Empty `scopes` and `support_resources` grant nothing; any other empty list
+ * restricts nothing.
  */
-export function checkServiceIds(
+export const CREDENTIAL_SETTINGS = {
+  status: { fallback: 'active' as CredentialStatus, check: (status: CredentialStatus) => status },
+  scopes: { check: (scopes: readonly string[]) => checkWords(scopes, 'scopes', SCOPES) },
+  service_ids: { check: checkServiceIds },
+  currencies: {
+    check: (currencies: readonly string[]) => checkWords(currencies, 'currencies', ROUTE_CURRENCIES),
+  },
+  ip_allowlist: { check: checkAllowlist },
+  /** Requests per UTC day; 0 means no limit. */
+  daily_limit: { check: (limit: bigint) => checkQuantity(limit, 'daily_limit') },
+  rate_limits: { check: checkRateLimits },
+  disabled_methods: {
+    check: (methods: readonly string[]) => checkWords(methods, 'disabled_methods', LIMITED_METHODS),
+  },
+  /** The resources whose support methods are switched on (A10). */
+  support_resources: {
+    check: (resources: readonly string[]) => checkWords(resources, 'support_resources', SUPPORT_RESOURCES),
+  },
+}
+
+/**
+ * Accepts the routes that a credential is restricted to and drops repetitions. Refuses a route of another merchant or
+ * environment: it would permit nothing, which the operator does not expect.
+ */
+function checkServiceIds(
   service_ids: readonly string[],
-  routes: readonly Route[],
-  environment: Environment,
+  { routes, environment }: CredentialContext,
 ): number[] {
   checkCount(service_ids, 'service_ids', SERVICE_IDS_MAX)
   const routes_by_id = new Map(routes.map((route) => [route.service_id, route]))

@@ -1,21 +1,13 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
-import { requiredText } from '#lib/contract/proto-fields.ts'
-import { type CallbackUrlRules, checkCallbackUrl } from '#lib/http/callback-url.ts'
-import { checkInteger, checkWords } from './field-checks.ts'
+import { checkInteger, checkWords, type StoredSettings } from './settings.ts'
 
 /** A merchant's callback address, as it is stored. */
-export interface Endpoint {
+export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS> {
   readonly endpoint_id: string
   readonly merchant_id: string
   readonly environment: Environment
   readonly url: string
-  readonly events: readonly EventName[]
-  readonly timeout_seconds: number
-  readonly max_retries: number
-  readonly retry_delay_seconds: number
-  readonly enabled: boolean
   /** Absent on an endpoint whose secret was never issued (N7): deliveries start when its secret is rotated. */
   readonly sealed_secret?: string
   readonly created_at: Date
@@ -24,31 +16,21 @@ export interface Endpoint {
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 
-/** Accepts a URL by those rules of N9 that concern its text. The addresses of its host are checked elsewhere. */
-export function checkUrl(text: string, rules: CallbackUrlRules): string {
-  requiredText(text, 'url')
-  const checked = checkCallbackUrl(text, rules)
-  if (!checked.ok) throw fieldError(9000, 'url', checked.reason)
-  return text
-}
-
-/** Accepts names of events and drops repetitions. There is no wildcard (N1). */
-export function checkEvents(names: readonly string[]): readonly EventName[] {
-  return checkWords(names, 'events', EVENTS)
-}
-
-/** Checks the delivery settings of an endpoint (spec: Delivery and retry, 2; N2). Absent fields stay absent. */
-export function checkDeliverySettings(
-  input: Partial<Record<'timeout_seconds' | 'max_retries' | 'retry_delay_seconds', number>>,
-): Partial<Pick<Endpoint, 'timeout_seconds' | 'max_retries' | 'retry_delay_seconds'>> {
-  const { timeout_seconds, max_retries, retry_delay_seconds } = input
-  return {
-    ...(timeout_seconds !== undefined && {
-      timeout_seconds: checkInteger(timeout_seconds, 'timeout_seconds', 5, 60),
-    }),
-    ...(max_retries !== undefined && { max_retries: checkInteger(max_retries, 'max_retries', 1, 10) }),
-    ...(retry_delay_seconds !== undefined && {
-      retry_delay_seconds: checkInteger(retry_delay_seconds, 'retry_delay_seconds', 1, 3600),
-    }),
-  }
+/** The settings of an endpoint but its URL, whose check looks up addresses (spec: Delivery and retry, 2; N2). */
+export const ENDPOINT_SETTINGS = {
+  /** There is no wildcard (N1). With no events, the endpoint gets nothing more; deliveries already created continue. */
+  events: {
+    fallback: PAYMENT_EVENTS as readonly EventName[],
+    check: (events: readonly string[]): readonly EventName[] => checkWords(events, 'events', EVENTS),
+  },
+  timeout_seconds: {
+    fallback: 30,
+    check: (seconds: number) => checkInteger(seconds, 'timeout_seconds', 5, 60),
+  },
+  max_retries: { fallback: 3, check: (retries: number) => checkInteger(retries, 'max_retries', 1, 10) },
+  retry_delay_seconds: {
+    fallback: 1,
+    check: (seconds: number) => checkInteger(seconds, 'retry_delay_seconds', 1, 3600),
+  },
+  enabled: { fallback: true, check: (enabled: boolean) => enabled },
 }

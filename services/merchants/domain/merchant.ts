@@ -3,15 +3,13 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isTimezone } from '#lib/contract/timezone.ts'
+import type { StoredSettings } from './settings.ts'
 
 /** A customer of the operator, as it is stored. */
-export interface Merchant {
+export interface Merchant extends StoredSettings<typeof MERCHANT_SETTINGS> {
   readonly merchant_id: string
   /** The same as `merchant_id`, as a number: lists are in its order. */
   readonly number: number
-  readonly name: string
-  readonly timezone: string
-  readonly environments: readonly Environment[]
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -19,17 +17,26 @@ export interface Merchant {
 const NAME_MAX = 128
 const OWNED_MAX = 500
 
-/** Accepts the operator's name for a merchant: 1 to 128 characters. */
-export function checkName(name: string): string {
-  requiredText(name, 'name')
-  return checkLine(name, 'name', NAME_MAX)
+/** The settings of a merchant. */
+export const MERCHANT_SETTINGS = {
+  name: { check: (name: string) => checkLine(requiredText(name, 'name'), 'name', NAME_MAX) },
+  timezone: { check: checkTimezone },
+  /**
+   * Removing an environment disables its credentials at once and keeps their settings; adding it again enables them.
+   */
+  environments: { check: checkEnvironments },
 }
 
 /** Accepts the IANA name of the time zone in which payout limits reset (P14). */
-export function checkTimezone(timezone: string): string {
+function checkTimezone(timezone: string): string {
   requiredText(timezone, 'timezone')
   if (!isTimezone(timezone)) throw fieldError(9000, 'timezone', 'an IANA name, such as Asia/Kolkata')
   return timezone
+}
+
+function checkEnvironments(environments: readonly Environment[]): readonly Environment[] {
+  if (environments.length === 0) throw fieldError(1005, 'environments')
+  return [...new Set(environments)]
 }
 
 /**

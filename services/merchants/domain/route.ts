@@ -1,11 +1,11 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { AMOUNT_MAX, type RouteCurrency } from '#lib/contract/money.ts'
+import type { RouteCurrency } from '#lib/contract/money.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
 import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
-import { checkCount, checkInteger, checkQuantity } from './field-checks.ts'
+import { checkCount, checkInteger, checkQuantity, type StoredSettings } from './settings.ts'
 
 /** The form of the public payment ids of a route (P1). */
 export type HIdFormat = 'uuid' | 'numeric'
@@ -19,49 +19,33 @@ export interface PayoutLimits {
   readonly since_settlement: bigint
 }
 
-/** The fields of a route that the operator can change. */
-export interface RouteSettings {
-  /** The accounts at the provider, in the order in which they are tried. */
-  readonly provider_accounts: readonly string[]
-  /** How long a deposit waits for its customer (P8). */
-  readonly expires_in_seconds: number
-  readonly payout_limits: PayoutLimits
-  /** The smallest amount of a payment, in minor units. */
-  readonly minimum_amount: bigint
-  /** The operator's note. */
-  readonly purpose: string
-}
-
-/** The fields that never change, because existing payments depend on them. `currency` is not checked yet. */
-interface RouteIdentity {
+/** The fields that never change, because existing payments depend on them. */
+export interface RouteIdentity {
   readonly direction: Direction
   readonly method: string
-  readonly currency: string
+  readonly currency: RouteCurrency
   readonly connector: string
   readonly h_id_format: HIdFormat
 }
 
-/** The fields of a new route, before they are checked. */
-export interface NewRoute extends RouteIdentity, RouteSettings {}
+/** What never changes, in a request: its currency is not checked yet. */
+export interface NewRouteIdentity extends Omit<RouteIdentity, 'currency'> {
+  readonly currency: string
+}
 
 /**
  * How payments of one `service_id` are made, as it is stored. Its merchant, environment and identity never change.
  */
-export interface Route extends RouteIdentity, RouteSettings {
+export interface Route extends RouteIdentity, StoredSettings<typeof ROUTE_SETTINGS> {
   readonly service_id: number
   readonly merchant_id: string
   readonly environment: Environment
-  readonly currency: RouteCurrency
-  readonly enabled: boolean
   readonly created_at: Date
   readonly updated_at: Date
 }
 
-/** The default of `expires_in_seconds`. */
-export const EXPIRES_DEFAULT_SECONDS = 1_800
-
 /** The payout limits of a route without limits. */
-export const NO_LIMITS: PayoutLimits = {
+const NO_LIMITS: PayoutLimits = {
   minimum: 0n,
   maximum: 0n,
   daily: 0n,
@@ -76,36 +60,34 @@ const ACCOUNTS_MAX = 10
 const SANDBOX = 'sandbox'
 const CONNECTOR = /^[a-z][a-z0-9_-]{0,31}$/
 
-/** Accepts the fields of a new route of an environment. */
-export function checkNewRoute(
+/** The settings of a route. The payout limits depend on its direction. */
+export const ROUTE_SETTINGS = {
+  enabled: { fallback: true, check: (enabled: boolean) => enabled },
+  /** The accounts at the provider, in the order in which they are tried. */
+  provider_accounts: { check: checkAccounts },
+  /** How long a deposit waits for its customer (P8). */
+  expires_in_seconds: {
+    fallback: 1_800,
+    check: (seconds: number) => checkInteger(seconds, 'expires_in_seconds', 1, EXPIRES_MAX_SECONDS),
+  },
+  payout_limits: { fallback: NO_LIMITS, check: checkLimits },
+  /** The smallest amount of a payment, in minor units. */
+  minimum_amount: { fallback: 0n, check: (minimum: bigint) => checkQuantity(minimum, 'minimum_amount') },
+  /** The operator's note. */
+  purpose: { fallback: '', check: (purpose: string) => checkLine(purpose, 'purpose', PURPOSE_MAX) },
+}
+
+/** Accepts what never changes of a new route of an environment. */
+export function checkRouteIdentity(
   environment: Environment,
-  { direction, method, currency, connector, h_id_format, ...settings }: NewRoute,
-): Pick<Route, keyof NewRoute> {
+  { direction, method, currency, connector, h_id_format }: NewRouteIdentity,
+): RouteIdentity {
   return {
     direction,
     method,
     currency: checkMethod(direction, method, currency),
     connector: checkConnector(environment, connector),
     h_id_format,
-    ...settings,
-    ...checkRouteSettings(direction, settings),
-  }
-}
-
-/** Checks every given setting. Absent fields stay absent. */
-export function checkRouteSettings(
-  direction: Direction,
-  input: Partial<RouteSettings>,
-): Partial<RouteSettings> {
-  const { provider_accounts, expires_in_seconds, payout_limits, minimum_amount, purpose } = input
-  return {
-    ...(provider_accounts && { provider_accounts: checkAccounts(provider_accounts) }),
-    ...(expires_in_seconds !== undefined && {
-      expires_in_seconds: checkInteger(expires_in_seconds, 'expires_in_seconds', 1, EXPIRES_MAX_SECONDS),
-    }),
-    ...(payout_limits && { payout_limits: checkLimits(direction, payout_limits) }),
-    ...(minimum_amount !== undefined && { minimum_amount: checkMinimum(minimum_amount) }),
-    ...(purpose !== undefined && { purpose: checkLine(purpose, 'purpose', PURPOSE_MAX) }),
   }
 }
 
@@ -155,7 +137,7 @@ function checkAccounts(accounts: readonly string[]): readonly string[] {
 }
 
 /** Accepts payout limits: none negative, the maximum not below the minimum, and none on a deposit route. */
-function checkLimits(direction: Direction, limits: PayoutLimits): PayoutLimits {
+function checkLimits(limits: PayoutLimits, direction: Direction): PayoutLimits {
   for (const [name, value] of Object.entries(limits)) {
     checkQuantity(value, `payout_limits.${name}`)
     if (direction === 'in' && value > 0n) {
@@ -170,11 +152,4 @@ function checkLimits(direction: Direction, limits: PayoutLimits): PayoutLimits {
     throw fieldError(9000, 'payout_limits.maximum', 'not below the minimum')
   }
   return limits
-}
-
-/** Accepts the minimum amount of a payment on the route, in minor units. */
-function checkMinimum(minimum: bigint): bigint {
-  if (minimum < 0n || minimum > AMOUNT_MAX)
-    throw fieldError(9000, 'minimum_amount', 'an integer from 0 to 2^53-1')
-  return minimum
 }

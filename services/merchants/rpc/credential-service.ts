@@ -5,22 +5,14 @@ import {
   type CredentialSchema,
   CredentialStatus as StatusProto,
 } from '#gen/multihub/merchants/v1/credential_pb.ts'
-import {
-  CredentialService,
-  type UpdateCredentialRequest,
-} from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
-import {
-  type CredentialChanges,
-  createCredential,
-  listCredentials,
-  rotateSecret,
-  updateCredential,
-} from '../use-cases/credentials.ts'
+import { createCredential, rotateSecret, updateCredential } from '../use-cases/credentials.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
+import { listOwned } from '../use-cases/registry-reads.ts'
 
 const API_VERSIONS = createEnumMap<Credential['api_version'], ApiVersionProto>({
   v1: ApiVersionProto.V1,
@@ -52,7 +44,17 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       return { credential: credentialToProto(credential), secret: secret.reveal() }
     }),
     updateCredential: by(['operator'], async (request) => {
-      const credential = await updateCredential(deps, request.applicationId, changesOf(request))
+      const credential = await updateCredential(deps, request.applicationId, {
+        status: STATUSES.optional(request.status, 'status'),
+        scopes: request.scopes?.values,
+        service_ids: request.serviceIds?.values,
+        currencies: request.currencies?.values,
+        ip_allowlist: request.ipAllowlist?.values,
+        daily_limit: request.dailyLimit,
+        rate_limits: request.rateLimits?.values,
+        disabled_methods: request.disabledMethods?.values,
+        support_resources: request.supportResources?.values,
+      })
       return { credential: credentialToProto(credential) }
     }),
     rotateSecret: by(['operator'], async ({ applicationId, overlapSeconds }) => {
@@ -60,26 +62,9 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     }),
     listCredentials: by(['operator', 'internal'], async ({ merchantId }) => ({
-      credentials: (await listCredentials(deps, merchantId)).map(credentialToProto),
+      credentials: (await listOwned(deps, deps.store.credentials, merchantId)).map(credentialToProto),
     })),
   })
-}
-
-function changesOf(request: UpdateCredentialRequest): CredentialChanges {
-  const { status, scopes, serviceIds, currencies, ipAllowlist, dailyLimit, rateLimits } = request
-  const { disabledMethods, supportResources } = request
-  const new_status = STATUSES.optional(status, 'status')
-  return {
-    ...(new_status && { status: new_status }),
-    ...(scopes && { scopes: scopes.values }),
-    ...(serviceIds && { service_ids: serviceIds.values }),
-    ...(currencies && { currencies: currencies.values }),
-    ...(ipAllowlist && { ip_allowlist: ipAllowlist.values }),
-    ...(dailyLimit !== undefined && { daily_limit: dailyLimit }),
-    ...(rateLimits && { rate_limits: rateLimits.values }),
-    ...(disabledMethods && { disabled_methods: disabledMethods.values }),
-    ...(supportResources && { support_resources: supportResources.values }),
-  }
 }
 
 /** Maps a credential, without its secrets. */
@@ -99,7 +84,7 @@ export function credentialToProto(credential: Credential): MessageInitShape<type
       credential.rate_limits.map(({ method, per_minute }) => [method, per_minute]),
     ),
     disabledMethods: [...credential.disabled_methods],
-    supportResources: [...(credential.support_resources ?? [])],
+    supportResources: [...credential.support_resources],
     ...timesToProto(credential),
   }
 }

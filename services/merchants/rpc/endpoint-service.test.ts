@@ -71,7 +71,7 @@ describe('CreateEndpoint', () => {
     [{ environment: Environment.UNSPECIFIED }, 1005, 'environment'],
     [{ url: '' }, 1005, 'url'],
     [{ url: 'http://10.0.0.1/' }, 9000, 'url'],
-    [{ url: 'https://localhost/hook' }, 9000, 'url'],
+    [{ url: 'https://hook.localhost/' }, 9000, 'url'],
     [{ environment: Environment.PRODUCTION, url: 'http://example.com/' }, 9000, 'url'],
     [{ events: ['payment.created', 'payment.processing'] }, 9000, 'events.1'],
     [{ events: ['*'] }, 9000, 'events.0'],

@@ -6,12 +6,8 @@ import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import {
-  createEndpoint,
-  listEndpoints,
-  rotateEndpointSecret,
-  updateEndpoint,
-} from '../use-cases/endpoints.ts'
+import { createEndpoint, rotateEndpointSecret, updateEndpoint } from '../use-cases/endpoints.ts'
+import { listOwned } from '../use-cases/registry-reads.ts'
 
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
@@ -21,32 +17,30 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
         merchant_id: request.merchantId,
         environment: ENVIRONMENTS.required(request.environment, 'environment'),
         url: request.url,
-        events: request.events,
-        timeout_seconds: request.timeoutSeconds,
-        max_retries: request.maxRetries,
-        retry_delay_seconds: request.retryDelaySeconds,
+        // At the creation, no events mean the five payment events, and a number that is 0 its default.
+        events: request.events.length > 0 ? request.events : undefined,
+        timeout_seconds: request.timeoutSeconds || undefined,
+        max_retries: request.maxRetries || undefined,
+        retry_delay_seconds: request.retryDelaySeconds || undefined,
       })
       return { endpoint: endpointToProto(endpoint), secret: secret.reveal() }
     }),
-    updateEndpoint: by(
-      ['operator'],
-      async ({ endpointId, url, events, timeoutSeconds, maxRetries, retryDelaySeconds, enabled }) => {
-        const endpoint = await updateEndpoint(deps, endpointId, {
-          ...(url !== undefined && { url }),
-          ...(events && { events: events.values }),
-          ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
-          ...(maxRetries !== undefined && { max_retries: maxRetries }),
-          ...(retryDelaySeconds !== undefined && { retry_delay_seconds: retryDelaySeconds }),
-          ...(enabled !== undefined && { enabled }),
-        })
-        return { endpoint: endpointToProto(endpoint) }
-      },
-    ),
+    updateEndpoint: by(['operator'], async (request) => {
+      const endpoint = await updateEndpoint(deps, request.endpointId, {
+        url: request.url,
+        events: request.events?.values,
+        timeout_seconds: request.timeoutSeconds,
+        max_retries: request.maxRetries,
+        retry_delay_seconds: request.retryDelaySeconds,
+        enabled: request.enabled,
+      })
+      return { endpoint: endpointToProto(endpoint) }
+    }),
     rotateEndpointSecret: by(['operator'], async ({ endpointId }) => ({
       secret: (await rotateEndpointSecret(deps, endpointId)).reveal(),
     })),
     listEndpoints: by(['operator', 'internal'], async ({ merchantId }) => ({
-      endpoints: (await listEndpoints(deps, merchantId)).map(endpointToProto),
+      endpoints: (await listOwned(deps, deps.store.endpoints, merchantId)).map(endpointToProto),
     })),
   })
 }

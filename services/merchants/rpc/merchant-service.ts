@@ -5,8 +5,9 @@ import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
+import { listMerchants } from '../store/merchants-store.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { createMerchant, getMerchant, listMerchants, updateMerchant } from '../use-cases/merchants.ts'
+import { createMerchant, getMerchant, updateMerchant } from '../use-cases/merchants.ts'
 
 /** Serves the operator's RPCs for merchants. */
 export function createMerchantRpc(deps: MerchantsDeps): RpcService {
@@ -19,17 +20,13 @@ export function createMerchantRpc(deps: MerchantsDeps): RpcService {
       merchant: merchantToProto(await getMerchant(deps, merchantId)),
     })),
     listMerchants: by(['operator', 'internal'], async ({ pageSize, pageToken }) => {
-      const page = await listMerchants(deps, { page_size: pageSize, page_token: pageToken })
+      const page = await listMerchants(deps.store, { page_size: pageSize, page_token: pageToken })
       return { merchants: page.items.map(merchantToProto), nextPageToken: page.next_page_token }
     }),
     updateMerchant: by(['operator'], async ({ merchantId, name, timezone, environments }) => {
-      const changes = {
-        ...(name !== undefined && { name }),
-        ...(timezone !== undefined && { timezone }),
-        ...(environments.length > 0 && {
-          environments: ENVIRONMENTS.requiredEach(environments, 'environments'),
-        }),
-      }
+      const given =
+        environments.length > 0 ? ENVIRONMENTS.requiredEach(environments, 'environments') : undefined
+      const changes = { name, timezone, environments: given }
       return { merchant: merchantToProto(await updateMerchant(deps, merchantId, changes)) }
     }),
   })

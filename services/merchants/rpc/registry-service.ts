@@ -11,14 +11,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import {
-  findCredential,
-  findEndpoint,
-  findRoute,
-  listChanges,
-  listEndpointsIn,
-  listRoutesIn,
-} from '../use-cases/registry-reads.ts'
+import { findCredential, findEndpoint, findRoute, listChanges, listIn } from '../use-cases/registry-reads.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
@@ -43,15 +36,13 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
       return result ? { route: routeToProto(result.route), timezone: result.merchant.timezone } : {}
     }),
     listMerchantRoutes: by(['gateway'], async ({ merchantId, environment }) => {
-      const routes = await listRoutesIn(deps, merchantId, ENVIRONMENTS.required(environment, 'environment'))
+      const given = ENVIRONMENTS.required(environment, 'environment')
+      const routes = await listIn(deps.store.routes, merchantId, given)
       return { routes: routes.map(routeToProto) }
     }),
     listMerchantEndpoints: by(['notifier'], async ({ merchantId, environment }) => {
-      const endpoints = await listEndpointsIn(
-        deps,
-        merchantId,
-        ENVIRONMENTS.required(environment, 'environment'),
-      )
+      const given = ENVIRONMENTS.required(environment, 'environment')
+      const endpoints = await listIn(deps.store.endpoints, merchantId, given)
       return { endpoints: endpoints.map(sealedEndpointToProto) }
     }),
     getEndpoint: by(['notifier'], async ({ endpointId }) => {

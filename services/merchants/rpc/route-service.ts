@@ -9,9 +9,10 @@ import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { EXPIRES_DEFAULT_SECONDS, NO_LIMITS, type PayoutLimits, type Route } from '../domain/route.ts'
+import type { PayoutLimits, Route } from '../domain/route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { createRoute, listRoutes, updateRoute } from '../use-cases/routes.ts'
+import { listOwned } from '../use-cases/registry-reads.ts'
+import { createRoute, updateRoute } from '../use-cases/routes.ts'
 
 const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
   uuid: FormatProto.UUID,
@@ -22,35 +23,35 @@ const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
 export function createRouteRpc(deps: MerchantsDeps): RpcService {
   return rpcService(RouteService, {
     createRoute: by(['operator'], async (request) => {
-      const environment = ENVIRONMENTS.required(request.environment, 'environment')
-      const route = await createRoute(deps, request.merchantId, environment, {
+      const route = await createRoute(deps, {
+        merchant_id: request.merchantId,
+        environment: ENVIRONMENTS.required(request.environment, 'environment'),
         direction: DIRECTIONS.required(request.direction, 'direction'),
         method: request.method,
         currency: request.currency,
         connector: request.connector,
         provider_accounts: request.providerAccounts,
         h_id_format: FORMATS.optional(request.hIdFormat, 'h_id_format') ?? 'uuid',
-        expires_in_seconds: request.expiresInSeconds || EXPIRES_DEFAULT_SECONDS,
-        payout_limits: request.payoutLimits ? limitsFromProto(request.payoutLimits) : NO_LIMITS,
+        expires_in_seconds: request.expiresInSeconds || undefined,
+        payout_limits: request.payoutLimits && limitsFromProto(request.payoutLimits),
         minimum_amount: request.minimumAmount,
         purpose: request.purpose,
       })
       return { route: routeToProto(route) }
     }),
     updateRoute: by(['operator'], async (request) => {
-      const { enabled, providerAccounts, expiresInSeconds, payoutLimits, minimumAmount, purpose } = request
       const route = await updateRoute(deps, request.serviceId, {
-        ...(enabled !== undefined && { enabled }),
-        ...(providerAccounts.length > 0 && { provider_accounts: providerAccounts }),
-        ...(expiresInSeconds !== undefined && { expires_in_seconds: expiresInSeconds }),
-        ...(payoutLimits && { payout_limits: limitsFromProto(payoutLimits) }),
-        ...(minimumAmount !== undefined && { minimum_amount: minimumAmount }),
-        ...(purpose !== undefined && { purpose }),
+        enabled: request.enabled,
+        provider_accounts: request.providerAccounts.length > 0 ? request.providerAccounts : undefined,
+        expires_in_seconds: request.expiresInSeconds,
+        payout_limits: request.payoutLimits && limitsFromProto(request.payoutLimits),
+        minimum_amount: request.minimumAmount,
+        purpose: request.purpose,
       })
       return { route: routeToProto(route) }
     }),
     listRoutes: by(['operator', 'internal'], async ({ merchantId }) => ({
-      routes: (await listRoutes(deps, merchantId)).map(routeToProto),
+      routes: (await listOwned(deps, deps.store.routes, merchantId)).map(routeToProto),
     })),
   })
 }

@@ -1,116 +1,75 @@
-import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
-import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import {
-  type ApiVersion,
+  CREDENTIAL_SETTINGS,
   type Credential,
-  type CredentialSettingsInput,
-  type CredentialStatus,
-  checkCredentialSettings,
-  checkServiceIds,
+  type CredentialContext,
   type StoredSecret,
 } from '../domain/credential.ts'
-import { checkInteger, notFound, parseNumericId } from '../domain/field-checks.ts'
-import { checkEnvironmentOf, checkOwnedLimit } from '../domain/merchant.ts'
+import { checkOwnedLimit } from '../domain/merchant.ts'
+import {
+  changedSettings,
+  checkInteger,
+  type GivenSettings,
+  newSettings,
+  notFound,
+  requiredNumericId,
+} from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
-import { getMerchant } from './merchants.ts'
+import { ownerOf } from './merchants.ts'
 
-/** The fields of a new credential. */
-interface NewCredential extends CredentialSettingsInput {
-  readonly merchant_id: string
-  readonly api_version: ApiVersion
-  readonly environment: Environment
-}
-
-const DEFAULT_SETTINGS = {
-  scopes: [],
-  currencies: [],
-  ip_allowlist: [],
-  daily_limit: 0n,
-  rate_limits: [],
-  disabled_methods: [],
-}
+type GivenCredential = GivenSettings<typeof CREDENTIAL_SETTINGS>
 
 /** Issues a credential. This is the only time that its secret is returned. */
 export async function createCredential(
   deps: MerchantsDeps,
-  input: NewCredential,
+  given: GivenCredential & Pick<Credential, 'merchant_id' | 'environment' | 'api_version'>,
 ): Promise<{ credential: Credential; secret: Secret }> {
-  const { store, keyring } = deps
-  const merchant = await getMerchant(deps, input.merchant_id)
-  const { merchant_id } = merchant
-  const environment = checkEnvironmentOf(merchant, input.environment)
-  const settings = { ...DEFAULT_SETTINGS, ...checkCredentialSettings(input) }
-  const routes = input.service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : []
-  const service_ids = checkServiceIds(input.service_ids, routes, environment)
-  checkOwnedLimit(await store.credentials.listByMerchant(merchant_id))
-
-  const application_id = await store.issued_ids.issue('credential')
+  const { credentials, issued_ids } = deps.store
+  const owner = await ownerOf(deps, given)
+  const settings = newSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, owner, given))
+  checkOwnedLimit(await credentials.listByMerchant(owner.merchant_id))
+  const application_id = await issued_ids.issue('credential')
   const secret = newSecret()
-  const created_at = now()
-  const credential = await store.credentials.insert({
+  const credential = await credentials.insert({
     application_id,
-    merchant_id,
-    environment,
+    ...owner,
     ...settings,
-    service_ids,
-    api_version: input.api_version,
-    status: 'active',
-    secrets: [{ sealed: keyring.seal(secret, ownerOfCredentialSecret(application_id)) }],
-    created_at,
-    updated_at: created_at,
+    api_version: given.api_version,
+    secrets: [{ sealed: deps.keyring.seal(secret, ownerOfCredentialSecret(application_id)) }],
   })
-  await deps.announceChange(ChangeKind.CREDENTIAL, application_id, merchant_id)
   return { credential, secret }
-}
-
-/** Reads a credential. Refuses an empty id with 1005 and an unknown one with 3003. */
-async function getCredential({ store }: MerchantsDeps, application_id: string): Promise<Credential> {
-  // A request without the id carries 0.
-  if (application_id === '' || application_id === '0') throw fieldError(1005, 'application_id')
-  const id = parseNumericId(application_id)
-  const credential = id === undefined ? undefined : await store.credentials.get(id)
-  if (!credential) throw notFound(3003, 'application_id')
-  return credential
-}
-
-/** Lists the credentials of a merchant, in the order of their ids. Refuses an unknown merchant with 1003. */
-export async function listCredentials(
-  deps: MerchantsDeps,
-  merchant_id: string,
-): Promise<readonly Credential[]> {
-  await getMerchant(deps, merchant_id)
-  return await deps.store.credentials.listByMerchant(merchant_id)
-}
-
-/** The changes of a credential. Absent fields keep their values. */
-export interface CredentialChanges extends Partial<CredentialSettingsInput> {
-  readonly status?: CredentialStatus
 }
 
 /** Changes a credential. Every gateway refuses a blocked one within 5 s, as long as this service is reachable. */
 export async function updateCredential(
   deps: MerchantsDeps,
   application_id: string,
-  input: CredentialChanges,
+  given: GivenCredential,
 ): Promise<Credential> {
-  const { store } = deps
   // Merchant and environment of a credential never change, so they may be read before the write.
-  const { application_id: id, merchant_id, environment } = await getCredential(deps, application_id)
-  const settings = checkCredentialSettings(input)
-  const routes = input.service_ids?.length ? await store.routes.listByMerchant(merchant_id) : []
-  const changes = {
-    ...(input.status && { status: input.status }),
-    ...settings,
-    ...(input.service_ids && { service_ids: checkServiceIds(input.service_ids, routes, environment) }),
-  }
-  const credential = await store.credentials.update(id, () => changes)
+  const current = await getCredential(deps, application_id)
+  const changes = changedSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, current, given))
+  return deps.store.credentials.update(current.application_id, () => changes)
+}
+
+/** Reads a credential. Refuses an empty id with 1005 and an unknown one with 3003. */
+async function getCredential({ store }: MerchantsDeps, application_id: string): Promise<Credential> {
+  const id = requiredNumericId(application_id, 'application_id', 3003)
+  const credential = await store.credentials.get(id)
   if (!credential) throw notFound(3003, 'application_id')
-  await deps.announceChange(ChangeKind.CREDENTIAL, id, merchant_id)
   return credential
+}
+
+/** Reads the routes of the merchant only if the request names some. */
+async function contextOf(
+  { store }: MerchantsDeps,
+  { merchant_id, environment }: Pick<Credential, 'merchant_id' | 'environment'>,
+  { service_ids = [] }: GivenCredential,
+): Promise<CredentialContext> {
+  return { environment, routes: service_ids.length > 0 ? await store.routes.listByMerchant(merchant_id) : [] }
 }
 
 const OVERLAP_MAX_SECONDS = 30 * 86_400
@@ -133,11 +92,9 @@ export async function rotateSecret(
   const secret = newSecret()
   const sealed = keyring.seal(secret, ownerOfCredentialSecret(id))
   const old_secret_expires_at = new Date(now().getTime() + overlap_seconds * 1_000)
-  const credential = await store.credentials.update(id, ({ secrets }) => ({
+  await store.credentials.update(id, ({ secrets }) => ({
     secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],
   }))
-  if (!credential) throw notFound(3003, 'application_id')
-  await deps.announceChange(ChangeKind.CREDENTIAL, id, credential.merchant_id)
   return { secret, old_secret_expires_at }
 }
 

@@ -1,5 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf'
-import { type ChangeKind, ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import type { Environment } from '#lib/contract/environment.ts'
@@ -8,15 +8,13 @@ import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { MerchantsStore } from '../store/merchants-store.ts'
+import type { AnnounceChange, MerchantsStore } from '../store/merchants-store.ts'
 
 /** The dependencies of the use cases of this service. */
 export interface MerchantsDeps {
   readonly store: MerchantsStore
   readonly clock_guard: ClockGuard
   readonly keyring: Keyring
-  /** Announces a finished write to the other processes. Never throws. */
-  readonly announceChange: AnnounceChange
   /** Which addresses callbacks of an environment may go to. */
   callbackAddressPolicy(environment: Environment): AddressPolicy
   /** Whether the host of a callback URL has no refused address, as far as name servers answer in time (N9). */
@@ -25,17 +23,14 @@ export interface MerchantsDeps {
   readonly changes_overlap_ms: number
 }
 
-/** Announces that a document of the registry was created or updated. `id` is that of the document. */
-type AnnounceChange = (kind: ChangeKind, id: string | number, merchant_id: string) => Promise<void>
-
 /**
  * Creates the announcer, which publishes each change on the bus so that caches drop the entry at once. A failed
  * publication is logged and the write succeeds: every process also calls `ListChanges` once per second.
  */
 export function createAnnounceChange(bus: Bus): AnnounceChange {
-  return async (kind, id, merchant_id) => {
+  return async ({ kind, id, merchant_id }) => {
     try {
-      const change = create(ChangeSchema, { kind, id: String(id), merchantId: merchant_id })
+      const change = create(ChangeSchema, { kind, id, merchantId: merchant_id })
       await bus.publish(CHANGES_SUBJECT, toBinary(ChangeSchema, change))
     } catch (error) {
       log.warn({ role: 'merchants', merchant_id, error }, 'change of the registry was not announced')

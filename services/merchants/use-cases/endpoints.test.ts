@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { Environment } from '#lib/contract/environment.ts'
 import { createCallbackAddressPolicies } from '#lib/http/callback-host.ts'
-import { checkCallbackUrl } from './endpoints.ts'
+import { checkUrl } from './endpoints.ts'
 
 const asked: unknown[] = []
 const deps = {
@@ -16,12 +16,12 @@ const deps = {
 test('accepts a URL whose host has no refused address', async () => {
   asked.length = 0
   const url = 'https://hooks.example.com/a'
-  expect(await checkCallbackUrl(deps, url, 'production')).toBe(url)
+  expect(await checkUrl(deps, url, 'production')).toBe(url)
   expect(asked).toEqual([[url, 'production']])
 })
 
 test('refuses a URL whose host has a refused address with 9000', async () => {
-  await expect(checkCallbackUrl(deps, 'https://private.example.com', 'test')).rejects.toMatchObject({
+  await expect(checkUrl(deps, 'https://private.example.com', 'test')).rejects.toMatchObject({
     code: 9000,
     details: { description: 'url', reason: 'a host with public addresses only' },
   })
@@ -29,6 +29,6 @@ test('refuses a URL whose host has a refused address with 9000', async () => {
 
 test('refuses a URL by its text without asking for addresses', async () => {
   asked.length = 0
-  await expect(checkCallbackUrl(deps, 'http://10.0.0.1/', 'test')).rejects.toMatchObject({ code: 9000 })
+  await expect(checkUrl(deps, 'http://10.0.0.1/', 'test')).rejects.toMatchObject({ code: 9000 })
   expect(asked).toEqual([])
 })
