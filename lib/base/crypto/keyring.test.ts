@@ -43,6 +43,14 @@ describe('a sealed secret', () => {
     }
   })
 
+  test('is not decrypted in another spelling of the same bytes', () => {
+    const sealed = ring.seal(new Secret('a'), OWNER)
+    const next = String.fromCharCode(sealed.charCodeAt(sealed.length - 1) + 1)
+    const other = sealed.slice(0, -1) + next
+    expect(Buffer.from(other.slice(5), 'base64url')).toEqual(Buffer.from(sealed.slice(5), 'base64url'))
+    expect(() => ring.unseal(other, OWNER)).toThrow('not a sealed text')
+  })
+
   test('is decrypted by a new keyring that holds its key, and not by a keyring that lacks it', () => {
     const fresh = master('2026')
     const secret = newSecret()

@@ -48,6 +48,8 @@ export function createKeyring(master_keys: Secret): Keyring {
       const key = keys.get(id)
       if (!key) throw new Error(`master key ${id} is not configured`)
       const bytes = Buffer.from(body, 'base64url')
+      // The decoder ignores spare bits of the last character, and one text must have one spelling.
+      if (bytes.toString('base64url') !== body) throw new TypeError('not a sealed text')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       })

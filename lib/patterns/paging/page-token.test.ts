@@ -41,6 +41,15 @@ describe('a page token', () => {
     }
   })
 
+  test('has one spelling', () => {
+    const token = encodePageToken({ ...FIXED, c_id: 'ab', created_at: new Date(0) })
+    const spellings = [`${token}=`, `${token.slice(0, 4)}\n${token.slice(4)}`, `${token}!`]
+    for (const other of spellings) {
+      expect(Buffer.from(other, 'base64url')).toEqual(Buffer.from(token, 'base64url'))
+      expect(() => decodePageToken(other, FIXED, FIELDS)).toThrow(not_a_token)
+    }
+  })
+
   test('is the beginning of the list when it is empty', () => {
     expect(decodePageToken('', FIXED, FIELDS)).toBeUndefined()
   })

@@ -67,7 +67,9 @@ export function decodePageToken<F extends PositionFields>(
 
 function parse(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const content: unknown = JSON.parse(Buffer.from(token, 'base64url').toString())
+    const bytes = Buffer.from(token, 'base64url')
+    if (bytes.toString('base64url') !== token) return undefined
+    const content: unknown = JSON.parse(bytes.toString())
     return typeof content === 'object' && content !== null ? { ...content } : undefined
   } catch {
     return undefined

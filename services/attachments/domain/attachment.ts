@@ -52,6 +52,8 @@ export interface Attachment extends EffectDocument {
   readonly sha256: string
   readonly status: AttachmentStatus
   readonly reason?: RejectionReason
+  /** Whether a spreadsheet would run cells of the file (F3); set by its inspection. */
+  readonly has_formulas?: boolean
   /** Whether the file became ready without a virus scan (F5); set when it becomes ready. */
   readonly scan_skipped?: boolean
   /** The end of the upload session; the attachment must be finalized before it (F2). */
@@ -113,6 +115,7 @@ export function attachmentToProto(
     scanSkipped: attachment.scan_skipped ?? false,
     usedBy: attachment.claim?.used_by ?? '',
     createTime: timestampFromDate(attachment.created_at),
+    hasFormulas: attachment.has_formulas ?? false,
     updateTime: timestampFromDate(attachment.updated_at),
   }
 }

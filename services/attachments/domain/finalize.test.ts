@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Attachment } from './attachment.ts'
+import { type Attachment, attachmentToProto } from './attachment.ts'
+import type { Inspection } from './content/check-content.ts'
 import { applyInspection, applyScan, finalize } from './finalize.ts'
 import { beginUpload, completeUpload, expire, openSession } from './session.ts'
 
@@ -22,6 +23,15 @@ const writing = beginUpload(opened, { blob_id: 'one', until: AT }, AT)
 const uploaded = completeUpload(writing, upload, AT)
 const scanning = finalize(uploaded, AT)
 
+const CLEAN: Inspection = { reason: undefined, has_formulas: false }
+const MALFORMED: Inspection = { reason: 'malformed', has_formulas: false }
+
+test('a file with formulas is marked for its readers', () => {
+  const marked = applyInspection(scanning, { ...CLEAN, has_formulas: true }, AT)
+  expect(attachmentToProto(applyScan(marked, 'clean', AT), AT)).toMatchObject({ hasFormulas: true })
+  expect(attachmentToProto(applyInspection(scanning, CLEAN, AT), AT)).toMatchObject({ hasFormulas: false })
+})
+
 // F3, F5: two processes can have the same effect after a lease ended, and the slower one writes last.
 test.each([
   ['clean', 'malware'],
@@ -30,8 +40,8 @@ test.each([
   const decided = applyScan(scanning, reason === 'malware' ? 'infected' : 'clean', AT)
   expect(decided).toMatchObject(reason ? { status: 'rejected', reason } : { status: 'ready' })
   expect(applyScan(decided, late, AT)).toBe(decided)
-  expect(applyInspection(decided, 'malformed', AT)).toBe(decided)
-  expect(applyInspection(decided, undefined, AT)).toBe(decided)
+  expect(applyInspection(decided, MALFORMED, AT)).toBe(decided)
+  expect(applyInspection(decided, CLEAN, AT)).toBe(decided)
 })
 
 // F4
@@ -43,13 +53,13 @@ test('a file gives its place back by an effect in the write of its outcome, and 
     ready,
     applyScan(scanning, 'skipped', AT),
     applyScan(scanning, 'infected', AT),
-    applyInspection(scanning, 'malformed', AT),
+    applyInspection(scanning, MALFORMED, AT),
     finalize({ ...uploaded, upload: { ...upload, sha256: '1'.repeat(64) } }, AT),
     expire(uploaded, uploaded.session_expires_at),
     expire(opened, opened.session_expires_at),
   ]
   expect(outcomes.map(releases)).toEqual(outcomes.map(() => 1))
-  expect([uploaded, scanning, applyInspection(scanning, undefined, AT)].map(releases)).toEqual([0, 0, 0])
+  expect([uploaded, scanning, applyInspection(scanning, CLEAN, AT)].map(releases)).toEqual([0, 0, 0])
   const unused = expire({ ...ready, effects: [] }, ready.unused_until ?? AT)
   expect([unused.status, releases(unused)]).toEqual(['expired', 0])
 })

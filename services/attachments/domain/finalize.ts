@@ -9,7 +9,7 @@ import {
   releasePlaceEffect,
   scanContentEffect,
 } from './attachment-effects.ts'
-import { hasTypeOf } from './content/check-content.ts'
+import { hasTypeOf, type Inspection } from './content/check-content.ts'
 
 /**
  * The attachment after a finalize: `scanning`, or `rejected` when the bytes are not those that were announced. The same
@@ -33,7 +33,7 @@ export function finalize(attachment: Attachment, at: Date): Attachment {
 /** The attachment after the check of its structure. A result that comes late or twice changes nothing. */
 export function applyInspection(
   attachment: Attachment,
-  reason: RejectionReason | undefined,
+  { reason, has_formulas }: Inspection,
   at: Date,
 ): Attachment {
   const { upload, status, effects } = attachment
@@ -41,6 +41,7 @@ export function applyInspection(
   if (reason !== undefined) return reject(attachment, reason, at)
   return {
     ...attachment,
+    has_formulas,
     effects: [...effects, scanContentEffect.newEffect(attachment, { blob_id: upload.blob_id }, { at })],
   }
 }

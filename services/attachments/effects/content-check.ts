@@ -1,6 +1,6 @@
 import { createThread, type Thread, type ThreadLimits, type ThreadTask } from '#lib/base/thread.ts'
-import type { AttachmentType, RejectionReason } from '#lib/contract/attachments.ts'
-import { checkContent } from '../domain/content/check-content.ts'
+import type { AttachmentType } from '#lib/contract/attachments.ts'
+import { type Inspection, inspectContent } from '../domain/content/check-content.ts'
 
 /** A whole file and its type. */
 export interface ContentToCheck {
@@ -9,13 +9,13 @@ export interface ContentToCheck {
 }
 
 /** The thread that checks the structure of files. */
-export type ContentCheck = Thread<ContentToCheck, RejectionReason | undefined>
+export type ContentCheck = Thread<ContentToCheck, Inspection>
 
 /** The check of one file. It takes up to half a second for 10 MiB that were forged for that. */
-export const CONTENT_CHECK: ThreadTask<ContentToCheck, RejectionReason | undefined> = {
+export const CONTENT_CHECK: ThreadTask<ContentToCheck, Inspection> = {
   entry: new URL('./content-check.thread.ts', import.meta.url),
   run: ({ content: { buffer, byteOffset, length }, mime_type }) =>
-    checkContent(Buffer.from(buffer, byteOffset, length), mime_type),
+    inspectContent(Buffer.from(buffer, byteOffset, length), mime_type),
 }
 
 /** Far more than the check of any known file needs: a guard against files that we did not think of. */

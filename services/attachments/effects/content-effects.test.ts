@@ -79,7 +79,11 @@ test('a file is scanned again within a minute, however long the scanner was down
   })
   // Ten, because a pause is random, and one that could be longer is longer in most cases.
   for (let number = 0; number < 10; number += 1) {
-    const inspected = applyInspection(finalized(`m${number}`), undefined, now())
+    const inspected = applyInspection(
+      finalized(`m${number}`),
+      { reason: undefined, has_formulas: false },
+      now(),
+    )
     const effects = inspected.effects
       .filter((effect) => scanContentEffect.matches(effect))
       .map((effect) => ({ ...effect, tries: 5_000 }))

@@ -1,12 +1,12 @@
 import { ThreadLimitExceeded } from '#lib/base/thread.ts'
 import { now } from '#lib/base/time.ts'
-import type { RejectionReason } from '#lib/contract/attachments.ts'
 import { createSharedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Blobs } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { inspectContentEffect } from '../domain/attachment-effects.ts'
+import type { Inspection } from '../domain/content/check-content.ts'
 import { applyInspection } from '../domain/finalize.ts'
 import type { Scanner } from '../scanner/clamd.ts'
 import { readBytes } from '../use-cases/read-attachment.ts'
@@ -36,21 +36,21 @@ export function bindInspectContent(
     ),
     async run({ data }, { attachment_id, mime_type }) {
       const content = await readWhole(files, data.blob_id)
-      const reason = await content_check
+      const inspection = await content_check
         .run({ content, mime_type }, [content.buffer])
-        .catch((error: unknown) => reasonOf(error, attachment_id))
-      if (reason === undefined && scanner === undefined)
+        .catch((error: unknown) => rejectUnlessFault(error, attachment_id))
+      if (inspection.reason === undefined && scanner === undefined)
         log.warn({ attachment_id }, 'a file waits for a virus scan: MULTIHUB_SCANNER is not set')
-      return (current) => applyInspection(current, reason, now())
+      return (current) => applyInspection(current, inspection, now())
     },
   })
 }
 
-/** Why a file is rejected whose check has failed. Throws the error when the file is not to blame. */
-function reasonOf(error: unknown, attachment_id: string): RejectionReason {
+/** The result for a file whose check has failed. Throws the error when the file is not to blame. */
+function rejectUnlessFault(error: unknown, attachment_id: string): Inspection {
   if (!(error instanceof ThreadLimitExceeded)) throw error
   log.warn({ attachment_id, error }, 'a file was rejected because its check used up its limits')
-  return 'malformed'
+  return { reason: 'malformed', has_formulas: false }
 }
 
 /** In a buffer of its own, which can be moved to a thread. */

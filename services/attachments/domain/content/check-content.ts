@@ -3,6 +3,26 @@ import type { AttachmentType, RejectionReason } from '#lib/contract/attachments.
 import { isWholeJpeg, isWholePng, isWholeWebp } from './images.ts'
 import { checkPdf } from './pdf.ts'
 
+/** What the inspection of a file found: why it must be rejected, and whether a spreadsheet would run cells of a CSV. */
+export interface Inspection {
+  readonly reason: RejectionReason | undefined
+  readonly has_formulas: boolean
+}
+
+/**
+ * A cell that begins with `=`, `+`, `-` or `@`, also in full width, and is no plain number. Cells begin behind any of the
+ * usual delimiters.
+ */
+const FORMULA =
+  /(?:^|[,;|\t\r\n])[ "\ufeff]*(?:[=@\uff1d\uff20\uff0b\uff0d]|[+-](?!\d[\d.]*(?:[",;|\t\r\n ]|$)))/
+
+/** Inspects a whole file. A CSV with formulas is accepted and marked for its readers (F3). */
+export function inspectContent(content: Buffer, type: AttachmentType): Inspection {
+  const reason = checkContent(content, type)
+  const has_formulas = reason === undefined && type === 'text/csv' && FORMULA.test(content.toString('utf8'))
+  return { reason, has_formulas }
+}
+
 /** The check of each type: the reason for which the content must be rejected, or `undefined`. */
 const CHECKS: Readonly<Record<AttachmentType, (content: Buffer) => RejectionReason | undefined>> = {
   'application/pdf': checkPdf,

@@ -1,5 +1,6 @@
 import { inflateSync } from 'node:zlib'
 import type { RejectionReason } from '#lib/contract/attachments.ts'
+import type { ObjectStream } from './pdf-actions.ts'
 import { NAME_END, namePattern, readDictionary, SPACE, skipSpace } from './pdf-syntax.ts'
 
 /** The keyword that begins an object, or ends one. */
@@ -22,6 +23,8 @@ const FLATE = new RegExp(
 )
 /** They rearrange the bytes, so names in them could not be seen. */
 const PARAMETERS = new RegExp(`/(?:DecodeParms|DP)${NAME_END}`)
+/** Where the objects begin, said as a number. */
+const FIRST = new RegExp(`/First${SPACE}*(\\d{1,10})${NAME_END}(?!${SPACE}+\\d)`)
 const OBJECT_STREAMS_MAX = 1_000
 /** All compressed objects of one file. */
 const OBJECTS_MAX_BYTES = 16 * 1024 * 1024
@@ -33,19 +36,20 @@ interface Range {
 }
 
 /**
- * Checks the objects in the object streams of a PDF against `active`. A file is malformed when they cannot be read within the
- * limits, and when readers could disagree about which streams are object streams and how they are decoded.
+ * Reads the object streams of a PDF and checks their objects against `active`. A file is malformed when they cannot be read
+ * within the limits, and when readers could disagree about which streams are object streams and how they are decoded.
  */
-export function checkObjectStreams(
+export function readObjectStreams(
   content: Buffer,
   text: string,
   active: RegExp,
-): RejectionReason | undefined {
+): readonly ObjectStream[] | RejectionReason {
   const named = Array.from(text.matchAll(OBJECT_STREAM), ({ index }) => index)
-  if (named.length === 0) return undefined
+  if (named.length === 0) return []
   const dictionaries = findObjectStreams(text, named)
   if (dictionaries === undefined || dictionaries.length > OBJECT_STREAMS_MAX) return 'malformed'
   if (!areOnlyIn(text, named, dictionaries)) return 'malformed'
+  const streams: ObjectStream[] = []
   let left_bytes = OBJECTS_MAX_BYTES
   let ends_at = 0
   for (const { begin, end } of dictionaries) {
@@ -56,16 +60,26 @@ export function checkObjectStreams(
     if (!PLAIN_DICTIONARY.test(dictionary) || !STREAM.test(text)) return 'malformed'
     const begins_at = STREAM.lastIndex
     const filters = dictionary.match(FILTER_NAME)?.length ?? 0
-    // Without a filter its objects are in the text of the file.
-    if (filters === 0) continue
+    const first = FIRST.exec(dictionary)
+    const add = (objects: string) =>
+      streams.push({ text: objects, first: first ? Number(first[1]) : undefined })
+    // Without a filter its objects are in the text of the file, which was checked.
+    if (filters === 0) {
+      ends_at = text.indexOf('endstream', begins_at)
+      if (ends_at < 0) return 'malformed'
+      add(text.slice(begins_at, ends_at))
+      continue
+    }
     if (filters > 1 || !FLATE.test(dictionary) || PARAMETERS.test(dictionary)) return 'malformed'
     const inflated = inflate(content.subarray(begins_at), left_bytes)
     if (inflated === undefined) return 'malformed'
-    if (active.test(inflated.objects.toString('latin1'))) return 'active_content'
+    const objects = inflated.objects.toString('latin1')
+    if (active.test(objects)) return 'active_content'
+    add(objects)
     left_bytes -= inflated.objects.length
     ends_at = begins_at + inflated.read_bytes
   }
-  return undefined
+  return streams
 }
 
 /**

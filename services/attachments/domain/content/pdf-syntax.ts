@@ -30,7 +30,7 @@ export function skipSpace(text: string, from: number): number {
 }
 
 /**
- * Where the dictionary that begins with `<<` at `from` ends, and whether it belongs to a stream. Returns `undefined` when it
+ * Where the dictionary or array that begins at `from` ends, and whether it belongs to a stream. Returns `undefined` when it
  * has no end or is too deep, and when its brackets do not match: readers then differ in what belongs to it.
  */
 export function readDictionary(
@@ -47,6 +47,7 @@ export function readDictionary(
     at = endOfToken(text, mark.index, token)
     if ((token === '<<' || token === '[') && open.push(token) > DEPTH_MAX) return undefined
     if (token === ']' && open.pop() !== '[') return undefined
+    if (token === ']' && open.length === 0) return { end: at, is_stream: false }
     if (token === '>>') {
       if (open.pop() !== '<<') return undefined
       const is_stream = text.startsWith('stream', skipSpace(text, at))
@@ -55,6 +56,39 @@ export function readDictionary(
       if (is_stream) return undefined
     }
   }
+}
+
+const TOKEN = /[-+.\w]*/y
+
+/**
+ * The value behind a key, with the space before it: a dictionary, an array, or three words, such as a reference. Returns
+ * `undefined` when its end is unclear.
+ */
+export function valueAt(text: string, from: number): string | undefined {
+  let end = skipSpace(text, from)
+  if (text.startsWith('<<', end) || text[end] === '[') {
+    const dictionary = readDictionary(text, end)
+    return dictionary && text.slice(from, dictionary.end)
+  }
+  for (let token = 0; token < 3; token += 1) {
+    TOKEN.lastIndex = end
+    TOKEN.test(text)
+    end = skipSpace(text, TOKEN.lastIndex)
+  }
+  return text.slice(from, end)
+}
+
+/** A value without its comments and texts, so that only names, numbers and brackets are left. */
+export function withoutTexts(value: string): string {
+  const hidden = /[%(]/g
+  let result = ''
+  let at = 0
+  for (let mark = hidden.exec(value); mark !== null; mark = hidden.exec(value)) {
+    result += `${value.slice(at, mark.index)} `
+    at = endOfToken(value, mark.index, mark[0])
+    hidden.lastIndex = at
+  }
+  return result + value.slice(at)
 }
 
 function endOfToken(text: string, at: number, token: string): number {

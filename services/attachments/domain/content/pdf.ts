@@ -1,5 +1,6 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
-import { checkObjectStreams } from './pdf-object-streams.ts'
+import { checkActions } from './pdf-actions.ts'
+import { readObjectStreams } from './pdf-object-streams.ts'
 import { namePattern, SPACE } from './pdf-syntax.ts'
 
 /** The end of every PDF, after which only white space may follow. */
@@ -13,10 +14,11 @@ const COMMENT_CHARACTER = String.raw`(?:(?!/[E#])[^\r\n])`
 /** A comment before a value. One that is longer than in any real file counts too, because its end is not looked for. */
 const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[E#]|[\\r\\n]${SPACE}*(?:<<|[-+.\\d%]))|${COMMENT_CHARACTER}{1000})`
 
-/** Names of objects that run code, start programs or contain other files. */
+/** Names of objects that run code, start programs, contain other files, or reach outside: to files, URLs and media. */
 const ACTIVE = new RegExp(
   [
     ...['JavaScript', 'Launch', 'Rendition', 'ImportData', 'GoToE'],
+    ...['GoToR', 'Thread', 'SubmitForm', 'Movie', 'Sound'],
     ...['EmbeddedFile', 'EmbeddedFiles', 'FileAttachment', 'RichMedia', 'OnInstantiate'],
   ]
     .map(namePattern)
@@ -31,12 +33,15 @@ const ACTIVE = new RegExp(
 const ENCRYPTED = new RegExp(namePattern('Encrypt'))
 
 /**
- * Checks that a PDF ends where its file ends and has no active content, also in its object streams. One that is encrypted,
+ * Checks that a PDF ends where its file ends and has no active content, also in its object streams, and calls no URL by
+ * itself. One that is encrypted,
  * or whose object streams cannot be read within the limits, could hide some, and is malformed. It looks for names and is
  * not a PDF reader; each byte is read about once, so the time is that of the file's length, whatever the bytes are.
  */
 export function checkPdf(content: Buffer): RejectionReason | undefined {
   const text = content.toString('latin1')
   if (!END.test(text.slice(-END_WINDOW_BYTES)) || ENCRYPTED.test(text)) return 'malformed'
-  return ACTIVE.test(text) ? 'active_content' : checkObjectStreams(content, text, ACTIVE)
+  if (ACTIVE.test(text)) return 'active_content'
+  const streams = readObjectStreams(content, text, ACTIVE)
+  return typeof streams === 'string' ? streams : checkActions(text, streams)
 }

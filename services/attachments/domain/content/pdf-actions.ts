@@ -1,0 +1,93 @@
+import type { RejectionReason } from '#lib/contract/attachments.ts'
+import { NAME_END, namePattern, SPACE, skipSpace, valueAt, withoutTexts } from './pdf-syntax.ts'
+
+/** What an object stream inflates to. It begins with pairs of a number and a place, which counts from `first`. */
+export interface ObjectStream {
+  readonly text: string
+  /** `undefined` when the dictionary does not say it itself. */
+  readonly first: number | undefined
+}
+
+interface Place {
+  readonly text: string
+  readonly at: number
+}
+
+/** The keys of actions that run without a click: when a file is opened, and when a page or a field is entered or left. */
+const AUTOMATIC = new RegExp(`${namePattern('OpenAction')}|${namePattern('AA')}`, 'g')
+const URI = new RegExp(namePattern('URI'))
+/** A reference. The one of `/D` or `/SD` may be a destination: an array with a page, whose links need a click. */
+const REFERENCE = new RegExp(`(/S?D${SPACE}+)?(?<!\\d)(\\d+)${SPACE}+\\d+${SPACE}+R${NAME_END}`, 'g')
+const DESTINATION = new RegExp(`/S?D${SPACE}*\\[[^[\\]<>]*\\]`, 'g')
+const NUMBER = /(?<!\d)\d+(?=[\0\t\n\f\r %])/g
+/** More than any file has: the shortest objects and keys of 10 MiB could be millions. */
+const STARTS_MAX = 100_000
+const OBJECTS_MAX = 500_000
+const GENERATION = /\d+/y
+
+/**
+ * Refuses a PDF that calls a URL without a click: an action that runs by itself has `/URI`, or leads to an object that has.
+ * It follows references, and reads every definition of their objects. Each byte is read about once; a file that needs more,
+ * as only a forged one does, is malformed.
+ */
+export function checkActions(text: string, streams: readonly ObjectStream[]): RejectionReason | undefined {
+  const texts = [text, ...streams.map((stream) => stream.text)]
+  const starts = texts.flatMap((one) =>
+    Array.from(one.matchAll(AUTOMATIC), ({ 0: key, index }) => ({ text: one, at: index + key.length })),
+  )
+  if (starts.length === 0 || !texts.some((one) => URI.test(one))) return undefined
+  if (starts.length > STARTS_MAX) return 'malformed'
+  const objects = findObjects(text, streams)
+  if (objects === undefined) return 'malformed'
+
+  let left_bytes = 2 * texts.reduce((sum, { length }) => sum + length, 0)
+  const seen = new Set<string>()
+  const waiting = starts.map((start) => ({ ...start, can_be_destination: true }))
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const value = valueAt(next.text, next.at)
+    left_bytes -= value?.length ?? 0
+    if (value === undefined || left_bytes < 0) return 'malformed'
+    const plain = withoutTexts(value).trimStart()
+    if (plain.startsWith('[') && next.can_be_destination) continue
+    if (URI.test(value)) return 'active_content'
+    for (const [, d, number] of plain.replace(DESTINATION, '').matchAll(REFERENCE)) {
+      const can_be_destination = d !== undefined
+      if (seen.has(`${can_be_destination} ${number}`)) continue
+      seen.add(`${can_be_destination} ${number}`)
+      for (const place of objects.get(Number(number)) ?? []) waiting.push({ ...place, can_be_destination })
+    }
+  }
+  return undefined
+}
+
+/** Where the objects begin, by number; `undefined` when that is unclear. A later version of a file defines a number again. */
+function findObjects(
+  text: string,
+  streams: readonly ObjectStream[],
+): ReadonlyMap<number, readonly Place[]> | undefined {
+  const objects = new Map<number, Place[]>()
+  let left_objects = OBJECTS_MAX
+  const add = (number: string | undefined, place: Place): void => {
+    left_objects -= 1
+    const places = objects.get(Number(number))
+    if (places === undefined) objects.set(Number(number), [place])
+    else places.push(place)
+  }
+  // Only in a forged file do the comments behind numbers hide other numbers again and again.
+  let left_bytes = 4 * text.length
+  for (const { 0: number, index } of text.matchAll(NUMBER)) {
+    GENERATION.lastIndex = skipSpace(text, index + number.length)
+    left_bytes -= GENERATION.lastIndex - index
+    if (left_bytes < 0 || left_objects < 0) return undefined
+    if (!GENERATION.test(text)) continue
+    const at = skipSpace(text, GENERATION.lastIndex)
+    left_bytes -= at - index
+    if (text.startsWith('obj', at)) add(number, { text, at: at + 'obj'.length })
+  }
+  for (const { text: inflated, first } of streams) {
+    if (first === undefined) return undefined
+    for (const [, number, offset] of inflated.slice(0, first).matchAll(/(?<!\d)(\d+)\s+(\d+)/g))
+      add(number, { text: inflated, at: first + Number(offset) })
+  }
+  return left_objects < 0 ? undefined : objects
+}

@@ -1,0 +1,207 @@
+import { deflateSync } from 'node:zlib'
+import { describe, expect, test } from '@jest/globals'
+import { checkContent } from './check-content.ts'
+import { bytesOf, objectStream, objectStreamOf, pdf } from './samples.fixture.ts'
+
+/** The dictionary of an object stream, as far as its decoding needs it. */
+const FLATE = '/Type/ObjStm/Filter/FlateDecode'
+const HIDDEN = '1 0 <</S/JavaScript>>'
+/** The end of an object stream's dictionary whose begin is before it, in what looks like another object. */
+const REST = '/Type/ObjStm/N 1/First 4'
+
+describe('a PDF', () => {
+  test.each([
+    ['JavaScript', '<</S/JavaScript/JS(app.alert(1))>>'],
+    ['JavaScript with an escaped name', '<</S/J#61vaScr#69pt/JS(app.alert(1))>>'],
+    ['JavaScript with an escaped letter', '<</S/#4AavaScript/JS(app.alert(1))>>'],
+    ['JavaScript with a letter that is escaped in lower case', '<</S/#4aavaScript/JS(app.alert(1))>>'],
+    ['JavaScript of a model in three dimensions', '<</Type/3D/Subtype/U3D/OnInstantiate 5 0 R>>'],
+    ['a program to start', '<</S/Launch/F(cmd.exe)>>'],
+    ['an embedded file', '<</Type/EmbeddedFile>>'],
+    ['embedded files', '<</EmbeddedFiles 3 0 R>>'],
+    ['rich media', '<</Subtype/RichMedia>>'],
+    ['a form with scripts', '<</XFA [1 0 R]>>'],
+    ['JavaScript in compressed objects', objectStream('1 0 <</S/JavaScript>>')],
+    [
+      'JavaScript in compressed objects without a type',
+      objectStream('1 0 <</S/JavaScript>>', '/N 1/First 4/Filter/FlateDecode'),
+    ],
+    ['JavaScript that belongs to a rendition', '<</S/Rendition/JS (app.alert(1))>>'],
+    ['a file in an annotation', '<</Subtype/FileAttachment/FS 3 0 R>>'],
+    ['a file without a type', '<</F(a.exe)/EF <</F 2 0 R>>>>'],
+    ['a reference to a file without a type', '<</F(a.exe)/EF 2 0 R>>'],
+    ['a form with scripts behind a comment', '<</XFA%\n[1 0 R]>>'],
+    ['a form with scripts whose number has a sign', '<</XFA +1 0 R>>'],
+    ['a file behind a comment', '<</EF%a comment\r <</F 2 0 R>>>>'],
+    ['a file behind a comment with another name', '<</EF%/EF \n2 0 R>>'],
+    ['a reference to a file with a comment in it', '<</EF 2%\n0 R>>'],
+    ['a file behind a comment of 10 MiB', `<</EF%${'x'.repeat(10 * 1024 * 1024)}\n2 0 R>>`],
+    ['a file behind a comment of 1,000 characters', `<</EF%${'x'.repeat(1_000)}\n2 0 R>>`],
+    ['a file behind a comment of 999 characters', `<</EF%${'x'.repeat(999)}\n2 0 R>>`],
+    ['a reference to a file with leading zeros', `<</EF ${'0'.repeat(20)}2 0 R>>`],
+    ['a jump to another file', '<</A<</S/GoToR/F(\\\\host\\a.pdf)/D[0/Fit]>>>>'],
+    ['a thread of another file', '<</S/Thread/F(//host/a.pdf)>>'],
+    ['a form that is sent', '<</S/SubmitForm/F(https://host)>>'],
+    ['a movie', '<</Subtype/Movie/Movie 5 0 R>>'],
+    ['a sound', '<</S/Sound/Sound 5 0 R>>'],
+    ['a jump with an escaped name', '<</A<</S/GoTo#52/F(a.pdf)>>>>'],
+    ['a jump in compressed objects', objectStream('1 0 <</S/#47oToR/F(a.pdf)>>')],
+    ['a URL that it opens', '<</OpenAction<</S/URI/URI(https://host)>>>>'],
+    ['a URL that it opens, with escaped names', '<</OpenActio#6e<</S/#55RI/U#52I(https://host)>>>>'],
+    ['a URL that a page opens', '<</AA<</O<</S/URI/URI(https://host)>>>>>>'],
+    ['a URL in another object', '<</OpenAction 8 0 R>>\nendobj\n8 0 obj<</S/URI/URI(https://host)>>'],
+    ['a URL of a mouse button', '<</AA<</D 8 0 R>>>>\nendobj\n8 0 obj<</S/URI/URI(https://host)>>'],
+    [
+      'a URL behind comments',
+      '<</OpenAction%\n8%(\n0%\nR>>\nendobj\n8%\n0%\nobj%\n<</S/URI/URI(https://host)>>',
+    ],
+    [
+      'a URL that follows a jump',
+      '<</OpenAction<</S/GoTo/X(a (b) % )/D[3 0 R/Fit]/Next[8 0 R]>>>>\nendobj\n8 0 obj<</S/URI>>',
+    ],
+    ['a URL as an array and a jump', '<</AA<</O<</D 9 0 R/Next 9 0 R>>>>>>\nendobj\n9 0 obj[<</S/URI>>]'],
+    [
+      'a URL that a later version opens',
+      '<</OpenAction 8 0 R>>\nendobj\n8 0 obj null\nendobj\n8 0 obj<</S/URI/URI(https://host)>>',
+    ],
+    [
+      'a URL in compressed objects',
+      objectStream('1 0 8 21 <</OpenAction 8 0 R>><</S/#55RI>>', `${FLATE}/N 2/First 9`),
+    ],
+    [
+      'a URL in objects that could be compressed',
+      '<</OpenAction 8 0 R/X<<>>>>\nendobj\n7 0 obj<</Type/ObjStm/N 1/First 4>>\nstream\n8 0 <</S/URI>>\nendstream',
+    ],
+  ])('is refused with %s', (_what, object) => {
+    expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')
+  })
+
+  test.each([
+    ['is encrypted', '<</Encrypt 5 0 R>>'],
+    [
+      'has compressed objects that cannot be read',
+      '<</Type/ObjStm/Filter/LZWDecode>>\nstream\nnot compressed\nendstream',
+    ],
+    ['has compressed objects without a stream', '<</Type/ObjStm>>'],
+    ['has rearranged compressed objects', objectStream('1 0 <<>>', `${FLATE}/DecodeParms<</Predictor 12>>`)],
+    [
+      'has compressed objects with parameters elsewhere',
+      objectStream('1 0 <<>>', `${FLATE}/DecodeParms 5 0 R`),
+    ],
+    [
+      'has compressed objects with an escaped name',
+      objectStream('1 0 <<>>', '/Type/Obj#53tm/Filter/FlateDecode'),
+    ],
+    [
+      'compresses its objects twice',
+      objectStream('1 0 <<>>', '/Type/ObjStm/Filter[/FlateDecode /FlateDecode]'),
+    ],
+    [
+      'encodes its objects again',
+      objectStream('1 0 <<>>', '/Type/ObjStm/Filter[/FlateDecode/ASCIIHexDecode]'),
+    ],
+    ['names the filter of its objects elsewhere', objectStream('1 0 <<>>', '/Type/ObjStm/Filter 5 0 R')],
+    ['names two filters of its objects', objectStream('1 0 <<>>', `${FLATE}/F/ASCIIHexDecode`)],
+    [
+      'has other compressed objects in a text of the dictionary',
+      objectStream('1 0 <</S/JavaScript>>', `${FLATE}/X(>>stream\n${deflateSync('').toString('latin1')})`),
+    ],
+    ['hides a filter with a private name', objectStream(HIDDEN, `/Filter/FlateDecode/aobj<</Y 1>>${REST}`)],
+    ['hides a filter before an object', objectStream(HIDDEN, `/Filter/FlateDecode 5 0 obj<<${REST}`)],
+    ['hides a filter before objects', objectStream(HIDDEN, `/Filter/FlateDecode/X[5 0 obj<</Y 1>>]${REST}`)],
+    [
+      'hides a filter before the end of an object',
+      objectStream(HIDDEN, `/Filter/FlateDecode endobj\n5 0 obj<<${REST}`),
+    ],
+    ['hides a filter before a comment', objectStream(HIDDEN, `/Filter/FlateDecode%obj<<\n${REST}`)],
+    ['hides a filter before a text', objectStream(HIDDEN, `/Filter/FlateDecode/X(obj<<)${REST}`)],
+    ['hides a filter before hexadecimal text', objectStream(HIDDEN, `/Filter/FlateDecode/X<obj<<>${REST}`)],
+    ['hides a filter in a dictionary', objectStream(HIDDEN, `/Filter/FlateDecode/X<<>>${REST}`)],
+    ['hides parameters before an object', objectStream(HIDDEN, `/DP<<>>\n5 0 obj<<${FLATE}${REST}`)],
+    ['says elsewhere where its objects begin', objectStream(HIDDEN, '/Filter/LZWDecode/First 6 0 R')],
+    ['nearly says elsewhere where they begin', objectStream(HIDDEN, '/Filter/LZWDecode/First 4 5 Rx')],
+    ['says so before the end of an array', objectStream(HIDDEN, '/Filter/LZWDecode/First 6 0 R/X[>>]')],
+    ['says so before an end of the object', objectStream(HIDDEN, '/First 6 0 R endobj/Filter/LZWDecode')],
+    [
+      'says so before a comment with an end',
+      objectStream(HIDDEN, '/First 6 0 R%>>endobj\n/Filter/LZWDecode'),
+    ],
+    ['says so before a text with an end', objectStream(HIDDEN, '/First 6 0 R/X(>>endobj)/Filter/LZWDecode')],
+    [
+      'says so and has a comment before its stream',
+      '<</First 6 0 R/Filter/LZWDecode>>% >>\nstream\nx\nendstream',
+    ],
+    [
+      'says so in a dictionary that begins twice',
+      '<</First 6 0 R/Filter/LZWDecode<<>>stream\nx\nendstream>>',
+    ],
+    [
+      'has a comment before the dictionary of its objects',
+      bytesOf('%<<>>\n', objectStream(HIDDEN, `${FLATE}%`)),
+    ],
+    ['has an outline that names nothing', '<</First 4 5 Rx>>'],
+    ['has an outline with the end of an array only', '<</First 12 0 R/X<<]>>'],
+    ['has an outline with the begin of an array only', '<</First 12 0 R/X[>>>>'],
+    ['has an object in an outline', '<</First 12 0 R/X(obj<</Y 1>>)>>'],
+    [
+      'has an outline with a stream behind hexadecimal text',
+      '<</First 6 0 R/Filter/LZWDecode/X<3E>>>\nstream\nx\nendstream',
+    ],
+    [
+      'has an outline with a stream behind a comment',
+      '<</First 6 0 R/Filter/LZWDecode%\r>>\nstream\n>>\nendstream',
+    ],
+    [
+      'has an outline and many objects that begin in comments',
+      `<</First 12 0 R>>\nendobj\n${'5 0 obj%'.repeat(1_000)}`,
+    ],
+    ['has an outline in too many arrays', `<</First 6 0 R/X${'['.repeat(200)}${']'.repeat(200)}>>`],
+    ['has compressed objects in others', objectStreamOf(deflateSync(objectStream('1 0 <<>>'), { level: 0 }))],
+    [
+      'opens something and says elsewhere where its objects begin',
+      bytesOf(
+        '<</OpenAction 8 0 R>>\nendobj\n5 0 obj',
+        objectStream('8 0 <</S/URI>>', `${FLATE}/First 6 0 R`),
+      ),
+    ],
+    ['has more compressed objects than are read', objectStream('x'.repeat(17 * 1024 * 1024))],
+  ])('is refused when it %s', (_what, object) => {
+    expect(checkContent(pdf(object), 'application/pdf')).toBe('malformed')
+  })
+
+  test('is inflated once, however often a stream is named', () => {
+    const types = '/Type/ObjStm'.repeat(5)
+    const object = objectStream('x'.repeat(4 * 1024 * 1024), `${types}/First 4/Filter/FlateDecode`)
+    expect(checkContent(pdf(object), 'application/pdf')).toBeUndefined()
+  })
+
+  test('is refused with object streams that say elsewhere where they begin and have active content', () => {
+    const object = objectStream(HIDDEN, '/Filter/FlateDecode/First 6 0 R')
+    expect(checkContent(pdf(object), 'application/pdf')).toBe('active_content')
+    const commented = bytesOf('%<<>>\n', object)
+    expect(checkContent(pdf(commented), 'application/pdf')).toBe('active_content')
+  })
+
+  test('is refused with an object stream that a later version of the file adds', () => {
+    const update = bytesOf('5 0 obj', objectStream(HIDDEN), '\nendobj\n%%EOF\n')
+    expect(checkContent(bytesOf(pdf(), update), 'application/pdf')).toBe('active_content')
+  })
+
+  test('may have objects of 16 MiB in all its object streams together', () => {
+    const objects = objectStream('x'.repeat(6 * 1024 * 1024))
+    expect(checkContent(pdf(objects, objects), 'application/pdf')).toBeUndefined()
+    expect(checkContent(pdf(objects, objects, objects), 'application/pdf')).toBe('malformed')
+  })
+
+  test('is refused when an object stream begins in the bytes of another one', () => {
+    const inner = bytesOf('9 0 obj', objectStream('1 0 <<>>'), '\nendobj\n')
+    const outer = objectStreamOf(deflateSync(inner, { level: 0 }))
+    expect(checkContent(pdf(outer), 'application/pdf')).toBe('malformed')
+  })
+
+  test('may have 1,000 object streams', () => {
+    const objects = Array.from({ length: 1_000 }, () => objectStream('1 0 <<>>'))
+    expect(checkContent(pdf(...objects), 'application/pdf')).toBeUndefined()
+    expect(checkContent(pdf(...objects, objectStream('1 0 <<>>')), 'application/pdf')).toBe('malformed')
+  })
+})
