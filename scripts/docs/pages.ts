@@ -6,6 +6,7 @@ import { errorTable } from './errors.ts'
 import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
 import { metricsTable } from './metrics.ts'
 import { openApiText } from './openapi.ts'
+import { operationsTable } from './operations.ts'
 import { PROMETHEUS_RULE_PATH, prometheusRuleText } from './prometheus-rule.ts'
 import { settingsTable } from './settings.ts'
 
@@ -21,6 +22,7 @@ const ROOT = join(import.meta.dirname, '..', '..')
 /** The generated sections of pages. Two comments with the name of a section mark its place. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> = {
   'docs/architecture/README.md': { parts: partsDiagrams, states: statesDiagram },
+  'docs/architecture/payments.md': { operations: operationsTable },
   'docs/operators/settings.md': { settings: settingsTable },
   'docs/operators/telemetry.md': { metrics: metricsTable },
   'docs/merchants/errors.md': { errors: errorTable },
