@@ -8,9 +8,9 @@ export interface BankAccount {
   /** An account number, CLABE, CBU, CVU or IBAN. */
   readonly account_id: string
   /** The code of the branch in India. */
-  readonly ifsc?: string
+  readonly ifsc?: string | undefined
   /** The code of the bank in Argentina, the BSB in Australia. */
-  readonly bank_code?: string
+  readonly bank_code?: string | undefined
 }
 
 /** A field that belongs to the account in some countries. */

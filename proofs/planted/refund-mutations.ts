@@ -17,25 +17,25 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a payment has two active refunds',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search: 'if (refunds.some(isActive)) return 11005',
     replace: 'if (refunds.filter(isActive).length > 1) return 11005',
   },
   {
     name: 'an approval does not check the cap again',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search: 'if (refund.amount > uncommittedAmount(payment)) return',
     replace: 'if (refund.amount > payment.amount) return',
   },
   {
     name: 'a refund without funds is approved',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search: '  if (refused_code !== undefined)\n    return withRefund(payment, {',
     replace: '  if (refused_code === 6035)\n    return withRefund(payment, {',
   },
   {
     name: 'a refund is sent before its hold',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search:
       '  return { payment: addEffect(changed, holdFundsEffect.newEffect(changed, { refund_id, hold_id }, { at })) }',
     replace:
@@ -66,13 +66,13 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a partial refund counts as a whole one',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search: 'changed.amount === refundedAmount(changed)',
     replace: 'changed.amount >= refundedAmount(changed)',
   },
   {
     name: 'a completed refund is announced before its money is taken',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search: '{ at, amount, refund_entry: entry }), ended, report)',
     replace: '{ at, amount, refund_entry: entry }), ended, { at })',
     needs: ['rpc is late'],
@@ -120,7 +120,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the reports of refunds are lost',
-    file: 'services/payments/domain/decide-refund.ts',
+    file: 'services/payments/domain/refund-transitions.ts',
     search: '  return addEffect(changed, reportRefundEffect.newEffect(changed, report, { at, after }))',
     replace:
       "  return state === 'failed' ? changed : addEffect(changed, reportRefundEffect.newEffect(changed, report, { at, after }))",

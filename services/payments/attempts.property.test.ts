@@ -22,7 +22,7 @@ import {
 import { postEntryEffect } from './domain/payment-effects.ts'
 import { bindExpirePayment, bindLookUpLate, bindPollProvider } from './effects/ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './effects/create-at-provider.ts'
-import { bindRecordAnomaly, bindReportOpen } from './effects/record-anomaly.ts'
+import { bindRecordAnomaly, bindReportOpen } from './effects/report-to-operator.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
 import { newDeposit, newReservation } from './payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'

@@ -25,11 +25,10 @@ import {
   type RoleOperations,
   resealDocuments,
 } from '#lib/role/operations.ts'
-import type { ConnectorSettings } from './connectors/connect-account.ts'
 import type { ProviderAccount } from './connectors/provider-account.ts'
-import { readProviderAccounts } from './connectors/provider-accounts.ts'
+import { type ProviderAccountSettings, readProviderAccounts } from './connectors/provider-accounts.ts'
 import type { StoredPayment } from './domain/payment.ts'
-import { requirementsOfPayment } from './domain/requirements.ts'
+import { requirementsOfPayment } from './domain/verify-requirements.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
 import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
@@ -41,13 +40,12 @@ const LIMIT_MS = 5_000
  * An accounts file that is wrong, such as one with a key of both environments, is the only finding then.
  */
 export function accountChecks(
-  { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
+  settings: ProviderAccountSettings,
   { variables, runs }: CheckContext,
 ): readonly EnvironmentCheck[] {
-  const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
   let accounts: readonly ProviderAccount[]
   try {
-    accounts = readProviderAccounts({ sandbox, providers_file }, variables)
+    accounts = readProviderAccounts(settings, variables)
   } catch (error) {
     return [{ subject: 'provider accounts', run: () => Promise.reject(error) }]
   }

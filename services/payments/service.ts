@@ -10,7 +10,7 @@ import {
   textSetting,
   urlSetting,
 } from '#lib/base/config/settings.ts'
-import { every, type Timer } from '#lib/base/time.ts'
+import { every } from '#lib/base/time.ts'
 import type { Listening } from '#lib/http/network.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -20,10 +20,11 @@ import type { Role } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
 import { openConnectors } from './connectors/connect-account.ts'
+import { createFindAccount, findAccountOfPayment } from './connectors/find-account.ts'
 import type { PaymentRoute } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
-import { findAccountOfPayment, type ProviderCallDeps } from './effects/provider-call.ts'
-import { supportClients } from './effects/report-refund.ts'
+import type { ProviderCallDeps } from './effects/provider-call.ts'
+import { supportClients } from './effects/report-to-support.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
 import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
@@ -37,9 +38,7 @@ import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-proto.ts'
 import { measureOpenAnomalies } from './store/anomalies.ts'
 import { keyOfPayment } from './store/payments.ts'
-import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
-import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
-import type { ExplainRouteDeps } from './use-cases/explain-route.ts'
+import { openPaymentsStore } from './store/payments-store.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
 /** The settings of the payments service. */
@@ -75,7 +74,6 @@ export const role: Role = {
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const store = await openPaymentsStore(await context.openStore())
-    const { payments } = store
     const registry_cache = createRegistryCache({
       client: context.clientOf(RegistryService),
       bus: context.bus,
@@ -85,15 +83,17 @@ export const role: Role = {
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
     const publisher = await createPublisher(context.bus)
-    const { findAccount, accounts, close: disconnect } = openConnectors(config, context.variables)
+    const { accounts, close: disconnect } = openConnectors(config, context.variables)
+    const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
     const support = supportClients(context.clientOf)
     let listening_url = ''
     let provider_callback_server: Listening | undefined
 
+    const accounts_of_payments = findAccountOfPayment(findAccount)
     const provider_calls: ProviderCallDeps = {
-      ...findAccountOfPayment(findAccount),
+      ...accounts_of_payments,
       providerCallbackUrl: (payment) =>
         (callbackBaseUrl(payment.attempt.account_id) ?? listening_url) +
         providerCallbackPath(payment.attempt.account_id, payment),
@@ -102,40 +102,36 @@ export const role: Role = {
     }
     const runner = createEffectRunner({
       name: 'payments',
-      collection: payments,
+      collection: store.payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
       effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute, support }),
     })
-    const selection = createAccountSelection(findAccount)
-    const payment_deps: CreatePaymentDeps = {
-      payments,
+    const deps = {
+      ...store,
+      ...createAccountSelection(findAccount),
+      ...accounts_of_payments,
       runner,
-      withdrawal_refusals: store.withdrawal_refusals,
       findRoute,
-      ...selection,
+      findAccount,
+      ledger,
       nextNumericId: numeric_ids.next,
-    }
-    const explain_deps: ExplainRouteDeps = { findRoute, findAccount, ledger, ...selection }
-    const notification_deps = {
-      payments,
-      runner,
       idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
       notifier: context.clientOf(DeliveryService),
+      refreshStale: createRefreshStalePayment(runner),
+      clock_guard: context.clock_guard,
     }
-    const refreshStale = createRefreshStalePayment(runner)
     await registry_cache.start()
-    const measuring = measureRegularly(store)
+    const measuring = every(
+      MEASURE_MS,
+      () => measureOpenAnomalies(store.anomalies),
+      (error) => log.debug({ error }, 'anomalies could not be measured'),
+    )
     return {
-      services: [
-        createPaymentRpc(store, refreshStale, payment_deps, notification_deps, explain_deps),
-        createPaymentRefundRpc({ payments, runner, findAccount }),
-        createProviderAccountRpc(accounts),
-      ],
+      services: [createPaymentRpc(deps), createPaymentRefundRpc(deps), createProviderAccountRpc(accounts)],
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
-        const deps = { ...store, runner, findAccount, refreshStale, clock_guard: context.clock_guard }
         provider_callback_server = await serveProviderCallbacks(createProviderCallbackReceiver(deps), address)
         listening_url = `http://${provider_callback_server.host_and_port}`
         runner.start()
@@ -152,9 +148,4 @@ export const role: Role = {
       },
     }
   },
-}
-
-function measureRegularly({ anomalies }: PaymentsStore): Timer {
-  const onError = (error: unknown): void => log.debug({ error }, 'anomalies could not be measured')
-  return every(MEASURE_MS, () => measureOpenAnomalies(anomalies), onError)
 }

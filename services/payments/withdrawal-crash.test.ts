@@ -4,9 +4,10 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type CheckCase, type CrashedFlow, openCrashTests } from './crash-everywhere.fixture.ts'
 import { newOutside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'
+import type { CreatePaymentRequest } from './domain/new-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import type { CrashPoint } from './process-life.fixture.ts'
-import { type CreatePaymentRequest, createPayment } from './use-cases/create-payment.ts'
+import { createPayment } from './use-cases/create-payment.ts'
 
 const tests = openCrashTests()
 

@@ -3,7 +3,8 @@ import { type InstalledClock, installManualClock } from '../../../test/support/m
 import type { CallResult } from '../domain/call-result.ts'
 import { createAccountSelection } from './account-selection.ts'
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
-import type { ConnectedAccount, FindAccount } from './connect-account.ts'
+import type { ConnectedAccount } from './connect-account.ts'
+import type { FindAccount } from './find-account.ts'
 
 const NOT_SENT: CallResult = { kind: 'not_sent', reason: 'refused', is_provider_failure: true }
 

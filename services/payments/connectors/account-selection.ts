@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { operationKindOf, type PaymentRoute } from '../domain/payment.ts'
 import type { Pass } from './circuit-breaker.ts'
-import type { FindAccount } from './connect-account.ts'
+import type { FindAccount } from './find-account.ts'
 
 /** The provider accounts that a new payment may try, in the order of its route. */
 interface ChosenAccounts {

@@ -1,5 +1,4 @@
 import type { Variables } from '#lib/base/config/config.ts'
-import type { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
@@ -11,7 +10,7 @@ import type { Connector, ConnectorDefinition, PollSchedule, ProviderCalls } from
 import { CONNECTORS } from './connector-table.ts'
 import { gatherLookups } from './gather-lookups.ts'
 import type { AccountOf, ProviderAccount } from './provider-account.ts'
-import { readProviderAccounts } from './provider-accounts.ts'
+import { type ProviderAccountSettings, readProviderAccounts } from './provider-accounts.ts'
 import { createProviderHttp } from './provider-http.ts'
 
 /** A provider account with its connector, its circuit breaker and the times of its polls. */
@@ -27,20 +26,6 @@ const call_seconds = histogram(
   'Duration of calls to providers, by account, operation (create or look_up) and outcome (fault if none).',
   ['provider_account', 'operation', 'outcome'],
 )
-
-/** Finds an account by its id; `undefined` when the environment has no such account. */
-export type FindAccount = (account_id: string, environment: string) => ConnectedAccount | undefined
-
-/** Makes the search for accounts. */
-export function createFindAccount(accounts: readonly ConnectedAccount[]): FindAccount {
-  const by_id = new Map(accounts.map((connected) => [connected.account.account_id, connected]))
-  return (account_id, environment) => {
-    const found = by_id.get(account_id)
-    // Every search names the environment, so that a test payment never reaches a production account, nor the reverse
-    // (spec: What the service does, 7).
-    return found?.account.environment === environment ? found : undefined
-  }
-}
 
 /** Connects an account to its provider. Throws `TypeError` when no connector has the name that the account gives. */
 export function connectAccount(account: ProviderAccount, http: HttpClient): ConnectedAccount {
@@ -89,21 +74,6 @@ function connect<E extends Environment>(
   return definition.connect(account, createProviderHttp(http, account))
 }
 
-/** The settings of the provider accounts. Without the sandbox's key there are no sandbox accounts. */
-export interface ConnectorSettings {
-  readonly sandbox_url: string
-  readonly sandbox_key: Secret | undefined
-  readonly providers_file: string | undefined
-}
-
-/** The provider accounts of a process, connected to their providers. */
-interface OpenedConnectors {
-  readonly findAccount: FindAccount
-  /** All accounts. */
-  readonly accounts: readonly ConnectedAccount[]
-  close(): Promise<void>
-}
-
 /**
  * Twice the number of requests that one merchant can have in progress at the gateway, so that slow providers of one
  * merchant leave connections for all others.
@@ -111,22 +81,16 @@ interface OpenedConnectors {
 const PROVIDER_CONNECTIONS = 5_000
 
 /** Reads the provider accounts and connects them. Throws `ConfigError` when an account is wrong. */
-export function openConnectors(
-  { sandbox_url, sandbox_key, providers_file }: ConnectorSettings,
-  variables: Variables,
-): OpenedConnectors {
-  const sandbox = sandbox_key && { base_url: sandbox_url, key: sandbox_key }
-  const configured = readProviderAccounts({ sandbox, providers_file }, variables)
+export function openConnectors(settings: ProviderAccountSettings, variables: Variables) {
+  const configured = readProviderAccounts(settings, variables)
   // The operator configures the providers, so their addresses may be private, and their names are those of the system.
   const http = createHttpClient({
     allow: allowAnyAddress,
     connections_per_origin: PROVIDER_CONNECTIONS,
     resolve: createSystemResolver(),
   })
-  const accounts = configured.map((account) => connectAccount(account, http))
   return {
-    findAccount: createFindAccount(accounts),
-    accounts,
+    accounts: configured.map((account) => connectAccount(account, http)),
     close: () => http.close(),
   }
 }

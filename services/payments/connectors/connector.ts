@@ -40,8 +40,8 @@ export type ProviderOrder =
       readonly beneficiary: PersonDetails & {
         /** The number of the bank account: an account number, CLABE, CBU, CVU or IBAN. Not a provider account. */
         readonly account_id: string
-        readonly ifsc?: string
-        readonly bank_code?: string
+        readonly ifsc?: string | undefined
+        readonly bank_code?: string | undefined
       }
     })
   | (OrderBase & {

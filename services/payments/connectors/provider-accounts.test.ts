@@ -6,13 +6,15 @@ import { ConfigError } from '#lib/base/config/config.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
-import { connectAccount, createFindAccount } from './connect-account.ts'
+import { connectAccount } from './connect-account.ts'
+import { createFindAccount } from './find-account.ts'
 import type { ProviderAccount } from './provider-account.ts'
 import { readProviderAccounts } from './provider-accounts.ts'
 
 const KEY = 'k'.repeat(32)
 const sources = {
-  sandbox: { base_url: 'http://127.0.0.1:9092/', key: new Secret('sandbox key') },
+  sandbox_url: 'http://127.0.0.1:9092/',
+  sandbox_key: new Secret('sandbox key'),
   providers_file: undefined,
 }
 const acme = {
@@ -50,7 +52,7 @@ describe('accounts', () => {
   test('of the sandbox exist only when its key is configured', async () => {
     const accounts = readProviderAccounts(sources, {})
     expect(accounts.map(({ base_url }) => base_url)).toEqual(['http://127.0.0.1:9092', 'http://127.0.0.1:1'])
-    expect(readProviderAccounts({ ...sources, sandbox: undefined }, {})).toEqual([])
+    expect(readProviderAccounts({ ...sources, sandbox_key: undefined }, {})).toEqual([])
   })
 
   // R7

@@ -12,17 +12,11 @@ import {
 import { CONNECTORS } from './connector-table.ts'
 import { newAccount, type ProviderAccount } from './provider-account.ts'
 
-/** Where the sandbox is, and the key of its accounts. */
-interface SandboxAccess {
-  readonly base_url: string
-  readonly key: Secret
-}
-
 /** Nothing listens on the reserved port 1, so that this URL behaves as a provider that is down. */
 const NOWHERE_URL = 'http://127.0.0.1:1'
 
 /** The accounts of the sandbox, which need no file: `sandbox`, and `sandbox-down`, where nothing listens. */
-function sandboxAccounts({ base_url, key }: SandboxAccess): readonly ProviderAccount[] {
+function sandboxAccounts(base_url: string, key: Secret): readonly ProviderAccount[] {
   const common = { connector: 'sandbox', credentials: { key }, settings: {}, is_simulated: true }
   return [
     newAccount('test', { ...common, account_id: 'sandbox', base_url }),
@@ -50,8 +44,9 @@ function leadsTo(base_url: string, url: string): boolean {
 }
 
 /** Where the accounts are read from. Without the sandbox's key there are no sandbox accounts. */
-interface ProviderAccountSources {
-  readonly sandbox: SandboxAccess | undefined
+export interface ProviderAccountSettings {
+  readonly sandbox_url: string
+  readonly sandbox_key: Secret | undefined
   /** The path of a JSON file with further accounts. docs/provider-protocol.md describes its form. */
   readonly providers_file: string | undefined
 }
@@ -63,11 +58,11 @@ const FILE_MAX_BYTES = 1024 * 1024
  * listens) and those of the file. Throws one `ConfigError` with all problems, none of which contains a value.
  */
 export function readProviderAccounts(
-  { sandbox, providers_file }: ProviderAccountSources,
+  { sandbox_url, sandbox_key, providers_file }: ProviderAccountSettings,
   variables: Variables,
 ): readonly ProviderAccount[] {
   const problems: string[] = []
-  const accounts = sandbox === undefined ? [] : [...sandboxAccounts(sandbox)]
+  const accounts = sandbox_key === undefined ? [] : [...sandboxAccounts(sandbox_url, sandbox_key)]
   const in_file = providers_file === undefined ? [] : readAccountsFile(providers_file, problems)
   for (const [index, account] of in_file.entries()) {
     const refuse = (field: string, message: string): void =>

@@ -10,7 +10,6 @@ import {
 } from './anomaly.ts'
 import { keepForOtherAttempt, moveToNextAccount, noteOtherAttempt, returnToAttempt } from './attempts.ts'
 import { type CallResult, type Instructions, namesOtherAmount } from './call-result.ts'
-import { endRefund } from './decide-refund.ts'
 import {
   findOperation,
   isCurrent,
@@ -22,6 +21,7 @@ import {
 import { addEffect, type Payment } from './payment.ts'
 import { isPolled, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
 import { requireRefund, withRefund } from './refund.ts'
+import { endRefund } from './refund-transitions.ts'
 import { canTransition, type TransitionDetails, transition } from './transition.ts'
 
 /** What a provider call or a callback reported about one operation, and when. */

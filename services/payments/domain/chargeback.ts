@@ -1,5 +1,4 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import type { RefundDecision } from './decide-refund.ts'
 import { addEffect, type Payment } from './payment.ts'
 import { postEntryEffect, reportChargebackEffect } from './payment-effects.ts'
 import {
@@ -9,6 +8,7 @@ import {
   uncommittedAmount,
   withRefusal,
 } from './refund.ts'
+import type { RefundDecision } from './refund-transitions.ts'
 
 /** A chargeback that a bank demands. */
 export interface ChargebackRequest {

@@ -1,6 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
-import { applyRefundHold, type HoldDecision } from './decide-refund.ts'
 import { withCreatedStatus } from './new-payment.ts'
 import {
   type Payment,
@@ -10,6 +9,7 @@ import {
   type StoredPayment,
 } from './payment.ts'
 import { discardRefusedEffect } from './payment-effects.ts'
+import { applyRefundHold, type HoldDecision } from './refund-transitions.ts'
 
 /**
  * Applies the ledger's decision about a hold: the operation goes to its provider, or it is refused. A refused withdrawal is

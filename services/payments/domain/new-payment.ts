@@ -1,3 +1,4 @@
+import type { Policy } from '#lib/contract/policy.ts'
 import { holdIdOf, type Payment, type ReservingWithdrawal } from './payment.ts'
 import { createAtProviderEffect, holdFundsEffect, newResultLimit } from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
@@ -7,6 +8,13 @@ export type NewPaymentFields = Omit<
   Payment,
   'status' | 'history' | 'transition_number' | 'updated_at' | 'effects'
 >
+
+/** A request for a payment. The gateway has validated its form. Every withdrawal has a beneficiary, a deposit has none. */
+export interface CreatePaymentRequest
+  extends Pick<NewPaymentFields, 'merchant_id' | 'environment' | 'service_id' | 'direction' | 'c_id'>,
+    Pick<NewPaymentFields, 'amount' | 'currency' | 'details' | 'beneficiary' | 'webhook'> {
+  readonly policy: Policy
+}
 
 /** A new deposit: it goes to its provider, is announced, and expires at `expires_at` (P8). Pure. */
 export function beginDeposit(fields: NewPaymentFields & { readonly expires_at: Date }): Payment {

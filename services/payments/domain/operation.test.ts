@@ -2,12 +2,12 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { CREATED_AT as at, newReservation } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult, OperationKind } from './call-result.ts'
-import { applyRefundHold, beginApproval, decideReservation } from './decide-refund.ts'
 import { endByOperator } from './end-without-report.ts'
 import { admitWithdrawal } from './hold-decision.ts'
 import { beginDeposit } from './new-payment.ts'
 import { OPERATION_RULES, type OperationRules, operationOf, refOf } from './operation.ts'
 import type { Payment } from './payment.ts'
+import { applyRefundHold, beginApproval, decideReservation } from './refund-transitions.ts'
 import { transition } from './transition.ts'
 
 const KINDS: readonly OperationKind[] = ['deposit', 'withdrawal', 'refund']

@@ -101,10 +101,10 @@ interface PaymentFields extends EffectDocument {
    * What the merchant says about the payment, as an encoded `MerchantDetails`. It is returned as it is, with the fields of a
    * newer gateway that this process does not know.
    */
-  readonly details?: Uint8Array
+  readonly details?: Uint8Array | undefined
   /** The bank account of the recipient. Every withdrawal has one, a deposit has none. */
-  readonly beneficiary?: BankAccount
-  readonly webhook?: Webhook
+  readonly beneficiary?: BankAccount | undefined
+  readonly webhook?: Webhook | undefined
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
   readonly attempt: Attempt

@@ -8,7 +8,6 @@ import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import type { Payment } from './payment.ts'
 import {
   pollProviderEffect,
@@ -18,6 +17,7 @@ import {
   reportRefundEffect,
 } from './payment-effects.ts'
 import { findRefund } from './refund.ts'
+import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './refund-transitions.ts'
 
 const at = new Date(CREATED_AT.getTime() + 60_000)
 const paid = newDeposit({ status: 'success', effects: [] })

@@ -4,11 +4,11 @@ import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './decide-refund.ts'
 import { operationKey } from './operation.ts'
 import type { Payment } from './payment.ts'
 import { paymentToProto } from './payment-to-proto.ts'
 import { holdIdOfRefund } from './refund.ts'
+import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './refund-transitions.ts'
 
 const AMOUNT = 1_000n
 

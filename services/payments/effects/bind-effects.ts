@@ -10,8 +10,8 @@ import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { bindDiscardRefused } from './discard-refused.ts'
 import { bindHoldFunds, bindPostEntry, type HoldFundsDeps } from './post-to-ledger.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
-import { bindRecordAnomaly, bindReportOpen } from './record-anomaly.ts'
-import { bindReportChargeback, bindReportRefund, type SupportClients } from './report-refund.ts'
+import { bindRecordAnomaly, bindReportOpen } from './report-to-operator.ts'
+import { bindReportChargeback, bindReportRefund, type SupportClients } from './report-to-support.ts'
 
 /** What the effects of payments call. */
 export interface PaymentEffectDeps extends HoldFundsDeps {

@@ -12,7 +12,7 @@ import { openPayments } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindExpirePayment } from './ask-provider.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
-import { bindRecordAnomaly } from './record-anomaly.ts'
+import { bindRecordAnomaly } from './report-to-operator.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const MINUTE_MS = 60_000

@@ -7,7 +7,8 @@ import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
-import { connectAccount, createFindAccount } from '../connectors/connect-account.ts'
+import { connectAccount } from '../connectors/connect-account.ts'
+import { createFindAccount, findAccountOfPayment } from '../connectors/find-account.ts'
 import { type FormProvider, startFormProvider } from '../connectors/form/form-provider.fixture.ts'
 import { newAccount } from '../connectors/provider-account.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -17,8 +18,8 @@ import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts
 import { keyOfPayment } from '../store/payments.ts'
 import { bindExpirePayment, bindLookUpLate, bindPollProvider } from './ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
-import { findAccountOfPayment, type ProviderCallDeps } from './provider-call.ts'
-import { bindRecordAnomaly } from './record-anomaly.ts'
+import type { ProviderCallDeps } from './provider-call.ts'
+import { bindRecordAnomaly } from './report-to-operator.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -8,55 +8,23 @@ import { now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
-import {
-  type Connector,
-  DEFAULT_POLL_SCHEDULE,
-  type PersonDetails,
-  type PollSchedule,
-  type ProviderOrder,
-} from '../connectors/connector.ts'
+import type { ConnectedAccount } from '../connectors/connect-account.ts'
+import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
+import type { AccountsOfPayments } from '../connectors/find-account.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { type Operation, type OperationRef, operationKey, refOf } from '../domain/operation.ts'
 import { asPaid, type Payment } from '../domain/payment.ts'
 import { isAbout } from '../domain/payment-effects.ts'
 
-/** The part of a payment that decides its provider account. */
-type PaymentAccount = Pick<Payment, 'attempt' | 'environment'>
-
 /** What the effects that call a provider need. */
-export interface ProviderCallDeps {
-  /** The account of the payment's attempt. Throws when it is no longer configured for the payment's environment. */
-  accountOf(payment: Payment): ConnectedAccount
-  /** When the payment's attempt is polled; a default when its account is no longer configured. */
-  scheduleOf(payment: PaymentAccount): PollSchedule
-  /** Whether the provider of the payment's attempt sends callbacks; true when its account is no longer configured. */
-  sendsCallbacks(payment: PaymentAccount): boolean
+export interface ProviderCallDeps extends AccountsOfPayments {
   /** The URL to which the provider sends its callbacks about the payment. */
   providerCallbackUrl(payment: Payment): string
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
   readonly create_timeout_ms: number
   /** Aborted when the process stops. Provider calls then end at once. */
   readonly stopping: AbortSignal
-}
-
-/** Finds the account of a payment's attempt, and what the effects need to know of it, among all accounts. */
-export function findAccountOfPayment(
-  findAccount: FindAccount,
-): Pick<ProviderCallDeps, 'accountOf' | 'scheduleOf' | 'sendsCallbacks'> {
-  const find = ({ attempt, environment }: PaymentAccount): ConnectedAccount | undefined =>
-    findAccount(attempt.account_id, environment)
-  return {
-    accountOf(payment) {
-      const account = find(payment)
-      if (!account)
-        throw new Error(`the provider account ${payment.attempt.account_id} is no longer configured`)
-      return account
-    },
-    scheduleOf: (payment) => find(payment)?.schedule ?? DEFAULT_POLL_SCHEDULE,
-    sendsCallbacks: (payment) => find(payment)?.connector.sends_callbacks ?? true,
-  }
 }
 
 /**

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { applyRefundHold, beginApproval, decideReservation } from '../domain/decide-refund.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
 import { requireAdmitted } from '../domain/payment.ts'
 import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
+import { applyRefundHold, beginApproval, decideReservation } from '../domain/refund-transitions.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindRepeatCreate } from './create-at-provider.ts'
 import { applyResult } from './provider-call.ts'
-import { bindRecordAnomaly } from './record-anomaly.ts'
+import { bindRecordAnomaly } from './report-to-operator.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 let fixture: PaymentsFixture

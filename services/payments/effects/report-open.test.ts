@@ -6,7 +6,7 @@ import { admitWithdrawal } from '../domain/hold-decision.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 import { CREATED_AT, newReservation } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
-import { bindRecordAnomaly, bindReportOpen } from './record-anomaly.ts'
+import { bindRecordAnomaly, bindReportOpen } from './report-to-operator.ts'
 
 const DAY_MS = 24 * 3_600_000
 

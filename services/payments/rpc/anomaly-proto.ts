@@ -13,7 +13,7 @@ import { environmentToProto } from '#lib/contract/environment.ts'
 import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Anomaly, AnomalyKind, AnomalyResolution } from '../domain/anomaly.ts'
-import type { AnomalyFilter } from '../use-cases/operator-requests.ts'
+import type { AnomalyFilter } from '../use-cases/list-for-operator.ts'
 import type { ResolveAnomalyRequest } from '../use-cases/resolve-anomaly.ts'
 
 const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({

@@ -14,12 +14,13 @@ import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
-import type { CreatePaymentRequest } from '../use-cases/create-payment.ts'
+import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentQuery } from '../use-cases/find-payment.ts'
-import type { PaymentFilter } from '../use-cases/operator-requests.ts'
+import type { PaymentFilter } from '../use-cases/list-for-operator.ts'
 
 /** Maps the request for a new payment. Throws 1005 for a required field without a value. */
 export function createRequestFromProto(request: CreatePaymentRequestProto): CreatePaymentRequest {
+  const { webhook } = request
   const amount = requiredMessage(request.amount, 'amount')
   return {
     merchant_id: requiredText(request.merchantId, 'merchant_id'),
@@ -31,11 +32,9 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
     c_id: requiredText(request.cId, 'c_id'),
     amount: amount.minor,
     currency: requiredText(amount.currency, 'amount.currency'),
-    ...(request.details ? { details: toBinary(MerchantDetailsSchema, request.details) } : {}),
-    ...beneficiaryOf(request),
-    ...(request.webhook
-      ? { webhook: { url: request.webhook.url, sealed_secret: request.webhook.sealedSecret } }
-      : {}),
+    details: request.details && toBinary(MerchantDetailsSchema, request.details),
+    beneficiary: request.direction === DirectionProto.OUT ? beneficiaryOf(request) : undefined,
+    webhook: webhook && { url: webhook.url, sealed_secret: webhook.sealedSecret },
   }
 }
 
@@ -62,19 +61,10 @@ export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
   }
 }
 
-/** An object with the field, or an empty one without a value: documents have no empty fields. */
-export function optional<Name extends string>(
-  name: Name,
-  value: string | undefined,
-): { [Field in Name]?: string } {
-  return (value === undefined ? {} : { [name]: value }) as { [Field in Name]?: string }
-}
-
 /** The bank account of the recipient, which only a withdrawal has. */
-function beneficiaryOf(request: CreatePaymentRequestProto): { readonly beneficiary?: BankAccount } {
-  if (request.direction !== DirectionProto.OUT) return {}
+function beneficiaryOf(request: CreatePaymentRequestProto): BankAccount {
   const { accountId: account_id, ifsc, bankCode } = requiredMessage(request.beneficiary, 'beneficiary')
-  return { beneficiary: { account_id, ...optional('ifsc', ifsc), ...optional('bank_code', bankCode) } }
+  return { account_id, ifsc, bank_code: bankCode }
 }
 
 /** The policy of a credential. */

@@ -11,87 +11,86 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { isAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
-import { findAccountOfPayment } from '../effects/provider-call.ts'
 import { PAYMENTS } from '../store/payments.ts'
-import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
 import { findPayment, getPayment } from '../use-cases/find-payment.ts'
+import { listAnomalies, listPayments, listWithdrawalRefusals } from '../use-cases/list-for-operator.ts'
 import { type NotificationDeps, notifyPayment, resendCallback } from '../use-cases/notify-payment.ts'
-import { listAnomalies, listPayments, listWithdrawalRefusals } from '../use-cases/operator-requests.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
-import { resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
+import { type ResolveAnomalyDeps, resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import { anomalyFilterFromProto, anomalyToProto, resolveRequestFromProto } from './anomaly-proto.ts'
 import { createRequestFromProto, filterFromProto, paymentQueryFromProto } from './payment-from-proto.ts'
 import { routeExplanationToProto, routeQuestionFromProto } from './route-proto.ts'
 
+/** What the RPCs for payments need. */
+interface PaymentRpcDeps
+  extends CreatePaymentDeps,
+    NotificationDeps,
+    ExplainRouteDeps,
+    Omit<ResolveAnomalyDeps, 'runner'> {
+  readonly refreshStale: RefreshStalePayment
+}
+
 /** Makes the RPC service for payments, with the callers that each method permits. */
-export function createPaymentRpc(
-  { payments, anomalies, withdrawal_refusals }: PaymentsStore,
-  refreshStale: RefreshStalePayment,
-  payment_deps: CreatePaymentDeps,
-  notification_deps: NotificationDeps,
-  explain_deps: ExplainRouteDeps,
-): RpcService {
+export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
   return rpcService(PaymentService, {
     createPayment: by(['gateway'], async (request) => {
-      const payment = await createPayment(payment_deps, createRequestFromProto(request))
+      const payment = await createPayment(deps, createRequestFromProto(request))
       return { payment: paymentToProto(payment) }
     }),
     findPayment: by(['gateway', 'support'], async (request) => {
-      const found = await findPayment(payment_deps, paymentQueryFromProto(request))
-      return { payment: paymentToProto(await refreshStale(found)) }
+      const found = await findPayment(deps, paymentQueryFromProto(request))
+      return { payment: paymentToProto(await deps.refreshStale(found)) }
     }),
     notifyPayment: by(['gateway'], async (request) =>
-      notifyPayment(notification_deps, {
+      notifyPayment(deps, {
         ...paymentQueryFromProto(request),
         operation_id: request.operationId,
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       }),
     ),
     resendCallback: by(['gateway'], async (request) =>
-      resendCallback(notification_deps, {
+      resendCallback(deps, {
         ...paymentQueryFromProto(request),
         operation_id: requiredText(request.operationId, 'operation_id'),
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       }),
     ),
     getPayment: by(['operator', 'internal'], async (request) => {
-      const payment = await getPayment(payment_deps, requiredId(request.paymentId, 'payment_id'))
+      const payment = await getPayment(deps, requiredId(request.paymentId, 'payment_id'))
       return { payment: paymentToProto(payment) }
     }),
     listPayments: by(['operator', 'internal'], async (request) => {
-      const page = await listPayments(payments, filterFromProto(request), pageRequest(request))
+      const page = await listPayments(deps.payments, filterFromProto(request), pageRequest(request))
       return { payments: page.items.map(paymentToProto), nextPageToken: page.next_page_token }
     }),
     listAnomalies: by(['operator', 'internal'], async (request) => {
-      const page = await listAnomalies(anomalies, anomalyFilterFromProto(request), pageRequest(request))
+      const page = await listAnomalies(deps.anomalies, anomalyFilterFromProto(request), pageRequest(request))
       return { anomalies: page.items.map(anomalyToProto), nextPageToken: page.next_page_token }
     }),
     resolveAnomaly: by(['operator'], async (request) => {
-      const { sendsCallbacks } = findAccountOfPayment(explain_deps.findAccount)
-      const resolve_deps = { anomalies, payments, runner: payment_deps.runner, sendsCallbacks }
-      const anomaly = await resolveAnomaly(resolve_deps, resolveRequestFromProto(request))
+      const anomaly = await resolveAnomaly(deps, resolveRequestFromProto(request))
       return { anomaly: anomalyToProto(anomaly) }
     }),
     listWithdrawalRefusals: by(['operator', 'internal'], async (request) => {
       const merchant_id = requiredId(request.merchantId, 'merchant_id')
-      const page = await listWithdrawalRefusals(withdrawal_refusals, merchant_id, pageRequest(request))
+      const page = await listWithdrawalRefusals(deps.withdrawal_refusals, merchant_id, pageRequest(request))
       return { refusals: page.items.map(refusalToProto), nextPageToken: page.next_page_token }
     }),
     listStuckEffects: by(['operator'], async (request) => {
-      const page = await listStuckEffects(payments, PAYMENTS.key, pageRequest(request))
+      const page = await listStuckEffects(deps.payments, PAYMENTS.key, pageRequest(request))
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
     }),
     retryEffect: by(['operator'], async (request) => {
       const payment_id = requiredId(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
-      const payment = await retryEffect(payment_deps, payment_id, effect_id)
+      const payment = await retryEffect(deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
     }),
     explainRoute: by(['operator', 'internal'], async (request) =>
-      routeExplanationToProto(await explainRoute(explain_deps, routeQuestionFromProto(request))),
+      routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request))),
     ),
   })
 }

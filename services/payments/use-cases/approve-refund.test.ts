@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import type { FindAccount } from '../connectors/connect-account.ts'
 import type { Connector } from '../connectors/connector.ts'
-import { applyRefundHold, beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
+import type { FindAccount } from '../connectors/find-account.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
+import {
+  applyRefundHold,
+  beginApproval,
+  decideClosing,
+  decideReservation,
+} from '../domain/refund-transitions.ts'
 import { bindHoldFunds } from '../effects/post-to-ledger.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'

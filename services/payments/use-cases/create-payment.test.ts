@@ -5,11 +5,12 @@ import { isUuid, numericIds } from '#lib/base/ids.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { Ambiguous } from '#lib/store/errors.ts'
+import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
 import { WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
+import { type CreatePaymentDeps, createPayment } from './create-payment.ts'
 
 const ROUTE: PaymentRoute = {
   service_id: '501',

@@ -1,41 +1,22 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import type { BankAccount } from '#lib/contract/bank-account.ts'
-import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { Direction } from '#lib/contract/payment-methods.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
-import { beginDeposit, beginWithdrawal, type NewPaymentFields } from '../domain/new-payment.ts'
 import {
-  isAdmitted,
-  type Payment,
-  type PaymentRoute,
-  type StoredPayment,
-  type Webhook,
-} from '../domain/payment.ts'
+  beginDeposit,
+  beginWithdrawal,
+  type CreatePaymentRequest,
+  type NewPaymentFields,
+} from '../domain/new-payment.ts'
+import { isAdmitted, type Payment, type PaymentRoute, type StoredPayment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-change.ts'
 import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
-
-/** A request for a payment. The gateway has validated its form. */
-export interface CreatePaymentRequest {
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly policy: Policy
-  readonly service_id: string
-  readonly direction: Direction
-  readonly c_id: string
-  readonly amount: bigint
-  readonly currency: string
-  readonly details?: Uint8Array
-  readonly beneficiary?: BankAccount
-  readonly webhook?: Webhook
-}
 
 /** What creating a payment needs. */
 export interface CreatePaymentDeps

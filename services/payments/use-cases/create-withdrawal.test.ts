@@ -9,6 +9,7 @@ import { createAccountSelection } from '../connectors/account-selection.ts'
 import { type CircuitBreaker, createCircuitBreaker } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import { refuseWithdrawal } from '../domain/hold-decision.ts'
+import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import { bindDiscardRefused } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/post-to-ledger.ts'
@@ -16,7 +17,7 @@ import { type ScriptedLedger, scriptedLedger } from '../effects/scripted-ledger.
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
-import { type CreatePaymentDeps, type CreatePaymentRequest, createPayment } from './create-payment.ts'
+import { type CreatePaymentDeps, createPayment } from './create-payment.ts'
 import { findPayment } from './find-payment.ts'
 
 const POLICY = { service_ids: [], currencies: [] }

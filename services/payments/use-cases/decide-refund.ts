@@ -3,7 +3,10 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { permitsRoute } from '#lib/contract/policy.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Stored } from '#lib/store/store.ts'
-import type { FindAccount } from '../connectors/connect-account.ts'
+import type { FindAccount } from '../connectors/find-account.ts'
+import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import type { ReportedChange } from '../domain/payment-to-proto.ts'
+import { findRefund, requireRefund } from '../domain/refund.ts'
 import {
   beginApproval,
   decideClosing,
@@ -11,10 +14,7 @@ import {
   type RefundClosing,
   type RefundDecision,
   type RefundRequest,
-} from '../domain/decide-refund.ts'
-import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
-import type { ReportedChange } from '../domain/payment-to-proto.ts'
-import { findRefund, requireRefund } from '../domain/refund.ts'
+} from '../domain/refund-transitions.ts'
 import { keyOfPayment, type PaymentKey } from '../store/payments.ts'
 import { type AdmissionDeps, awaitChange } from './await-change.ts'
 import { findByPublicId, type PaymentQuery } from './find-payment.ts'

@@ -2,7 +2,8 @@ import type { CheckHoldResponse } from '#gen/multihub/balances/v1/ledger_service
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
-import type { ConnectedAccount, FindAccount } from '../connectors/connect-account.ts'
+import type { ConnectedAccount } from '../connectors/connect-account.ts'
+import type { FindAccount } from '../connectors/find-account.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import { holdLimitsToProto, LEDGER_CALL, type LedgerClient } from '../effects/post-to-ledger.ts'
 import {

@@ -4,7 +4,7 @@ import { admitWithdrawal, refuseWithdrawal } from '../domain/hold-decision.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { listPayments, type PaymentFilter } from './operator-requests.ts'
+import { listPayments, type PaymentFilter } from './list-for-operator.ts'
 
 const START = Date.UTC(2026, 10, 21)
 const PAYMENTS = 260

@@ -1,22 +1,14 @@
 import { checkBankAccount } from '#lib/contract/bank-account.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
-import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
+import { permitsRoute } from '#lib/contract/policy.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
-import type { Payment, PaymentRoute } from '../domain/payment.ts'
+import type { CreatePaymentRequest } from '../domain/new-payment.ts'
+import type { PaymentRoute } from '../domain/payment.ts'
 
 /** What finding the route of a payment needs. */
 export interface PermittedRouteDeps extends Pick<AccountSelection, 'hasAccount'> {
   findRoute(service_id: string): Promise<PaymentRoute | undefined>
-}
-
-/** What a route must permit about a new payment. A withdrawal has a beneficiary. */
-interface PaymentTerms
-  extends Pick<
-    Payment,
-    'merchant_id' | 'environment' | 'service_id' | 'direction' | 'amount' | 'currency' | 'beneficiary'
-  > {
-  readonly policy: Policy
 }
 
 /**
@@ -25,7 +17,7 @@ interface PaymentTerms
  */
 export async function findPermittedRoute(
   deps: PermittedRouteDeps,
-  request: PaymentTerms,
+  request: CreatePaymentRequest,
 ): Promise<PaymentRoute> {
   const { merchant_id, environment, amount, beneficiary } = request
   const route = await deps.findRoute(request.service_id)

@@ -4,10 +4,15 @@ import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { type Anomaly, addAnomaly, newNotFoundAnomaly } from '../domain/anomaly.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
-import { applyRefundHold, beginApproval, decideClosing, decideReservation } from '../domain/decide-refund.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { lookUpLateEffect, pollProviderEffect, reportRefundEffect } from '../domain/payment-effects.ts'
-import { bindRecordAnomaly } from '../effects/record-anomaly.ts'
+import {
+  applyRefundHold,
+  beginApproval,
+  decideClosing,
+  decideReservation,
+} from '../domain/refund-transitions.ts'
+import { bindRecordAnomaly } from '../effects/report-to-operator.ts'
 import { CREATED_AT, newDeposit, newReservation, STATUSES } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfAnomaly, recordAnomaly } from '../store/anomalies.ts'

@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { newAnomalyEffect } from '../domain/anomaly.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
-import { bindRecordAnomaly } from './record-anomaly.ts'
+import { bindRecordAnomaly } from './report-to-operator.ts'
 
 /** When the provider reported the success of a payment that was declined. */
 const REPORTED_AT = new Date(CREATED_AT.getTime() + 60_000)

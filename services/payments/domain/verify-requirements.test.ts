@@ -3,11 +3,11 @@ import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT as at, newDeposit, newReservation } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
-import { applyRefundHold, beginApproval, decideReservation } from './decide-refund.ts'
 import { admitWithdrawal } from './hold-decision.ts'
 import type { Payment, StoredPayment } from './payment.ts'
-import { requirementsOfPayment } from './requirements.ts'
+import { applyRefundHold, beginApproval, decideReservation } from './refund-transitions.ts'
 import { transition } from './transition.ts'
+import { requirementsOfPayment } from './verify-requirements.ts'
 
 const WEBHOOK = { url: 'https://shop.example.com/', sealed_secret: 'k1.x' }
 
