@@ -55,8 +55,8 @@ export interface CollectionSpec {
 /** A range of an index: `equals` fixes its first fields; `from` (inclusive) and `to` (exclusive) bound the next field. */
 export interface Range {
   readonly equals?: readonly (string | number | bigint | Date)[]
-  readonly from?: string | number | bigint | Date
-  readonly to?: string | number | bigint | Date
+  readonly from?: string | number | bigint | Date | undefined
+  readonly to?: string | number | bigint | Date | undefined
 }
 
 /**
@@ -74,7 +74,7 @@ export interface GetOptions {
  */
 export interface FindOptions extends GetOptions {
   readonly limit: number
-  readonly after?: Readonly<Record<string, unknown>>
+  readonly after?: Readonly<Record<string, unknown>> | undefined
   readonly reverse?: boolean
 }
 

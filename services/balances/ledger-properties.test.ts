@@ -108,7 +108,7 @@ test.each([
           const decided = decideBatch(state, list.slice(from, from + size), new Date(time_ms), model)
           if (decided === undefined) continue
           const { batch, draft } = decided
-          state.append(batch, draft)
+          state.append(batch, draft.changes)
           journal.push(batch)
           expectModelBalances(state, model)
           loaded.append(batch)

@@ -23,31 +23,7 @@ import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/l
 import { type CommandRouting, decideForwarded, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
-export interface Ledger {
-  /**
-   * The result of a command, durable when the promise resolves. Throws `Unavailable` when it is not known now. The
-   * command may have been decided all the same; repeating it with the same id returns the result.
-   */
-  submit(environment: Environment, command: Command): Promise<CommandResult>
-  /** How a hold would be decided now; nothing is recorded. No entry may have the id of the hold. */
-  checkHold(environment: Environment, command: HoldCommand): Promise<HoldCheck>
-  /** Decides commands of one shard that another process forwarded to this one. */
-  decideForwarded(shard: number, commands: readonly Command[]): Promise<ForwardedResult[]>
-  /** The accounts of a merchant, sorted by currency code. Every entry acknowledged before the call is included. */
-  accounts(environment: Environment, merchant_id: string): Promise<MerchantAccounts[]>
-  /** The balances of a merchant at an instant, sorted by currency code. */
-  balancesAt(environment: Environment, merchant_id: string, instant: Date): Promise<Balance[]>
-  /** Entries of a merchant. Every entry acknowledged before the call is included. */
-  listEntries(query: EntryQuery): Promise<StatementEntry[]>
-  /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
-  limitations(): readonly string[]
-  /** Takes its share of the shards from now on: other processes forward their commands to this one. */
-  join(): Promise<void>
-  /** Gives its share of the shards to the other processes, and forwards their commands. */
-  leave(): Promise<void>
-  /** Leaves and unloads the shards. */
-  stop(): Promise<void>
-}
+export type Ledger = ReturnType<typeof createLedger>
 
 /** What a ledger needs to share its shards with other processes. */
 export interface ForwardingDeps {
@@ -67,30 +43,46 @@ export function createLedger(
   clock_guard: ClockGuard,
   forwarding?: ForwardingDeps,
   memory_max_bytes = SHARD_MEMORY_DEFAULT_BYTES,
-): Ledger {
+) {
   const unusable = createUnusableShards()
   const shards = unusable.guard(createLoadedShards(store, clock_guard, memory_max_bytes))
   const repairs = watchRepairs(store.checkpoints, shards)
   const sharing = forwarding && shareShards(store.members, clock_guard, forwarding, unusable)
   return {
-    async submit(environment, command) {
+    /**
+     * The result of a command, durable when the promise resolves. Throws `Unavailable` when it is not known now. The
+     * command may have been decided all the same; repeating it with the same id returns the result.
+     */
+    async submit(environment: Environment, command: Command): Promise<CommandResult> {
       clock_guard.assertTrusted()
       return await submitCommand(shards, sharing?.routing, environment, command)
     },
-    checkHold: (environment, command) => checkHold(shards, environment, command),
-    decideForwarded: (shard, commands) => decideForwarded(shards, shard, commands),
-    accounts: (environment, merchant_id) => getAccounts(shards, environment, merchant_id),
-    balancesAt: (environment, merchant_id, instant) =>
+    /** How a hold would be decided now; nothing is recorded. No entry may have the id of the hold. */
+    checkHold: (environment: Environment, command: HoldCommand): Promise<HoldCheck> =>
+      checkHold(shards, environment, command),
+    /** Decides commands of one shard that another process forwarded to this one. */
+    decideForwarded: (shard: number, commands: readonly Command[]): Promise<ForwardedResult[]> =>
+      decideForwarded(shards, shard, commands),
+    /** The accounts of a merchant, sorted by currency code. Every entry acknowledged before the call is included. */
+    accounts: (environment: Environment, merchant_id: string): Promise<MerchantAccounts[]> =>
+      getAccounts(shards, environment, merchant_id),
+    /** The balances of a merchant at an instant, sorted by currency code. */
+    balancesAt: (environment: Environment, merchant_id: string, instant: Date): Promise<Balance[]> =>
       getBalancesAt({ shards, journal: store.journal }, environment, merchant_id, instant),
-    listEntries: (query) => listEntries(store.journal, query),
-    limitations: () => unusable.describe(),
-    async join() {
+    /** Entries of a merchant. Every entry acknowledged before the call is included. */
+    listEntries: (query: EntryQuery): Promise<StatementEntry[]> => listEntries(store.journal, query),
+    /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
+    limitations: (): readonly string[] => unusable.describe(),
+    /** Takes its share of the shards from now on: other processes forward their commands to this one. */
+    async join(): Promise<void> {
       await sharing?.membership.join()
     },
-    async leave() {
+    /** Gives its share of the shards to the other processes, and forwards their commands. */
+    async leave(): Promise<void> {
       await sharing?.membership.leave()
     },
-    async stop() {
+    /** Leaves and unloads the shards. */
+    async stop(): Promise<void> {
       repairs.cancel()
       await sharing?.membership.stop()
       await shards.stop()

@@ -54,7 +54,7 @@ async function* pagesOf(
 ): AsyncGenerator<readonly Delivery[]> {
   let after: Delivery | undefined
   do {
-    const page = await deliveries.find(index, {}, { limit: PAGE, ...(after && { after: { ...after } }) })
+    const page = await deliveries.find(index, {}, { limit: PAGE, after: after && { ...after } })
     yield page
     after = page.length === PAGE ? page.at(-1) : undefined
   } while (after)

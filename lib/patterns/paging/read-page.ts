@@ -126,7 +126,7 @@ export interface PagedList<D extends object> {
   /** The other fields of the position, which each item has: those of the index, then those of the key. */
   readonly position: PositionFields
   /** Selects the items of the list; all of them unless given. */
-  readonly matches?: (document: D) => boolean
+  readonly matches?: ((document: D) => boolean) | undefined
 }
 
 /** The documents that one call reads when its filter matches few of them. The token continues after the last one. */

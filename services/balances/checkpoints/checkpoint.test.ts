@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Batch } from '../domain/entry.ts'
-import type { Hold } from '../domain/ledger-view.ts'
 import { emptyAccounts } from '../domain/merchant-accounts.ts'
 import { emptyWithdrawalTotals, type WithdrawalTotals } from '../domain/payout-limits.ts'
+import type { Hold } from '../domain/rows.ts'
 import { createShardState, type ShardSnapshot, type ShardState } from '../domain/shard-state.ts'
 import { openFixture } from '../ledger.fixture.ts'
 import type { Checkpoints, SnapshotHead, SnapshotPart } from '../store/checkpoints.ts'
@@ -91,10 +91,10 @@ function advance(state: ShardState, changed: readonly [string, Hold | undefined]
   state.append(
     { ...batch, seq, time: new Date(Number(seq) * 1_000), hash: `hash ${seq}` },
     {
-      changed_accounts: nothing,
-      changed_holds: new Map(changed),
-      changed_early_releases: nothing,
-      changed_withdrawal_totals: nothing,
+      accounts: nothing,
+      holds: new Map(changed),
+      early_releases: nothing,
+      withdrawal_totals: nothing,
     },
   )
 }

@@ -107,12 +107,7 @@ const batches_to_replay = level(
 ).of({})
 
 /** Saves checkpoints of one shard in the background, so that the next load of the shard is quick. */
-export interface Checkpointer {
-  /** Starts saving a checkpoint when one is due, unless one is in progress. */
-  wake(): void
-  /** Finishes the save in progress, and saves what was decided since. */
-  stop(): Promise<void>
-}
+export type Checkpointer = ReturnType<typeof createCheckpointer>
 
 /**
  * Saves a checkpoint every `CHECKPOINT_INTERVAL_BATCHES` or `CHECKPOINT_INTERVAL_ENTRIES`, whichever comes first, while
@@ -127,7 +122,7 @@ export function createCheckpointer(
   checkpoints: Checkpoints,
   loaded?: CheckpointHead,
   damaged?: CheckpointHead,
-): Checkpointer {
+) {
   const { shard } = state
   const repair_id = (loaded ?? damaged)?.repair_id
   let base = loaded
@@ -191,8 +186,10 @@ export function createCheckpointer(
   }
 
   return {
+    /** Starts saving a checkpoint when one is due, unless one is in progress. */
     wake,
-    async stop() {
+    /** Finishes the save in progress, and saves what was decided since. */
+    async stop(): Promise<void> {
       is_stopped = true
       countBatches()
       await saving

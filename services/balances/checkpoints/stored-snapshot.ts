@@ -1,11 +1,19 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { JournalHead } from '../domain/hash-chain.ts'
-import type { Hold } from '../domain/ledger-view.ts'
-import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
-import type { WithdrawalTotals } from '../domain/payout-limits.ts'
-import type { RowPage, Rows } from '../domain/shard-rows.ts'
+import type { RowPage } from '../domain/paged-rows.ts'
+import { ROW_KINDS, ROW_TABLES, type Rows } from '../domain/rows.ts'
 import type { ShardState } from '../domain/shard-state.ts'
+import {
+  BIGINT,
+  type FieldsOf,
+  INTEGER,
+  listOf,
+  optional,
+  record,
+  TEXT,
+  TIME,
+} from '../domain/stored-fields.ts'
 import { CHECKPOINT_PARTS_PER_READ } from '../limits.ts'
 import {
   type PartReference,
@@ -14,8 +22,30 @@ import {
   type SnapshotPart,
   type SnapshotPartCollection,
 } from '../store/checkpoints.ts'
-import { hasSnapshotHeadForm, hasSnapshotPartForm } from '../store/document-form.ts'
 import type { Journal } from '../store/journal.ts'
+
+const STORED_REFERENCE = record<PartReference>({ seq: BIGINT, id: TEXT, digest: TEXT })
+
+const STORED_HEAD = record<SnapshotHead>({
+  shard: INTEGER,
+  format: INTEGER,
+  seq: BIGINT,
+  time: TIME,
+  hash: TEXT,
+  parts: listOf(STORED_REFERENCE),
+  repair_id: optional(TEXT),
+  digest: TEXT,
+})
+
+const STORED_ROWS = Object.fromEntries(ROW_KINDS.map((kind) => [kind, listOf(ROW_TABLES[kind].stored)]))
+
+const STORED_PART = record<SnapshotPart>({
+  shard: INTEGER,
+  format: INTEGER,
+  seq: BIGINT,
+  id: TEXT,
+  ...(STORED_ROWS as FieldsOf<Rows>),
+})
 
 /** A snapshot that was read, with the parts from which `createShardState` makes the state. */
 interface StoredSnapshot {
@@ -70,7 +100,7 @@ export async function saveParts(
   }
   const content = { shard, format: SNAPSHOT_FORMAT, seq, time: new Date(time_ms), hash, parts: references }
   return {
-    head: { ...content, ...(repair_id !== undefined && { repair_id }), digest: digestOfSnapshot(content) },
+    head: { ...content, repair_id, digest: digestOfSnapshot(content) },
     markStored() {
       for (const mark of written) mark()
     },
@@ -92,11 +122,11 @@ export async function loadSnapshot(
   journal: Pick<Journal, 'getBatch'>,
   head: SnapshotHead,
 ): Promise<LoadedSnapshot> {
-  if (!hasSnapshotHeadForm(head)) return { status: 'damaged', problem: 'has a malformed head' }
+  if (!STORED_HEAD.isValid(head)) return { status: 'damaged', problem: 'has a malformed head' }
   const { shard, seq, time, hash } = head
   const present = await readParts(parts, head)
   if (present === undefined) return { status: 'damaged', problem: 'lacks a part' }
-  if (!present.every(hasSnapshotPartForm)) return { status: 'damaged', problem: 'has a malformed part' }
+  if (!present.every(STORED_PART.isValid)) return { status: 'damaged', problem: 'has a malformed part' }
   const is_unaltered = present.every((part, at) => digestOfPart(part) === head.parts[at]?.digest)
   if (!is_unaltered || head.digest !== digestOfSnapshot(head))
     return { status: 'damaged', problem: 'does not match its digest' }
@@ -137,53 +167,16 @@ export function digestOfSnapshot({
   parts,
 }: Omit<SnapshotHead, 'digest'>): string {
   const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts.length])
-  return sha256Hex([head, ...parts.map(lineOfReference)].join('\n'))
+  const references = parts.map((part) => JSON.stringify(STORED_REFERENCE.toJson(part)))
+  return sha256Hex([head, ...references].join('\n'))
 }
 
 /** Digest of one part and its rows, in their order. */
 export function digestOfPart(part: SnapshotPart): string {
-  const { format, shard, seq, id, accounts, holds, early_releases, withdrawal_totals } = part
-  const counts = [accounts.length, holds.length, early_releases.length, withdrawal_totals.length]
+  const { format, shard, seq, id } = part
+  const counts = ROW_KINDS.map((kind) => part[kind].length)
   const lines = [JSON.stringify([format, shard, String(seq), id, ...counts])]
-  for (const one of accounts) lines.push(lineOfAccounts(one))
-  for (const hold of holds) lines.push(lineOfHold(hold))
-  for (const hold_id of early_releases) lines.push(JSON.stringify(hold_id))
-  for (const totals of withdrawal_totals) lines.push(lineOfTotals(totals))
+  for (const kind of ROW_KINDS)
+    for (const row of part[kind]) lines.push(JSON.stringify(ROW_TABLES[kind].stored.toJson(row)))
   return sha256Hex(lines.join('\n'))
-}
-
-function lineOfReference({ seq, id, digest }: PartReference): string {
-  return JSON.stringify([String(seq), id, digest])
-}
-
-function lineOfAccounts(accounts: MerchantAccounts): string {
-  return JSON.stringify([
-    accounts.merchant_id,
-    accounts.currency,
-    accounts.period,
-    String(accounts.available),
-    String(accounts.held),
-    String(accounts.clearing),
-    String(accounts.fees),
-    String(accounts.chargebacks),
-    String(accounts.adjustments),
-  ])
-}
-
-function lineOfHold({ id, merchant_id, currency, amount, payment_id, counted }: Hold): string {
-  const count = counted ? [counted.service_id, counted.day, counted.period] : null
-  return JSON.stringify([id, merchant_id, currency, String(amount), payment_id ?? null, count])
-}
-
-function lineOfTotals(totals: WithdrawalTotals): string {
-  return JSON.stringify([
-    totals.merchant_id,
-    totals.currency,
-    totals.service_id,
-    totals.day,
-    totals.period,
-    String(totals.day_total),
-    String(totals.month_total),
-    String(totals.period_total),
-  ])
 }

@@ -7,6 +7,8 @@ import { arePayoutLimits, type PayoutLimits } from './payout-limits.ts'
 interface CommandBase {
   readonly id: string
   readonly merchant_id: string
+  /** The payment that a transfer or a hold is about. Other commands have none. */
+  readonly payment_id?: string | undefined
   readonly reason: string
 }
 
@@ -17,7 +19,6 @@ export interface TransferCommand extends CommandBase {
   readonly debit: AccountName
   readonly credit: AccountName
   readonly amount: bigint
-  readonly payment_id?: string
 }
 
 /** Reserves funds, or records that there were not enough. With `limits` it is a withdrawal, which is counted (P14). */
@@ -25,8 +26,7 @@ export interface HoldCommand extends CommandBase {
   readonly kind: 'hold'
   readonly currency: string
   readonly amount: bigint
-  readonly payment_id?: string
-  readonly limits?: PayoutLimits
+  readonly limits?: PayoutLimits | undefined
 }
 
 /**
@@ -127,22 +127,16 @@ export function isTransferable(debit: AccountName, credit: AccountName): boolean
 export function isWellFormed(command: Command): boolean {
   const { id, merchant_id, reason } = command
   if (!isId(id, ENTRY_ID_CHARACTERS_MAX) || !isId(merchant_id) || !isReason(reason)) return false
-  if (command.kind === 'capture' || command.kind === 'release') return isResolution(command)
+  if (command.kind === 'capture' || command.kind === 'release')
+    return isId(command.hold_id) && id === resolutionId(command.hold_id)
   if (!isCurrencyCode(command.currency)) return false
-  if (command.kind === 'adjustment') return isAdjustment(command)
+  if (command.kind === 'adjustment')
+    return id === adjustmentId(merchant_id, command.operation_id) && isAdjustmentAmount(command.amount)
   if (command.kind === 'settlement') return id === settlementId(merchant_id, command.operation_id)
   if (!isAmount(command.amount)) return false
   if (command.payment_id !== undefined && !isId(command.payment_id)) return false
   if (command.kind === 'transfer') return isTransferable(command.debit, command.credit)
   return command.limits === undefined || arePayoutLimits(command.limits)
-}
-
-function isResolution({ id, hold_id }: ResolveCommand): boolean {
-  return isId(hold_id) && id === resolutionId(hold_id)
-}
-
-function isAdjustment({ id, merchant_id, operation_id, amount }: AdjustCommand): boolean {
-  return id === adjustmentId(merchant_id, operation_id) && isAdjustmentAmount(amount)
 }
 
 /** Only holds and their resolutions move held funds, and only the operator makes adjustments. */

@@ -1,13 +1,6 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { type Command, isWellFormed, type ResolveCommand } from './command.ts'
-import {
-  type BatchPosition,
-  EARLY_RELEASE_CODE,
-  type Entry,
-  type EntryKind,
-  type RecordedEntry,
-} from './entry.ts'
-import type { Hold } from './ledger-view.ts'
+import { type BatchPosition, EARLY_RELEASE_CODE, type Entry, type RecordedEntry } from './entry.ts'
 import { applyMovement, type MerchantAccounts, type Movement } from './merchant-accounts.ts'
 import { addWithdrawal, refusalsByLimits, type WithdrawalCount, withdrawalCount } from './payout-limits.ts'
 import type { BatchDraft } from './shard-state.ts'
@@ -47,8 +40,8 @@ export function decideCommand(draft: BatchDraft, command: Command, position: Bat
     ? EARLY_RELEASE_CODE
     : (refusalByFunds(posting, before) ?? withdrawal?.refused_code ?? (after ? undefined : 6001))
   const { available, held } = refused_code === undefined && after ? after : before
-  const decision = refused_code === undefined ? withdrawal && { counted: withdrawal.count } : { refused_code }
-  const entry: Entry = { ...posting, ...decision, available, held }
+  const counted = refused_code === undefined ? withdrawal?.count : undefined
+  const entry: Entry = { ...posting, refused_code, counted, available, held }
   draft.record(entry)
   return { recorded: { ...position, entry } }
 }
@@ -141,22 +134,18 @@ function recordRefusedRelease(
 }
 
 function postingOf(command: Command, draft: BatchDraft): Posting | undefined {
-  if (command.kind !== 'capture' && command.kind !== 'release')
-    return { ...movementOf(command), ...contentOf(command), ...periodOf(command, draft) }
-  const hold = draft.hold(command.hold_id)
-  return hold?.merchant_id === command.merchant_id ? resolutionPosting(command, hold) : undefined
-}
-
-function resolutionPosting({ id, kind, reason }: ResolveCommand, hold: Hold): Posting {
-  const { id: _, counted: __, ...content } = hold
-  return {
-    id,
-    kind,
-    ...content,
-    reason,
-    debit: 'held',
-    credit: kind === 'capture' ? 'clearing' : 'available',
+  const { id, kind, merchant_id, reason } = command
+  if (command.kind === 'capture' || command.kind === 'release') {
+    const hold = draft.hold(command.hold_id)
+    if (hold?.merchant_id !== merchant_id) return undefined
+    const { currency, payment_id, amount } = hold
+    const credit = kind === 'capture' ? 'clearing' : 'available'
+    return { id, kind, merchant_id, currency, payment_id, reason, debit: 'held', credit, amount }
   }
+  const { currency, payment_id } = command
+  // The period that a settlement begins.
+  const period = kind === 'settlement' ? draft.accounts(merchant_id, currency).period + 1 : undefined
+  return { id, kind, merchant_id, currency, payment_id, reason, period, ...movementOf(command) }
 }
 
 function movementOf(command: Exclude<Command, ResolveCommand>): Movement {
@@ -174,25 +163,11 @@ function movementOf(command: Exclude<Command, ResolveCommand>): Movement {
   }
 }
 
-/** The period that a settlement begins. */
-function periodOf(command: Exclude<Command, ResolveCommand>, draft: BatchDraft): Pick<Posting, 'period'> {
-  if (command.kind !== 'settlement') return {}
-  return { period: draft.accounts(command.merchant_id, command.currency).period + 1 }
-}
-
-function contentOf(command: Exclude<Command, ResolveCommand>): Omit<Posting, keyof Movement> {
-  const { id, kind, merchant_id, currency, reason } = command
-  const payment_id = 'payment_id' in command ? command.payment_id : undefined
-  return { id, kind, merchant_id, currency, ...(payment_id === undefined ? {} : { payment_id }), reason }
-}
-
 /** Whether a command and its entry have the same money. Reasons are not compared: a later release may word them anew. */
 function isSameContent(entry: Entry, command: Command): boolean {
-  const { kind, merchant_id }: { kind: EntryKind; merchant_id: string } = command
-  if (entry.kind !== kind || entry.merchant_id !== merchant_id) return false
+  if (entry.kind !== command.kind || entry.merchant_id !== command.merchant_id) return false
   if (command.kind === 'capture' || command.kind === 'release') return true
   const { debit, credit, amount } = movementOf(command)
-  const payment_id = 'payment_id' in command ? command.payment_id : undefined
   const is_same_movement = entry.debit === debit && entry.credit === credit && entry.amount === amount
-  return is_same_movement && entry.currency === command.currency && entry.payment_id === payment_id
+  return is_same_movement && entry.currency === command.currency && entry.payment_id === command.payment_id
 }

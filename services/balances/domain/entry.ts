@@ -21,15 +21,15 @@ export interface Entry {
   readonly credit: AccountName
   /** Above zero, in minor units; 0 in the entry of an early release and of a settlement. */
   readonly amount: bigint
-  readonly payment_id?: string
+  readonly payment_id?: string | undefined
   readonly reason: string
-  readonly refused_code?: ErrorCode
+  readonly refused_code?: ErrorCode | undefined
   readonly available: bigint
   readonly held: bigint
   /** Where an accepted withdrawal is counted (P14). Only its hold has it. */
-  readonly counted?: WithdrawalCount
+  readonly counted?: WithdrawalCount | undefined
   /** The settlement period that a settlement begins. Only settlements have it. */
-  readonly period?: number
+  readonly period?: number | undefined
 }
 
 /** The code of a release that arrived before its hold, and of that hold when it arrives: the status forbids the action. */

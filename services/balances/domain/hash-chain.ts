@@ -1,6 +1,8 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Batch, BatchPosition, Entry } from './entry.ts'
+import { STORED_COUNT } from './rows.ts'
+import { BIGINT, type FieldsOf, INTEGER, listOf, optional, record, TEXT, TIME } from './stored-fields.ts'
 
 /** The end of a shard's journal: the batch that the next one must follow. */
 export interface JournalHead {
@@ -68,30 +70,41 @@ export function hasOtherFormat(batch: Batch, format_max: number): boolean {
   return known.some((format) => hashOf({ ...batch, format }) === batch.hash)
 }
 
+/** How a stored entry is checked and hashed. WARNING: the order of the fields is part of every hash. */
+const STORED_ENTRY = record<Entry>({
+  id: TEXT,
+  kind: TEXT,
+  merchant_id: TEXT,
+  currency: TEXT,
+  debit: TEXT,
+  credit: TEXT,
+  amount: BIGINT,
+  payment_id: optional(TEXT),
+  reason: TEXT,
+  refused_code: optional(INTEGER),
+  available: BIGINT,
+  held: BIGINT,
+  counted: optional(record(STORED_COUNT)),
+  period: optional(INTEGER),
+})
+
+/** How the fields of a stored batch are checked. */
+export const STORED_BATCH: FieldsOf<Batch> = {
+  shard: INTEGER,
+  seq: BIGINT,
+  time: TIME,
+  format: INTEGER,
+  token: TEXT,
+  entries: listOf(STORED_ENTRY),
+  previous_hash: TEXT,
+  hash: TEXT,
+}
+
 /** Hashes the fields in a fixed order and as JSON, so that the hash does not depend on how a store keeps documents. */
 function hashOf({ format, shard, seq, time, token, previous_hash, entries }: Omit<Batch, 'hash'>): string {
   const lines = [JSON.stringify([format, shard, String(seq), time.getTime(), token, previous_hash])]
-  for (const entry of entries) lines.push(lineOf(entry))
+  for (const entry of entries) lines.push(JSON.stringify(STORED_ENTRY.toJson(entry)))
   return sha256Hex(lines.join('\n'))
-}
-
-function lineOf(entry: Entry): string {
-  return JSON.stringify([
-    entry.id,
-    entry.kind,
-    entry.merchant_id,
-    entry.currency,
-    entry.debit,
-    entry.credit,
-    String(entry.amount),
-    entry.payment_id ?? null,
-    entry.reason,
-    entry.refused_code ?? null,
-    String(entry.available),
-    String(entry.held),
-    entry.counted ? [entry.counted.service_id, entry.counted.day, entry.counted.period] : null,
-    entry.period ?? null,
-  ])
 }
 
 /** The format in which a release writes batches, and the newest one that it reads. */

@@ -1,19 +1,35 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { CHECKPOINT_PART_ROWS } from '../limits.ts'
-import { createPagedRows, type PagedRows, type RowPage } from './shard-rows.ts'
+import { createPagedRows, type RowPage } from './paged-rows.ts'
+import { type Hold, ROW_TABLES } from './rows.ts'
 
-const createTexts = (): PagedRows<string> =>
-  createPagedRows<string>({
-    keyOf: (text) => text.split('=')[0] ?? '',
-    sizeOf: (text) => (text.split('=')[0] ?? '').length,
-    toRows: (rows) => ({ early_releases: rows }),
-  })
+/** A hold as a text, such as `a=1`: its id, which is its key, and its amount. */
+const toText = ({ id, amount }: Hold): string => `${id}=${amount}`
 
-const textsOf = (page: RowPage): readonly string[] => page.rows().early_releases ?? []
+function toHold(text: string): Hold {
+  const [id = '', amount = ''] = text.split('=')
+  return { id, merchant_id: '', currency: 'INR', amount: BigInt(amount) }
+}
+
+function createTexts() {
+  const rows = createPagedRows('holds')
+  return {
+    ...rows,
+    set: (key: string, text: string) => rows.set(key, toHold(text)),
+    rows: () => rows.rows().map(toText),
+    load: (texts: readonly string[], part_id: string) => rows.load(texts.map(toHold), part_id),
+  }
+}
+
+const { sizeOf } = ROW_TABLES.holds
+
+type Texts = ReturnType<typeof createTexts>
+
+const textsOf = (page: RowPage): readonly string[] => (page.rows().holds ?? []).map(toText)
 
 /** Stores the changed pages as a checkpoint does. Returns the number of rows that it wrote. */
-function save(rows: PagedRows<string>, parts: Map<string, readonly string[]>): number {
+function save(rows: Texts, parts: Map<string, readonly string[]>): number {
   let written = 0
   rows.mergePages()
   const kept = new Set<string>()
@@ -70,14 +86,14 @@ test('the stored pages have all rows after any changes, are few, and make the sa
         expect(save(rows, parts)).toBe(0)
       }
       expect(rows.count()).toBe(model.size)
-      expect(rows.sizeBytes()).toBe([...model.keys()].reduce((sum, key) => sum + key.length, 0))
+      expect(rows.sizeBytes()).toBe([...model.values()].reduce((sum, text) => sum + sizeOf(toHold(text)), 0))
       expect(sorted(rows.rows())).toEqual(sorted(model.values()))
     }
   })
   fc.assert(property, { numRuns: 150 })
 })
 
-function setTexts(rows: PagedRows<string>, name: string, count: number): string[] {
+function setTexts(rows: Texts, name: string, count: number): string[] {
   const keys = Array.from({ length: count }, (_, number) => `${name}${number}`)
   for (const key of keys) rows.set(key, `${key}=1`)
   return keys

@@ -37,8 +37,8 @@ export interface ShardVerification {
   readonly problems: readonly LedgerProblem[]
   readonly has_more_problems: boolean
   /** The number of known problems; until this verification has ended, also of the one before it. Absent without any. */
-  readonly open_problems?: number
-  readonly lease?: VerificationLease
+  readonly open_problems?: number | undefined
+  readonly lease?: VerificationLease | undefined
   readonly updated_at: Date
 }
 

@@ -18,10 +18,7 @@ export type ForwardCommands = (
 ) => Promise<ForwardedResult[]>
 
 /** Forwards single commands, gathered into batches. */
-export interface CommandForwarder {
-  /** Throws when the command got no result. It may have been decided all the same. */
-  submit(address: string, shard: number, command: Command): Promise<CommandResult>
-}
+export type CommandForwarder = ReturnType<typeof createCommandForwarder>
 
 interface PendingCommand {
   readonly command: Command
@@ -42,7 +39,7 @@ const CALLS_MAX = 4
  * Creates a forwarder. While fewer than `CALLS_MAX` calls are in progress, a command is sent at once; otherwise the
  * waiting commands go together in the next call.
  */
-export function createCommandForwarder(forward: ForwardCommands): CommandForwarder {
+export function createCommandForwarder(forward: ForwardCommands) {
   const queues = new Map<string, ForwardQueue>()
 
   async function sendBatch(address: string, shard: number, queue: ForwardQueue): Promise<void> {
@@ -71,7 +68,8 @@ export function createCommandForwarder(forward: ForwardCommands): CommandForward
   }
 
   return {
-    async submit(address, shard, command) {
+    /** Throws when the command got no result. It may have been decided all the same. */
+    async submit(address: string, shard: number, command: Command): Promise<CommandResult> {
       const key = `${shard} ${address}`
       const queue = queues.get(key) ?? { waiting: [], calls: 0 }
       queues.set(key, queue)

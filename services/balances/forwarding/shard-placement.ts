@@ -12,12 +12,7 @@ const AVOIDED_MS = 5_000
  * Says which process should decide a shard. It serves speed only: any process may decide any shard, and the unique
  * position in the journal keeps that safe.
  */
-export interface ShardPlacement {
-  /** The address of the process that should decide the shard; `undefined` when that is this process. */
-  ownerOf(shard: number): string | undefined
-  /** Chooses the next process for a shard for a while, because this one failed to decide with `error`. */
-  avoid(shard: number, address: string, error: unknown): void
-}
+export type ShardPlacement = ReturnType<typeof createShardPlacement>
 
 /**
  * Places shards by rendezvous hashing over the live processes: each process ranks the addresses for a shard by the same
@@ -28,7 +23,7 @@ export function createShardPlacement(
   membership: Pick<LedgerMembership, 'live' | 'heartbeatOf'>,
   self_address: string,
   isGivenAway: (shard: number) => boolean,
-): ShardPlacement {
+) {
   const ranks: (readonly string[] | undefined)[] = Array.from({ length: SHARDS })
   const avoided_until_ms = new Map<string, number>()
   let ranked = membership.live()
@@ -53,11 +48,13 @@ export function createShardPlacement(
   }
 
   return {
-    ownerOf(shard) {
+    /** The address of the process that should decide the shard; `undefined` when that is this process. */
+    ownerOf(shard: number): string | undefined {
       const owner = rankOf(shard).find((address) => !isAvoided(shard, address))
       return owner === self_address ? undefined : owner
     },
-    avoid(shard, address, error) {
+    /** Chooses the next process for a shard for a while, because this one failed to decide with `error`. */
+    avoid(shard: number, address: string, error: unknown): void {
       // Many commands fail together. Only the first of them is logged.
       if (isAvoided(shard, address)) return
       avoided_until_ms.set(`${shard} ${address}`, clock.monotonic_ms() + AVOIDED_MS)

@@ -76,8 +76,8 @@ export function holdFromProto(request: PlaceHoldRequest): CommandInEnvironment<H
   const id = idOf(request.holdId, 'hold_id')
   const money = amountOf(request)
   const purpose = purposeOf(request)
-  const limits = request.limits && { limits: limitsFromProto(request.limits) }
-  return { environment, command: { kind: 'hold', id, merchant_id, ...money, ...purpose, ...limits } }
+  const limits = request.limits && limitsFromProto(request.limits)
+  return { environment, command: { kind: 'hold', id, merchant_id, ...money, ...purpose, limits } }
 }
 
 /** The command of a ResolveHold request. */
@@ -140,10 +140,10 @@ export function limitsToProto(limits: PayoutLimits): MessageInitShape<typeof Hol
 export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironment<HoldCommand> {
   const { environment, merchant_id } = scopeOf(request)
   const money = amountOf(request)
-  const limits = request.limits && { limits: limitsFromProto(request.limits) }
+  const limits = request.limits && limitsFromProto(request.limits)
   // New, because a check must not find the decision of an earlier hold.
   const id = `check:${uuidv7()}`
-  return { environment, command: { kind: 'hold', id, merchant_id, ...money, reason: '', ...limits } }
+  return { environment, command: { kind: 'hold', id, merchant_id, ...money, reason: '', limits } }
 }
 
 /** Maps the decision that a hold would get. */
@@ -155,7 +155,7 @@ export function holdCheckToProto({
   return {
     refusedCodes: [...refused_codes],
     available,
-    ...(totals && { totals: totalsToProto(totals) }),
+    totals: totals && totalsToProto(totals),
   }
 }
 

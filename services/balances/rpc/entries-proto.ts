@@ -69,7 +69,7 @@ export function entryToProto({
     sequence: seq,
     availableAfter: entry.available,
     heldAfter: entry.held,
-    ...(entry.counted && { counted: withdrawalCountToProto(entry.counted) }),
+    counted: entry.counted && withdrawalCountToProto(entry.counted),
     settlementPeriod: BigInt(entry.period ?? 0),
   }
 }
@@ -90,13 +90,13 @@ export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined 
     debit,
     credit,
     amount: amount.minor,
-    ...(paymentId === '' ? {} : { payment_id: paymentId }),
+    payment_id: paymentId || undefined,
     reason: message.reason,
-    ...(refusedCode === 0 ? {} : { refused_code: refusedCode }),
+    refused_code: refusedCode === 0 ? undefined : refusedCode,
     available: message.availableAfter,
     held: message.heldAfter,
-    ...(message.counted && { counted: withdrawalCountFromProto(message.counted) }),
-    ...(kind === 'settlement' && { period: Number(message.settlementPeriod) }),
+    counted: message.counted && withdrawalCountFromProto(message.counted),
+    period: kind === 'settlement' ? Number(message.settlementPeriod) : undefined,
   }
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
 }
@@ -115,10 +115,11 @@ function withdrawalCountFromProto({ serviceId, day, period }: ProtoWithdrawalCou
 }
 
 /** Maps the balance of one currency for a response. */
-export function balanceToProto(
-  accounts: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>,
-): MessageInitShape<typeof BalanceSchema> {
-  const { currency, available, held } = accounts
+export function balanceToProto({
+  currency,
+  available,
+  held,
+}: Pick<MerchantAccounts, 'currency' | 'available' | 'held'>): MessageInitShape<typeof BalanceSchema> {
   return { currency, available, held }
 }
 

@@ -12,7 +12,7 @@ import {
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { Command } from '../domain/command.ts'
+import type { Command, HoldCommand, TransferCommand } from '../domain/command.ts'
 import type { NotRecordedReason } from '../domain/decide-command.ts'
 import { environmentOfShard, isShard, shardOf } from '../domain/shard.ts'
 import type { ForwardCommands, ForwardedResult } from '../forwarding/command-forwarder.ts'
@@ -101,8 +101,8 @@ function commandToProto(shard: number, command: Command): LedgerCommand {
       return create(LedgerCommandSchema, { command: { case: 'transfer', value } })
     }
     case 'hold': {
-      const limits = command.limits && { limits: limitsToProto(command.limits) }
-      const value = { ...common, ...amountAndPaymentToProto(command), holdId: command.id, ...limits }
+      const limits = command.limits && limitsToProto(command.limits)
+      const value = { ...common, ...amountAndPaymentToProto(command), holdId: command.id, limits }
       return create(LedgerCommandSchema, { command: { case: 'hold', value } })
     }
     case 'adjustment': {
@@ -123,17 +123,8 @@ function commandToProto(shard: number, command: Command): LedgerCommand {
   }
 }
 
-interface PaymentMoney {
-  readonly amount: bigint
-  readonly currency: string
-  readonly payment_id?: string
-}
-
-function amountAndPaymentToProto({ amount, currency, payment_id }: PaymentMoney): {
-  amount: { minor: bigint; currency: string }
-  paymentId: string
-} {
-  return { amount: { minor: amount, currency }, paymentId: payment_id ?? '' }
+function amountAndPaymentToProto({ amount, currency, payment_id = '' }: TransferCommand | HoldCommand) {
+  return { amount: { minor: amount, currency }, paymentId: payment_id }
 }
 
 /** Time limit of a Forward call. After it the commands are decided in this process. */

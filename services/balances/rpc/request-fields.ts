@@ -50,12 +50,12 @@ export function amountOf(request: { amount?: Money | undefined }): { amount: big
 }
 
 /** Reads the reason, which may be empty, and the payment id, when there is one. */
-export function purposeOf(request: { paymentId: string; reason: string }): {
-  payment_id?: string
-  reason: string
-} {
-  const reason = reasonOf(request)
-  return request.paymentId === '' ? { reason } : { payment_id: idOf(request.paymentId, 'payment_id'), reason }
+export function purposeOf(request: { paymentId: string; reason: string }) {
+  const { paymentId } = request
+  return {
+    reason: reasonOf(request),
+    payment_id: paymentId === '' ? undefined : idOf(paymentId, 'payment_id'),
+  }
 }
 
 /** Reads a reason, which may be empty. */

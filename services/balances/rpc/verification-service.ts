@@ -28,7 +28,7 @@ export function createVerificationRpc(verifications: Verifications, verifier: Ve
     }),
     getVerification: by(['operator'], async () => {
       const progress = await getVerification(verifications)
-      return progress ? { verification: verificationToProto(progress) } : {}
+      return { verification: progress && verificationToProto(progress) }
     }),
   })
 }
@@ -51,7 +51,7 @@ export function verificationToProto(
     verificationId: verification_id,
     fromFirstBatch: from_first_batch,
     startTime: timestampFromDate(started_at),
-    ...(is_finished && { endTime: timestampFromDate(new Date(last_ms)) }),
+    endTime: is_finished ? timestampFromDate(new Date(last_ms)) : undefined,
     consistent: is_finished && problems.length === 0,
     shardsDone: shards.filter((one) => isShardDone(verification_id, one)).length,
     shardsTotal: SHARDS,

@@ -26,31 +26,13 @@ interface PendingCommand extends Pending<CommandResult> {
 }
 
 /** The commands of one batch and the reads that are answered together with it. */
-export interface QueuedBatch {
-  readonly commands: readonly { readonly command: Command }[]
-  /** Resolves the commands with `results`, which are in the order of the commands, and the reads. */
-  resolve(results: readonly CommandResult[]): void
-  reject(error: unknown): void
-  /** Fails the commands and removes them. The reads stay. */
-  rejectCommands(error: unknown): void
-  /** Whether a command in it has waited longer than `COMMAND_WAIT_MAX_MS`. */
-  isOverdue(): boolean
-}
+export type QueuedBatch = ReturnType<typeof createQueuedBatch>
 
 /** The work that waits for a shard: commands in the order of their arrival, and reads of its state. */
-export interface CommandQueue {
-  size(): number
-  /** Resolves with the result of the command once its batch is committed. */
-  addCommand(command: Command): Promise<CommandResult>
-  /** Resolves when the state contains everything that was committed before the call. */
-  addRead(): Promise<void>
-  /** Removes the commands of the next batch and every read from the queue. */
-  takeBatch(): QueuedBatch
-  rejectAll(error: unknown): void
-}
+export type CommandQueue = ReturnType<typeof createCommandQueue>
 
 /** Creates an empty queue. When it is full, `addCommand` and `addRead` throw `Unavailable`. */
-export function createCommandQueue(): CommandQueue {
+export function createCommandQueue() {
   let commands: PendingCommand[] = []
   let reads: Pending<void>[] = []
 
@@ -60,8 +42,9 @@ export function createCommandQueue(): CommandQueue {
   }
 
   return {
-    size: () => commands.length + reads.length,
-    async addCommand(command) {
+    size: (): number => commands.length + reads.length,
+    /** Resolves with the result of the command once its batch is committed. */
+    async addCommand(command: Command): Promise<CommandResult> {
       assertRoom()
       const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
       const size_bytes = sizeBoundOf(command)
@@ -73,20 +56,22 @@ export function createCommandQueue(): CommandQueue {
         commands_waiting.value -= 1
       }
     },
-    async addRead() {
+    /** Resolves when the state contains everything that was committed before the call. */
+    async addRead(): Promise<void> {
       assertRoom()
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       reads.push({ resolve, reject })
       await promise
     },
-    takeBatch() {
+    /** Removes the commands of the next batch and every read from the queue. */
+    takeBatch(): QueuedBatch {
       const count = batchLength(commands)
       const batch = createQueuedBatch(commands.slice(0, count), reads)
       commands = commands.slice(count)
       reads = []
       return batch
     },
-    rejectAll(error) {
+    rejectAll(error: unknown): void {
       const all = [...commands, ...reads]
       commands = []
       reads = []
@@ -95,26 +80,29 @@ export function createCommandQueue(): CommandQueue {
   }
 }
 
-function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pending<void>[]): QueuedBatch {
+function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pending<void>[]) {
   let commands = taken
   return {
     get commands() {
       return commands
     },
-    resolve(results) {
+    /** Resolves the commands with `results`, which are in the order of the commands, and the reads. */
+    resolve(results: readonly CommandResult[]): void {
       const [first] = commands
       if (first) wait_seconds.observe({}, (clock.monotonic_ms() - first.queued_at_ms) / 1_000)
       for (const [index, result] of results.entries()) commands[index]?.resolve(result)
       for (const { resolve } of reads) resolve()
     },
-    reject(error) {
+    reject(error: unknown): void {
       for (const { reject } of [...commands, ...reads]) reject(error)
     },
-    rejectCommands(error) {
+    /** Fails the commands and removes them. The reads stay. */
+    rejectCommands(error: unknown): void {
       for (const { reject } of commands) reject(error)
       commands = []
     },
-    isOverdue: () =>
+    /** Whether a command in it has waited longer than `COMMAND_WAIT_MAX_MS`. */
+    isOverdue: (): boolean =>
       commands.some(({ queued_at_ms }) => clock.monotonic_ms() - queued_at_ms > COMMAND_WAIT_MAX_MS),
   }
 }
@@ -136,7 +124,6 @@ function batchLength(commands: readonly PendingCommand[]): number {
  * (also in its indexed lists), and 400 bytes for the fields of fixed size.
  */
 function sizeBoundOf(command: Command): number {
-  const payment_id = 'payment_id' in command ? (command.payment_id ?? '') : ''
-  const { id, merchant_id, reason } = command
+  const { id, merchant_id, payment_id = '', reason } = command
   return 400 + 3 * (2 * id.length + 4 * merchant_id.length + reason.length + 2 * payment_id.length)
 }

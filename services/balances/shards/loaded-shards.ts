@@ -24,14 +24,7 @@ interface LoadedShard {
 }
 
 /** The shards in the memory of this process. */
-export interface LoadedShards {
-  /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` after `stop`. */
-  use<T>(shard: number, work: (loaded: LoadedShard) => Promise<T>): Promise<T>
-  /** Unloads the shards that were loaded before the last repair of their checkpoint. `repairs` has it by shard. */
-  unloadRepaired(repairs: ReadonlyMap<number, string | undefined>): void
-  /** Unloads every shard. */
-  stop(): Promise<void>
-}
+export type LoadedShards = ReturnType<typeof createLoadedShards>
 
 const shards_loaded = level(
   'multihub_ledger_loaded_shards',
@@ -56,11 +49,7 @@ interface ShardSlot {
  * shards lose their recent entries, which are only a cache; then such shards are unloaded. One shard always stays.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the loaded shards and their memory
-export function createLoadedShards(
-  store: LedgerStore,
-  clock_guard: ClockGuard,
-  memory_max_bytes: number,
-): LoadedShards {
+export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, memory_max_bytes: number) {
   // The map is in the order of last use.
   const slots = new Map<number, ShardSlot>()
   const unloading = new Set<Promise<void>>()
@@ -146,7 +135,8 @@ export function createLoadedShards(
   }
 
   return {
-    async use(shard, work) {
+    /** Runs `work` on a shard, which stays loaded meanwhile. Throws `Unavailable` after `stop`. */
+    async use<T>(shard: number, work: (loaded: LoadedShard) => Promise<T>): Promise<T> {
       if (is_stopped) throw new Unavailable('the ledger of this process is stopping; try another process')
       const slot = acquire(shard)
       let loaded: LoadedShard | undefined
@@ -157,7 +147,8 @@ export function createLoadedShards(
         release(shard, slot, loaded !== undefined && !loaded.processor.isCorrupt())
       }
     },
-    unloadRepaired(repairs) {
+    /** Unloads the shards that were loaded before the last repair of their checkpoint. `repairs` has it by shard. */
+    unloadRepaired(repairs: ReadonlyMap<number, string | undefined>): void {
       for (const [shard, slot] of slots) {
         const repair_id = repairs.get(shard)
         if (repair_id === undefined || !slot.loaded || slot.loaded.repair_id === repair_id) continue
@@ -165,7 +156,8 @@ export function createLoadedShards(
         unload(shard, slot)
       }
     },
-    async stop() {
+    /** Unloads every shard. */
+    async stop(): Promise<void> {
       is_stopped = true
       for (const [shard, slot] of slots) unload(shard, slot)
       await Promise.all(unloading)

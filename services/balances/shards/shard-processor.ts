@@ -8,7 +8,7 @@ import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/dec
 import type { Batch, RecordedEntry } from '../domain/entry.ts'
 import { assertFollows, CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
-import type { RowChanges } from '../domain/shard-rows.ts'
+import type { RowChanges } from '../domain/rows.ts'
 import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
@@ -17,21 +17,7 @@ import { commitBatch, unknownCommitError } from './commit-batch.ts'
 import { readEarlierEntries, readEntriesOfHolds, withEarlierEntries } from './earlier-entries.ts'
 
 /** Decides commands of one shard in this process, commits them to its journal, and reads the accounts of the shard. */
-export interface ShardProcessor {
-  /**
-   * The result of a command, committed when the promise resolves. Throws `Unavailable` when the store cannot be reached
-   * or too many commands wait. The command may have been decided all the same; repeating it with the same id returns
-   * the result.
-   */
-  submit(command: Command): Promise<CommandResult>
-  /** Runs `query` on a state that contains everything that was committed before the call. */
-  read<T>(query: (state: ShardState) => T): Promise<T>
-  /**
-   * Whether the journal was found to be corrupt. Then every read, and every well-formed command whose entry is not in
-   * memory, throws `CorruptJournal`.
-   */
-  isCorrupt(): boolean
-}
+export type ShardProcessor = ReturnType<typeof createShardProcessor>
 
 /**
  * Decides the waiting commands batch by batch. Only this processor changes `state`. When idle, it decides at once; when
@@ -47,7 +33,7 @@ export function createShardProcessor(
   journal: Journal,
   clock_guard: ClockGuard,
   onCommitted: () => void,
-): ShardProcessor {
+) {
   const queue = createCommandQueue()
   let is_running = false
   let unresolved: Batch | undefined
@@ -116,7 +102,7 @@ export function createShardProcessor(
         unresolved = batch
         throw unknownCommitError(batch, commit.cause)
       }
-      append(batch, draft)
+      append(batch, draft.changes)
     } else if (!is_current) {
       return false
     }
@@ -171,20 +157,30 @@ export function createShardProcessor(
   }
 
   return {
-    async submit(command) {
+    /**
+     * The result of a command, committed when the promise resolves. Throws `Unavailable` when the store cannot be reached
+     * or too many commands wait. The command may have been decided all the same; repeating it with the same id returns
+     * the result.
+     */
+    async submit(command: Command): Promise<CommandResult> {
       if (!isWellFormed(command)) return { not_recorded: 'malformed' }
       const recent = state.recordedEntry(command.id)
       if (recent) return resultOfRepeat(recent, command)
       return await enqueue(command)
     },
-    async read(query) {
+    /** Runs `query` on a state that contains everything that was committed before the call. */
+    async read<T>(query: (state: ShardState) => T): Promise<T> {
       if (corruption) throw corruption
       const current = queue.addRead()
       wake()
       await current
       return query(state)
     },
-    isCorrupt: () => corruption !== undefined,
+    /**
+     * Whether the journal was found to be corrupt. Then every read, and every well-formed command whose entry is not in
+     * memory, throws `CorruptJournal`.
+     */
+    isCorrupt: (): boolean => corruption !== undefined,
   }
 }
 

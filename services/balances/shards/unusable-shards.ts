@@ -9,19 +9,7 @@ import type { LoadedShards } from './loaded-shards.ts'
  * The shards that this process cannot use: those with a batch of a newer format, which it leaves to processes of a newer
  * release, and those whose journal is corrupt.
  */
-export interface UnusableShards {
-  /** Whether this process leaves the shard to a newer release now: it must not take it, nor ask the store about it. */
-  isGivenAway(shard: number): boolean
-  /** The numbers of the shards that have not been read again yet, in order, also while a new try is allowed. */
-  listGivenAway(): readonly number[]
-  /** What is wrong with each unusable shard, such as `shard 7: corrupt`. */
-  describe(): readonly string[]
-  /**
-   * Wraps the use of shards: after a use that threw `NewerBatchFormat` or `CorruptJournal`, every use of that shard throws
-   * the same for `UNUSABLE_SHARD_MS`. All other shards are used as before.
-   */
-  guard(shards: LoadedShards): LoadedShards
-}
+export type UnusableShards = ReturnType<typeof createUnusableShards>
 
 interface UnusableShard {
   readonly error: NewerBatchFormat | CorruptJournal
@@ -39,7 +27,7 @@ const corrupt_shards = gauge(
 )
 
 /** Creates the memory of the shards that a process cannot use. */
-export function createUnusableShards(): UnusableShards {
+export function createUnusableShards() {
   const unusable = new Map<number, UnusableShard>()
 
   const current = (shard: number): UnusableShard | undefined => {
@@ -74,14 +62,21 @@ export function createUnusableShards(): UnusableShards {
   }
 
   return {
-    isGivenAway: (shard) => current(shard)?.error instanceof NewerBatchFormat,
+    /** Whether this process leaves the shard to a newer release now: it must not take it, nor ask the store about it. */
+    isGivenAway: (shard: number): boolean => current(shard)?.error instanceof NewerBatchFormat,
+    /** The numbers of the shards that have not been read again yet, in order, also while a new try is allowed. */
     listGivenAway,
-    describe: () =>
+    /** What is wrong with each unusable shard, such as `shard 7: corrupt`. */
+    describe: (): readonly string[] =>
       inOrder().map(
         ([shard, { error }]) =>
           `shard ${shard}: ${error instanceof NewerBatchFormat ? 'newer format' : 'corrupt'}`,
       ),
-    guard: (shards) => ({
+    /**
+     * Wraps the use of shards: after a use that threw `NewerBatchFormat` or `CorruptJournal`, every use of that shard throws
+     * the same for `UNUSABLE_SHARD_MS`. All other shards are used as before.
+     */
+    guard: (shards: LoadedShards): LoadedShards => ({
       ...shards,
       async use(shard, work) {
         const blocked = current(shard)

@@ -1,7 +1,7 @@
 import { deleteUnchanged, upsert } from '#lib/patterns/update.ts'
-import type { Collection, Store, Stored } from '#lib/store/store.ts'
+import type { Store, Stored } from '#lib/store/store.ts'
+import type { StoredRows } from '../domain/paged-rows.ts'
 import { SHARDS } from '../domain/shard.ts'
-import type { StoredRows } from '../domain/shard-rows.ts'
 
 /**
  * The format of stored snapshots and of their digest. It is part of their keys, so that two releases with different
@@ -30,7 +30,7 @@ export interface SnapshotHead {
   readonly hash: string
   readonly parts: readonly PartReference[]
   /** Of a checkpoint that a verification has put in the place of a wrong one, and of all that follow it. */
-  readonly repair_id?: string
+  readonly repair_id?: string | undefined
   /** SHA-256 over the fields before and, by their digests, all rows. A snapshot that does not match it is not used. */
   readonly digest: string
 }
@@ -43,20 +43,13 @@ export interface SnapshotPart extends StoredRows {
 }
 
 /** The stored parts of snapshots of `SNAPSHOT_FORMAT`. */
-export interface SnapshotPartCollection {
-  getPart(shard: number, key: PartKey): Promise<SnapshotPart | undefined>
-  /** Writes a part under its id, which no other part has. */
-  putPart(part: SnapshotPart): Promise<void>
-  deletePart(shard: number, key: PartKey): Promise<void>
-  /** Deletes the parts that were written for snapshots before `seq`, except those with the ids `kept`. */
-  deletePartsBefore(shard: number, seq: bigint, kept?: ReadonlySet<string>): Promise<void>
-}
+export type SnapshotPartCollection = Awaited<ReturnType<typeof openSnapshotParts>>
 
 /** Parts read at a time in order to delete them. It bounds the memory. */
 const PARTS_PER_DELETE = 16
 
 /** Opens a collection of snapshot parts. */
-export async function openSnapshotParts(store: Store, name: string): Promise<SnapshotPartCollection> {
+export async function openSnapshotParts(store: Store, name: string) {
   const format = SNAPSHOT_FORMAT
   const parts = await store.collection<SnapshotPart>({
     name,
@@ -64,16 +57,23 @@ export async function openSnapshotParts(store: Store, name: string): Promise<Sna
     key: ['shard', 'format', 'seq', 'id'],
   })
   return {
-    getPart: (shard, { seq, id }) => parts.get({ shard, format, seq, id }),
-    async putPart(part) {
+    getPart: (shard: number, { seq, id }: PartKey): Promise<SnapshotPart | undefined> =>
+      parts.get({ shard, format, seq, id }),
+    /** Writes a part under its id, which no other part has. */
+    async putPart(part: SnapshotPart): Promise<void> {
       const { shard, seq, id } = part
       await upsert(parts, { shard, format, seq, id }, () => part)
     },
-    async deletePart(shard, { seq, id }) {
+    async deletePart(shard: number, { seq, id }: PartKey): Promise<void> {
       const part = await parts.get({ shard, format, seq, id })
       if (part) await deleteUnchanged(parts, { shard, format, seq, id }, part.version)
     },
-    async deletePartsBefore(shard, seq, kept = new Set()) {
+    /** Deletes the parts that were written for snapshots before `seq`, except those with the ids `kept`. */
+    async deletePartsBefore(
+      shard: number,
+      seq: bigint,
+      kept: ReadonlySet<string> = new Set(),
+    ): Promise<void> {
       const range = { equals: [shard, format], to: seq }
       let page = await parts.find('key', range, { limit: PARTS_PER_DELETE })
       while (page.length > 0) {
@@ -89,41 +89,31 @@ export async function openSnapshotParts(store: Store, name: string): Promise<Sna
 }
 
 /** The stored checkpoints of `SNAPSHOT_FORMAT`: one per shard, and briefly two while a new one replaces it. */
-export interface Checkpoints extends SnapshotPartCollection {
-  getHead(shard: number): Promise<Stored<SnapshotHead> | undefined>
-  /**
-   * Makes this the shard's checkpoint and returns it as stored; `undefined` when another one stays. With `base_version`
-   * it replaces that version of the head only: parts of a checkpoint that was replaced since may be gone. Otherwise it
-   * replaces an earlier checkpoint, unless that was repaired after the state of this one was loaded, and any that has the
-   * version `damaged_version`.
-   */
-  advanceHead(
-    head: SnapshotHead,
-    replaced: { readonly base_version?: number | undefined; readonly damaged_version?: number | undefined },
-  ): Promise<Stored<SnapshotHead> | undefined>
-  /** Deletes the head unless it has another version by now. */
-  deleteHead(shard: number, version: number): Promise<void>
-  /** The last repair of each shard whose checkpoint rests on one, by shard. */
-  listRepairs(): Promise<ReadonlyMap<number, string | undefined>>
-}
+export type Checkpoints = Awaited<ReturnType<typeof openCheckpoints>>
 
 /** Opens the collections `checkpoints` and `checkpoint_parts`. */
-export async function openCheckpoints(store: Store): Promise<Checkpoints> {
+export async function openCheckpoints(store: Store) {
+  const format = SNAPSHOT_FORMAT
   const heads = await store.collection<SnapshotHead>({
     name: 'checkpoints',
     partition: ['shard'],
     key: ['shard', 'format'],
     indexes: { by_repair: { fields: ['repair_id'], where: 'repair_id', across_partitions: true } },
   })
-  return createCheckpoints(heads, await openSnapshotParts(store, 'checkpoint_parts'))
-}
-
-function createCheckpoints(heads: Collection<SnapshotHead>, parts: SnapshotPartCollection): Checkpoints {
-  const format = SNAPSHOT_FORMAT
   return {
-    ...parts,
-    getHead: (shard) => heads.get({ shard, format }),
-    async advanceHead(head, { base_version, damaged_version }) {
+    ...(await openSnapshotParts(store, 'checkpoint_parts')),
+    getHead: (shard: number): Promise<Stored<SnapshotHead> | undefined> => heads.get({ shard, format }),
+    /**
+     * Makes this the shard's checkpoint and returns it as stored; `undefined` when another one stays. With `base_version`
+     * it replaces that version of the head only: parts of a checkpoint that was replaced since may be gone. Otherwise it
+     * replaces an earlier checkpoint, unless that was repaired after the state of this one was loaded, and any that has the
+     * version `damaged_version`.
+     */
+    async advanceHead(
+      head: SnapshotHead,
+      replaced: { readonly base_version?: number; readonly damaged_version?: number | undefined },
+    ): Promise<Stored<SnapshotHead> | undefined> {
+      const { base_version, damaged_version } = replaced
       let is_advanced = false
       const stored = await upsert(heads, { shard: head.shard, format }, (current) => {
         is_advanced =
@@ -134,8 +124,11 @@ function createCheckpoints(heads: Collection<SnapshotHead>, parts: SnapshotPartC
       })
       return is_advanced ? stored : undefined
     },
-    deleteHead: (shard, version) => deleteUnchanged(heads, { shard, format }, version),
-    async listRepairs() {
+    /** Deletes the head unless it has another version by now. */
+    deleteHead: (shard: number, version: number): Promise<void> =>
+      deleteUnchanged(heads, { shard, format }, version),
+    /** The last repair of each shard whose checkpoint rests on one, by shard. */
+    async listRepairs(): Promise<ReadonlyMap<number, string | undefined>> {
       const repaired = await heads.find('by_repair', {}, { limit: SHARDS })
       return new Map(repaired.map(({ shard, repair_id }) => [shard, repair_id]))
     },

@@ -1,6 +1,6 @@
 import { clock } from '#lib/base/time.ts'
 import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { counter, histogram } from '#lib/telemetry/metrics.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import {
@@ -9,8 +9,9 @@ import {
   CorruptJournal,
   hasOtherFormat,
   NewerBatchFormat,
+  STORED_BATCH,
 } from '../domain/hash-chain.ts'
-import { hasBatchForm } from './document-form.ts'
+import { listOf, record, TEXT } from '../domain/stored-fields.ts'
 
 /**
  * The result of an insert into the journal. `occupied`: a batch has this position already, perhaps this very one.
@@ -25,38 +26,7 @@ type AppendResult = 'appended' | 'occupied' | 'repeated_id' | 'unknown'
  * one outcome, whatever a process remembers. Every read throws `NewerBatchFormat` when it meets a batch that this release
  * cannot read.
  */
-export interface Journal {
-  /** The format in which this process writes batches. */
-  readonly format: number
-  /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
-  append(batch: Batch): Promise<AppendResult>
-  /** The batch at a position, by a linearizable read: an absent batch was not committed by any process before. */
-  getBatch(shard: number, seq: bigint): Promise<Batch | undefined>
-  /** Reads at most `limit` batches in order, starting with `seq`. */
-  listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]>
-  /** The `seq` of the last batch, 0 when there is none. */
-  lastSequence(shard: number): Promise<bigint>
-  /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
-  findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]>
-  /**
-   * Makes the next reads of a shard include every batch that was committed before the call: a linearizable read, after
-   * which no former primary is asked any more.
-   */
-  ensureCurrentReads(shard: number): Promise<void>
-  /** The `seq` of the first batch that was not decided before an instant; `undefined` when there is none. */
-  firstSequenceFrom(shard: number, instant: Date): Promise<bigint | undefined>
-  /** The `seq` of the last batch that was decided before an instant, 0 when there is none. */
-  lastSequenceBefore(shard: number, instant: Date): Promise<bigint>
-  /**
-   * At most `limit` batches of a range with entries of a statement, in order, or from the last one back. Fewer than
-   * `limit` are the rest of the range.
-   */
-  listStatementBatches(
-    statement: Statement,
-    range: SequenceRange,
-    options: { readonly limit: number; readonly reverse?: boolean },
-  ): Promise<Batch[]>
-}
+export type Journal = Awaited<ReturnType<typeof openJournal>>
 
 /** Selects the entries of a merchant, or of one of its payments, and of those the ones of a currency. */
 export interface Statement {
@@ -82,6 +52,12 @@ interface JournalDocument extends Batch {
   readonly statements: readonly string[]
 }
 
+const hasBatchForm = record<JournalDocument>({
+  ...STORED_BATCH,
+  ids: listOf(TEXT),
+  statements: listOf(TEXT),
+}).isValid
+
 /** The collection of batches. */
 export const JOURNAL: CollectionSpec = {
   name: 'journal',
@@ -94,28 +70,15 @@ export const JOURNAL: CollectionSpec = {
   },
 }
 
-/** Opens the collection `journal`. `formats` differ from this release's only in tests. */
-export async function openJournal(store: Store, formats = BATCH_FORMATS): Promise<Journal> {
-  return createJournal(formats, await store.collection<JournalDocument>(JOURNAL))
-}
-
-function createJournal(
-  { written, read_max }: BatchFormats,
-  collection: Collection<JournalDocument>,
-): Journal {
-  const batchOf = (document: JournalDocument): Batch => {
-    // A newer format may have other fields, so its documents are not checked further.
-    if (Number.isSafeInteger(document.format) && document.format > read_max) {
-      const { shard, seq, format } = document
-      if (!hasBatchForm(document) || !hasOtherFormat(document, read_max))
-        throw new NewerBatchFormat(shard, seq, format)
-      throw new CorruptJournal(`shard ${shard}: the format of batch ${seq} does not match its hash`)
-    }
-    return checkedBatch(document)
-  }
+/** Opens the collection `journal`. The formats differ from those of this release only in tests. */
+export async function openJournal(store: Store, { written, read_max }: BatchFormats = BATCH_FORMATS) {
+  const collection = await store.collection<JournalDocument>(JOURNAL)
+  const batchOf = (document: JournalDocument): Batch => batchFrom(document, read_max)
   return {
+    /** The format in which this process writes batches. */
     format: written,
-    async append(batch) {
+    /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
+    async append(batch: Batch): Promise<AppendResult> {
       try {
         // Under load many shards commit at a time, each a small batch.
         await collection.insert({ ...batch, ...indexedLists(batch.entries) }, { is_grouped: true })
@@ -126,37 +89,55 @@ function createJournal(
         throw error
       }
     },
-    async getBatch(shard, seq) {
+    /** The batch at a position, by a linearizable read: an absent batch was not committed by any process before. */
+    async getBatch(shard: number, seq: bigint): Promise<Batch | undefined> {
       const document = await collection.get({ shard, seq }, { linearizable: true })
       return document && batchOf(document)
     },
-    async listBatches(shard, seq, limit) {
+    /** Reads at most `limit` batches in order, starting with `seq`. */
+    async listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]> {
       return (await collection.find('key', { equals: [shard], from: seq }, { limit })).map(batchOf)
     },
-    async lastSequence(shard) {
+    /** The `seq` of the last batch, 0 when there is none. */
+    async lastSequence(shard: number): Promise<bigint> {
       const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
       return last?.seq ?? 0n
     },
-    async findByEntryId(shard, entry_id, limit) {
+    /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
+    async findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]> {
       return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, { limit })).map(batchOf)
     },
-    async ensureCurrentReads(shard) {
+    /**
+     * Makes the next reads of a shard include every batch that was committed before the call: a linearizable read, after
+     * which no former primary is asked any more.
+     */
+    async ensureCurrentReads(shard: number): Promise<void> {
       await collection.get({ shard, seq: 0n }, { linearizable: true })
     },
-    async firstSequenceFrom(shard, instant) {
+    /** The `seq` of the first batch that was not decided before an instant; `undefined` when there is none. */
+    async firstSequenceFrom(shard: number, instant: Date): Promise<bigint | undefined> {
       const range = { equals: [shard], from: instant }
       return (await collection.find('by_time', range, { limit: 1 }))[0]?.seq
     },
-    async lastSequenceBefore(shard, instant) {
+    /** The `seq` of the last batch that was decided before an instant, 0 when there is none. */
+    async lastSequenceBefore(shard: number, instant: Date): Promise<bigint> {
       const range = { equals: [shard], to: instant }
       return (await collection.find('by_time', range, { limit: 1, reverse: true }))[0]?.seq ?? 0n
     },
-    async listStatementBatches(statement, { first, last }, { limit, reverse = false }) {
+    /**
+     * At most `limit` batches of a range with entries of a statement, in order, or from the last one back. Fewer than
+     * `limit` are the rest of the range.
+     */
+    async listStatementBatches(
+      statement: Statement,
+      { first, last }: SequenceRange,
+      { limit, reverse = false }: { readonly limit: number; readonly reverse?: boolean },
+    ): Promise<Batch[]> {
       const { shard } = statement
       const equals = [shard, statementKey(statement)]
       const before_first = reverse ? last && last + 1n : first - 1n
-      const after = before_first === undefined ? {} : { after: { shard, seq: before_first } }
-      const found = await collection.find('by_statement', { equals }, { limit, reverse, ...after })
+      const after = before_first === undefined ? undefined : { shard, seq: before_first }
+      const found = await collection.find('by_statement', { equals }, { limit, reverse, after })
       return found.filter(({ seq }) => seq >= first && (last === undefined || seq <= last)).map(batchOf)
     },
   }
@@ -185,16 +166,21 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
   return { ids: entries.map(({ id }) => id), statements: [...statements] }
 }
 
-function checkedBatch(document: JournalDocument): Batch {
+/** The batch of a document. Throws `CorruptJournal` for one that is not as a release of a known format wrote it. */
+function batchFrom(document: JournalDocument, read_max: number): Batch {
   const { ids, statements, ...batch } = document
-  if (!hasBatchForm(document))
-    throw new CorruptJournal(`shard ${batch.shard}: batch ${batch.seq} does not have the form of a batch`)
-  const expected = indexedLists(batch.entries)
-  if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements)) {
-    throw new CorruptJournal(
-      `shard ${batch.shard}: the indexed lists of batch ${batch.seq} do not match its entries`,
-    )
+  const { shard, seq, format } = batch
+  // A newer format may have other fields, so its documents are not checked further.
+  if (Number.isSafeInteger(document.format) && document.format > read_max) {
+    if (!hasBatchForm(document) || !hasOtherFormat(document, read_max))
+      throw new NewerBatchFormat(shard, seq, format)
+    throw new CorruptJournal(`shard ${shard}: the format of batch ${seq} does not match its hash`)
   }
+  if (!hasBatchForm(document))
+    throw new CorruptJournal(`shard ${shard}: batch ${seq} does not have the form of a batch`)
+  const expected = indexedLists(batch.entries)
+  if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements))
+    throw new CorruptJournal(`shard ${shard}: the indexed lists of batch ${seq} do not match its entries`)
   return batch
 }
 

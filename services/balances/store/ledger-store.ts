@@ -6,23 +6,18 @@ import {
 } from '#lib/patterns/membership/membership.ts'
 import type { Store } from '#lib/store/store.ts'
 import { BATCH_FORMATS } from '../domain/hash-chain.ts'
-import { type Checkpoints, openCheckpoints } from './checkpoints.ts'
-import { type Journal, openJournal } from './journal.ts'
-import { openVerifications, type Verifications } from './verifications.ts'
+import { openCheckpoints } from './checkpoints.ts'
+import { openJournal } from './journal.ts'
+import { openVerifications } from './verifications.ts'
 
 /** Everything that the ledger stores. All but the journal can be rebuilt or lost without losing money. */
-export interface LedgerStore {
-  readonly journal: Journal
-  readonly checkpoints: Checkpoints
-  readonly members: LedgerMembers
-  readonly verifications: Verifications
-}
+export type LedgerStore = Awaited<ReturnType<typeof openLedgerStore>>
 
 /**
  * Opens the collections of the ledger. `formats` differ from this release's only in tests. A backup
  * reads the collections in the order in which they are opened here: the journal is last, because the others refer to it.
  */
-export async function openLedgerStore(store: Store, formats = BATCH_FORMATS): Promise<LedgerStore> {
+export async function openLedgerStore(store: Store, formats = BATCH_FORMATS) {
   return {
     members: await openMembers(store),
     checkpoints: await openCheckpoints(store),

@@ -3,7 +3,7 @@ import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
 import type { LedgerVerification, ShardVerification } from '../domain/verification.ts'
-import { openSnapshotParts, type SnapshotHead, type SnapshotPartCollection } from './checkpoints.ts'
+import { openSnapshotParts, type SnapshotHead } from './checkpoints.ts'
 
 /** A snapshot of a shard at a verified batch, from which a verification continues. Its rows are in the parts. */
 export interface ResumePoint {
@@ -14,37 +14,17 @@ export interface ResumePoint {
 
 /** A stored verification of a shard. */
 export interface ShardVerificationDocument extends ShardVerification {
-  readonly resume_point?: ResumePoint
+  readonly resume_point?: ResumePoint | undefined
 }
 
 /** The stored verifications: the present one of the ledger, and for each shard how far it is. */
-export interface Verifications {
-  getCurrent(): Promise<LedgerVerification | undefined>
-  /** Stores what `decide` returns for the present verification, unless that is `undefined`. Returns the stored one. */
-  updateCurrent(
-    decide: (current: LedgerVerification | undefined) => LedgerVerification | undefined,
-  ): Promise<LedgerVerification | undefined>
-  /** The shards of which something is stored, by number. */
-  listShards(): Promise<Map<number, Stored<ShardVerificationDocument>>>
-  /** How many problems are known in all shards, by the last verification of each that has ended. */
-  countOpenProblems(): Promise<number>
-  /**
-   * Stores the verification of a shard over `version`, or the first one without it. Returns `undefined` when another
-   * process wrote first.
-   */
-  putShard(
-    document: ShardVerificationDocument,
-    version: number | undefined,
-  ): Promise<Stored<ShardVerificationDocument> | undefined>
-  /** The rows of the resume points. */
-  readonly resume_parts: SnapshotPartCollection
-}
+export type Verifications = Awaited<ReturnType<typeof openVerifications>>
 
 /** The collection `verifications` has one document only. */
 const CURRENT = { name: 'current' }
 
 /** Opens the collections `verifications`, `shard_verifications` and `verification_resume_parts`. */
-export async function openVerifications(store: Store): Promise<Verifications> {
+export async function openVerifications(store: Store) {
   const ledgers = await store.collection<LedgerVerification & typeof CURRENT>({
     name: 'verifications',
     partition: ['name'],
@@ -60,21 +40,33 @@ export async function openVerifications(store: Store): Promise<Verifications> {
     },
   })
   return {
-    getCurrent: () => ledgers.get(CURRENT),
-    updateCurrent: (decide) =>
+    getCurrent: (): Promise<LedgerVerification | undefined> => ledgers.get(CURRENT),
+    /** Stores what `decide` returns for the present verification, unless that is `undefined`. Returns the stored one. */
+    updateCurrent: (
+      decide: (current: LedgerVerification | undefined) => LedgerVerification | undefined,
+    ): Promise<LedgerVerification | undefined> =>
       upsert(ledgers, CURRENT, (current) => {
         const next = decide(current)
         return next && { ...next, ...CURRENT }
       }),
-    async listShards() {
+    /** The shards of which something is stored, by number. */
+    async listShards(): Promise<Map<number, Stored<ShardVerificationDocument>>> {
       const documents = await shards.find('by_shard', {}, { limit: SHARDS })
       return new Map(documents.map((document) => [document.shard, document]))
     },
-    async countOpenProblems() {
+    /** How many problems are known in all shards, by the last verification of each that has ended. */
+    async countOpenProblems(): Promise<number> {
       const documents = await shards.find('by_open_problems', {}, { limit: SHARDS })
       return documents.reduce((sum, { open_problems = 0 }) => sum + open_problems, 0)
     },
-    async putShard(document, version) {
+    /**
+     * Stores the verification of a shard over `version`, or the first one without it. Returns `undefined` when another
+     * process wrote first.
+     */
+    async putShard(
+      document: ShardVerificationDocument,
+      version: number | undefined,
+    ): Promise<Stored<ShardVerificationDocument> | undefined> {
       try {
         return await (version === undefined ? shards.insert(document) : shards.replace(document, version))
       } catch (error) {
@@ -82,6 +74,7 @@ export async function openVerifications(store: Store): Promise<Verifications> {
         throw error
       }
     },
+    /** The rows of the resume points. */
     resume_parts: await openSnapshotParts(store, 'verification_resume_parts'),
   }
 }

@@ -3,7 +3,7 @@ import type { StoredCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
 import { sumOfAccounts } from '../domain/merchant-accounts.ts'
-import { withdrawalTotalsKey } from '../domain/payout-limits.ts'
+import { ROW_KINDS, ROW_TABLES, type RowKind, type Rows } from '../domain/rows.ts'
 import {
   createShardState,
   type ShardSnapshot,
@@ -78,10 +78,7 @@ export function checkAccounts({ head, accounts, holds }: ShardSnapshot, report: 
 }
 
 /** A set of texts in a fixed amount of memory, and therefore not exact. */
-interface BloomFilter {
-  /** Adds a text. `false`: it was certainly not in the set. `true`: it may have been, so the caller must check. */
-  add(text: string): boolean
-}
+type BloomFilter = ReturnType<typeof createBloomFilter>
 
 const BITS = 2 ** 26
 const PROBES = 4
@@ -90,10 +87,11 @@ const PROBES = 4
  * Creates a Bloom filter of 8 MiB. With it, a check for repeated ids runs over a journal of any length in fixed memory.
  * False positives: about one in 80,000 at a million texts, about one in 20 at ten million.
  */
-export function createBloomFilter(): BloomFilter {
+export function createBloomFilter() {
   const bits = new Uint8Array(BITS / 8)
   return {
-    add(text) {
+    /** Adds a text. `false`: it was certainly not in the set. `true`: it may have been, so the caller must check. */
+    add(text: string): boolean {
       const start = fnv1a(text, 0x811c9dc5)
       const stride = fnv1a(text, 0x01000193) | 1
       let is_present = true
@@ -150,15 +148,11 @@ export function isSameSnapshot(one: ShardSnapshot, other: ShardSnapshot): boolea
   return isDeepStrictEqual(byKey(one), byKey(other))
 }
 
-function byKey({ head, accounts, holds, early_releases, withdrawal_totals }: ShardSnapshot): unknown {
-  const keyed = accounts.map((one): [string, unknown] => [`${one.currency} ${one.merchant_id}`, one])
-  const holds_by_id = new Map(holds.map((hold) => [hold.id, hold]))
-  const totals_by_key = new Map(withdrawal_totals.map((totals) => [withdrawalTotalsKey(totals), totals]))
-  return {
-    head,
-    accounts: new Map(keyed),
-    holds: holds_by_id,
-    early_releases: new Set(early_releases),
-    withdrawal_totals: totals_by_key,
+function byKey(snapshot: ShardSnapshot): unknown {
+  const mapOf = <Kind extends RowKind>(kind: Kind): unknown => {
+    const { keyOf, stored } = ROW_TABLES[kind]
+    const rows: Rows[Kind] = snapshot[kind]
+    return new Map(rows.map((row) => [keyOf(row), stored.toJson(row)]))
   }
+  return [snapshot.head, ...ROW_KINDS.map(mapOf)]
 }

@@ -43,9 +43,7 @@ async function readNext(journal: ReplayDeps['journal'], state: ShardState): Prom
 }
 
 /** Runs slices of background work with pauses between them. */
-export interface Pace {
-  run<T>(slice: () => Promise<T>): Promise<T>
-}
+export type Pace = ReturnType<typeof createPace>
 
 /** Work of less than this is not followed by a pause of its own, because a timer is not more exact than about 1 ms. */
 const PAUSE_AFTER_MS = 5
@@ -54,10 +52,10 @@ const PAUSE_AFTER_MS = 5
  * Pauses for `pause_per_work` times as long as the work took, so that the work gets a fixed share of a processor and of
  * the store, and commits the rest. A pause ends at once when `signal` is aborted.
  */
-export function createPace(pause_per_work: number, signal: AbortSignal): Pace {
+export function createPace(pause_per_work: number, signal: AbortSignal) {
   let unpaused_ms = 0
   return {
-    async run(slice) {
+    async run<T>(slice: () => Promise<T>): Promise<T> {
       const began_ms = clock.monotonic_ms()
       const result = await slice()
       unpaused_ms += clock.monotonic_ms() - began_ms

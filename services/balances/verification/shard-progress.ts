@@ -54,7 +54,7 @@ export async function beginShard(
     end_seq: await journal.lastSequence(shard),
     problems: (continued?.problems ?? []).filter(({ place }) => is_same_verification || place === 'journal'),
     has_more_problems: continued?.has_more_problems ?? false,
-    ...(continued?.resume_point && { resume_point: continued.resume_point }),
+    resume_point: continued?.resume_point,
     lease: newLease(holder),
     updated_at: now(),
   }
@@ -104,16 +104,7 @@ export async function loadResumePoint(
 }
 
 /** What is stored about the verification of one shard in this process, which holds its lease. */
-export interface ShardProgress {
-  /** Counts verified entries. */
-  addEntries(count: number): void
-  /** Keeps a problem for the next save. Returns whether it is a new one. */
-  addProblem(problem: LedgerProblem): boolean
-  /** Saves what is due: a resume point, or the lease alone. `false`: another process or verification took over. */
-  saveWhenDue(state: ShardState): Promise<boolean>
-  /** Saves a resume point and gives the lease back. With `running` every process may continue there. */
-  end(state: ShardState, status: ShardVerification['status']): Promise<void>
-}
+export type ShardProgress = ReturnType<typeof createShardProgress>
 
 /**
  * Keeps the progress of a shard that was begun, from a resume point that can be trusted. `stored_version` is the version of
@@ -125,7 +116,7 @@ export function createShardProgress(
   begun: ShardVerificationDocument,
   stored_version: number | undefined,
   trusted_point: ResumePoint | undefined,
-): ShardProgress {
+) {
   const { shard, verification_id, lease } = begun
   let version = stored_version
   let resume_point = trusted_point
@@ -163,8 +154,8 @@ export function createShardProgress(
       end_seq: begun.end_seq,
       problems: found.problems,
       has_more_problems: found.has_more_problems,
-      ...(resume_point && { resume_point }),
-      ...(keeps_lease && lease && { lease: newLease(lease.holder) }),
+      resume_point,
+      lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
       updated_at: now(),
     }
     const saved = await verifications.putShard(withOpenProblems(next, begun.open_problems ?? 0), version)
@@ -176,22 +167,26 @@ export function createShardProgress(
   }
 
   return {
-    addEntries(count) {
+    /** Counts verified entries. */
+    addEntries(count: number): void {
       entries += BigInt(count)
     },
-    addProblem(problem) {
+    /** Keeps a problem for the next save. Returns whether it is a new one. */
+    addProblem(problem: LedgerProblem): boolean {
       const before = found
       found = addProblem(found, problem)
       return found !== before
     },
-    async saveWhenDue(state) {
+    /** Saves what is due: a resume point, or the lease alone. `false`: another process or verification took over. */
+    async saveWhenDue(state: ShardState): Promise<boolean> {
       const is_renewal_due = clock.monotonic_ms() - saved_at_ms >= RENEW_AFTER_MS
       if (!is_renewal_due && !isResumePointDue(state)) return true
       const current = await verifications.getCurrent()
       const is_current = current?.verification_id === verification_id
       return (await save(state, { status: 'running', keeps_lease: is_current })) && is_current
     },
-    async end(state, status) {
+    /** Saves a resume point and gives the lease back. With `running` every process may continue there. */
+    async end(state: ShardState, status: ShardVerification['status']): Promise<void> {
       await save(state, { status, keeps_lease: false })
     },
   }

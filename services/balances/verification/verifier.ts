@@ -18,12 +18,7 @@ const POLL_MS = 5_000
 const MEASURE_MS = 15_000
 
 /** Does the verifications of the ledger that are started in any process, in the background, and measures the known problems. */
-export interface Verifier {
-  /** Looks for work now, unless it is working. */
-  wake(): void
-  /** Saves what is verified and gives the lease back. */
-  stop(): Promise<void>
-}
+export type Verifier = ReturnType<typeof createVerifier>
 
 /**
  * Creates the verifier of a process. The verifiers of all processes share the shards of a verification by leases, each
@@ -34,7 +29,7 @@ export function createVerifier(
   clock_guard: ClockGuard,
   process_name: string,
   pause_per_work = VERIFICATION_PAUSE_PER_WORK,
-): Verifier {
+) {
   const stopping = new AbortController()
   const { signal } = stopping
   const deps: FreeShardsDeps = {
@@ -83,8 +78,10 @@ export function createVerifier(
     (error) => log.debug({ error }, 'the known problems of the ledger could not be measured'),
   )
   return {
+    /** Looks for work now, unless it is working. */
     wake,
-    async stop() {
+    /** Saves what is verified and gives the lease back. */
+    async stop(): Promise<void> {
       stopping.abort()
       poll.cancel()
       measure.cancel()

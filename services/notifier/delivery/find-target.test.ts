@@ -6,7 +6,7 @@ import { deepFreeze } from '#lib/base/deep-freeze.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { delivery } from '../delivery.fixture.ts'
 import { keyring } from '../notifier.fixture.ts'
-import { createFindTarget } from './make-attempt.ts'
+import { createFindTarget } from './find-target.ts'
 
 /** The search for secrets with endpoints that have these sealed secrets, and the owners of what was decrypted. */
 function searchIn(sealed_by_endpoint: Record<string, string | undefined>) {

@@ -1,31 +1,20 @@
-import { LRUCache } from 'lru-cache'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
-import type { Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
-import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { inSpan, type SpanDescription } from '#lib/telemetry/span.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { addressOfEndpoint, type DeliveryAddress, hostOf } from '../domain/destination.ts'
+import { type DeliveryAddress, hostOf } from '../domain/destination.ts'
+import type { FindTarget } from './find-target.ts'
 import type { PostDelivery } from './post-delivery.ts'
 import { signDelivery } from './sign-delivery.ts'
-
-/** Where an attempt goes, and the secret that signs it. */
-interface AttemptTarget {
-  readonly address: DeliveryAddress
-  readonly secret: Secret
-}
 
 /** What an attempt reads and calls. */
 export interface MakeAttemptDeps {
   /** The stored body of the delivery's event; `undefined` when the event has expired. */
   findBody(delivery: Delivery): Promise<Uint8Array | undefined>
-  /** The destination as it is now; `undefined` when it has no secret yet or the endpoint is deleted. */
-  findTarget(delivery: Delivery): Promise<AttemptTarget | undefined>
+  readonly findTarget: FindTarget
   readonly post: PostDelivery
   /** Aborts when the process stops. */
   readonly stopping: AbortSignal
@@ -119,60 +108,18 @@ async function signAndPost(
     },
   })
   const { http_status } = result
-  const is_success = http_status !== undefined && http_status >= 200 && http_status <= 299
+  const is_refused = http_status !== undefined && !(http_status >= 200 && http_status <= 299)
   return {
     kind: 'ended',
     address,
     result: {
       ...result,
-      ...(response_start?.length ? { response_start } : {}),
-      ...(http_status === undefined || is_success ? {} : { failure: 'http_status' }),
+      response_start: response_start?.length ? response_start : undefined,
+      failure: is_refused ? 'http_status' : result.failure,
     },
   }
 }
 
 function notSent(failure: 'event_expired' | 'payload_too_large'): AttemptOutcome {
   return { kind: 'ended', result: { started_at: now(), duration_ms: 0, failure } }
-}
-
-/** The most secrets of endpoints that are kept decrypted. */
-const UNSEALED_MAX = 1_000
-
-/**
- * Finds where an attempt goes and what signs it: what is stored with the delivery for a payment's own `webhook_url`, else
- * the endpoint as it is now. So retries and probes reach a receiver that has moved, signed with a rotated secret (N6).
- * Secrets of endpoints are decrypted once, because that costs as much as a signature.
- */
-export function createFindTarget(
-  registry_cache: Pick<RegistryCache, 'merchantEndpoints'>,
-  keyring: Pick<Keyring, 'unseal'>,
-): MakeAttemptDeps['findTarget'] {
-  const unsealed = new LRUCache<string, Secret>({ max: UNSEALED_MAX })
-
-  function unsealOnce(sealed: string, owner: string): Secret {
-    // With the owner: a secret that is sealed for another one must not be found.
-    const key = `${owner} ${sealed}`
-    const known = unsealed.get(key)
-    if (known !== undefined) return known
-    const secret = keyring.unseal(sealed, owner)
-    unsealed.set(key, secret)
-    return secret
-  }
-
-  return async (delivery: Delivery): Promise<AttemptTarget | undefined> => {
-    const { endpoint_id } = delivery
-    if (delivery.secret) {
-      const { url, timeout_seconds, max_retries, retry_delay_seconds } = delivery
-      const secret = keyring.unseal(delivery.secret.sealed, delivery.secret.owner)
-      return { secret, address: { url, timeout_seconds, max_retries, retry_delay_seconds } }
-    }
-    if (endpoint_id === undefined) return undefined
-    const endpoints = await registry_cache.merchantEndpoints(delivery.merchant_id, delivery.environment)
-    const { endpoint, secret } = endpoints.find((each) => each.endpoint?.endpointId === endpoint_id) ?? {}
-    if (endpoint === undefined || secret === undefined) return undefined
-    return {
-      secret: unsealOnce(secret.sealed, ownerOfEndpointSecret(endpoint_id)),
-      address: addressOfEndpoint(endpoint),
-    }
-  }
 }

@@ -58,7 +58,7 @@ export function recordAttempt<D extends Delivery>(
     const is_waiting = delivery.is_probe
       ? at.getTime() - delivery.created_at.getTime() < PROBED_MS
       : attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
-    return { ...ended(recorded), status: 'dead', ...(is_waiting ? { waits_since: at } : {}) }
+    return { ...ended(recorded), status: 'dead', waits_since: is_waiting ? at : undefined }
   }
   const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)
   return { ...recorded, try_kind: 'retry', due_at: new Date(at.getTime() + delay_ms) }

@@ -88,8 +88,8 @@ function ticketResource(ticket: TicketSnapshot): Readonly<Record<string, unknown
     category: TICKET_CATEGORIES.fromProtoOrThrow(ticket.category, 'category'),
     status: TICKET_STATUSES.fromProtoOrThrow(ticket.status, 'status'),
     priority: TICKET_PRIORITIES.fromProtoOrThrow(ticket.priority, 'priority'),
-    ...(paymentHId === undefined ? {} : { payment: { h_id: paymentHId } }),
-    ...(comment && { comment: commentResource(comment) }),
+    payment: paymentHId === undefined ? undefined : { h_id: paymentHId },
+    comment: comment && commentResource(comment),
     created_at: instant(ticket.createTime),
     updated_at: instant(ticket.updateTime),
   }

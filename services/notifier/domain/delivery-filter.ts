@@ -4,39 +4,31 @@ import type { Delivery, DeliveryStatus } from './delivery.ts'
 /** Selects deliveries of one merchant. An absent field does not restrict the list. */
 export interface DeliveryFilter {
   readonly merchant_id: string
-  readonly environment?: Environment
-  readonly event?: string
-  readonly status?: DeliveryStatus
-  readonly resource_id?: string
-  readonly endpoint_id?: string
+  readonly environment?: Environment | undefined
+  readonly event?: string | undefined
+  readonly status?: DeliveryStatus | undefined
+  readonly resource_id?: string | undefined
+  readonly endpoint_id?: string | undefined
   /** The first instant of creation, and the first one after the last. */
-  readonly created_from?: Date
-  readonly created_to?: Date
+  readonly created_from?: Date | undefined
+  readonly created_to?: Date | undefined
 }
 
 /** A filter without a status: what a list of all statuses or a replay, whose deliveries are dead, selects. */
 export type DeliverySelection = Omit<DeliveryFilter, 'status'>
 
-/** How a filter is read: an index, the values of its fields before `created_at`, and the filters left to compare. */
-interface FilterPlan {
-  readonly index: string
-  readonly equals: Readonly<Record<string, string>>
-  readonly range: { readonly equals: readonly string[]; readonly from?: Date; readonly to?: Date }
-  /** Absent when the index selects exactly the filter. */
-  readonly matches?: (delivery: Delivery) => boolean
-}
-
-type FilterField = 'environment' | 'event' | 'status' | 'resource_id' | 'endpoint_id'
-
-const INDEXES: Readonly<Record<FilterField, string>> = {
+/** The index of each field that can be compared. */
+const INDEXES = {
   resource_id: 'by_resource',
   endpoint_id: 'by_endpoint',
   status: 'by_status',
   event: 'by_event',
   environment: 'by_environment',
-}
+} as const
 
-/** Nearly all deliveries are delivered, and few have any other status. */
+type FilterField = keyof typeof INDEXES
+
+/** The field that selects the fewest deliveries first. Nearly all are delivered, and few have any other status. */
 const FIELDS_OF_DELIVERED: readonly FilterField[] = [
   'resource_id',
   'endpoint_id',
@@ -52,20 +44,22 @@ const FIELDS_OF_OTHERS: readonly FilterField[] = [
   'environment',
 ]
 
-/** Plans how a filter is read: from the index of the field that selects the fewest deliveries. */
-export function planFilter(filter: DeliveryFilter): FilterPlan {
+/**
+ * Plans how a filter is read: from the index of the field that selects the fewest deliveries. `equals` are the fields of
+ * the index before `created_at`; `matches` compares the other fields, and is absent when there is none.
+ */
+export function planFilter(filter: DeliveryFilter) {
   const { merchant_id, created_from: from, created_to: to } = filter
   const fields = filter.status === 'delivered' ? FIELDS_OF_DELIVERED : FIELDS_OF_OTHERS
   const [best, ...rest] = fields.filter((field) => filter[field] !== undefined)
   const equals: Readonly<Record<string, string>> =
     best === undefined ? { merchant_id } : { merchant_id, [best]: filter[best] ?? '' }
+  const matches = (delivery: Delivery): boolean => rest.every((field) => delivery[field] === filter[field])
   return {
     index: best === undefined ? 'by_created' : INDEXES[best],
     equals,
-    range: { equals: Object.values(equals), ...(from ? { from } : {}), ...(to ? { to } : {}) },
-    ...(rest.length > 0
-      ? { matches: (delivery: Delivery) => rest.every((field) => delivery[field] === filter[field]) }
-      : {}),
+    range: { equals: Object.values(equals), from, to },
+    matches: rest.length > 0 ? matches : undefined,
   }
 }
 

@@ -32,11 +32,11 @@ export interface AttemptRecord {
   readonly number: number
   readonly started_at: Date
   readonly duration_ms: number
-  readonly http_status?: number
+  readonly http_status?: number | undefined
   /** The first 4 KiB of the response body. Any bytes: the receiver chose them. */
-  readonly response_start?: Uint8Array
+  readonly response_start?: Uint8Array | undefined
   /** Absent after a success. */
-  readonly failure?: AttemptFailure
+  readonly failure?: AttemptFailure | undefined
 }
 
 /** The attempt in progress. It is stored before its request leaves, so that a crash cannot hide it. */

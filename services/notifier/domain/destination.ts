@@ -30,12 +30,11 @@ export interface DeliveryTarget extends DeliveryAddress {
 export function addressOfEndpoint(
   endpoint: Pick<Endpoint, 'url' | 'timeoutSeconds' | 'maxRetries' | 'retryDelaySeconds'>,
 ): DeliveryAddress {
-  const { url, timeoutSeconds, maxRetries, retryDelaySeconds } = endpoint
   return {
-    url,
-    timeout_seconds: timeoutSeconds,
-    max_retries: maxRetries,
-    retry_delay_seconds: retryDelaySeconds,
+    url: endpoint.url,
+    timeout_seconds: endpoint.timeoutSeconds,
+    max_retries: endpoint.maxRetries,
+    retry_delay_seconds: endpoint.retryDelaySeconds,
   }
 }
 
@@ -60,8 +59,7 @@ export interface Lease {
  */
 export interface Destination {
   readonly destination_key: string
-  /** Absent in a document of an older release. */
-  readonly merchant_id?: string | undefined
+  readonly merchant_id: string
   readonly breaker: Breaker
   readonly lease?: Lease | undefined
   /**
@@ -89,7 +87,13 @@ export function destinationKeyOf(
   return `url:${sha256Hex(`${environment}/${merchant_id}/${target.url}`).slice(0, 40)}`
 }
 
-/** What names a destination. A wake over the bus has the key only. */
+/** What names a destination. A wake over the bus has no merchant. */
+export interface DestinationKey {
+  readonly destination_key: string
+  readonly merchant_id?: string | undefined
+}
+
+/** What a destination is made from. */
 export type DestinationName = Pick<Destination, 'destination_key' | 'merchant_id'>
 
 /** A destination without any history. */

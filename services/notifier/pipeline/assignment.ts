@@ -2,7 +2,7 @@ import { clock } from '#lib/base/time.ts'
 import type { Bus, Subscription } from '#lib/bus/bus.ts'
 import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { Destination, DestinationName } from '../domain/destination.ts'
+import type { Destination, DestinationKey, DestinationName } from '../domain/destination.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { LeaseLimit, Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -20,23 +20,13 @@ interface AssignmentDeps {
 }
 
 /** Brings each destination to its owner: this process takes it, or wakes the process that has it. */
-export interface Assignment {
-  /** The destination if this process has it, or may lease it now and should own it. */
-  own(name: DestinationName): Promise<OwnedDestination | undefined>
-  /** Takes a destination that waits for an owner, if this notifier should own it or no other one does. */
-  takeUnowned(waiting: Destination): Promise<void>
-  /** Makes sure that the destination gets an owner that looks at it. Call it after something was stored for it. */
-  wakeOwner(name: DestinationName, due_at: Date): Promise<void>
-  /** Receives the wakes of other notifiers from now on. */
-  open(): Promise<void>
-  close(): Promise<void>
-}
+export type Assignment = ReturnType<typeof createAssignment>
 
 /** A destination that waits this long is taken by any notifier: the one that should own it cannot. */
 const OVERDUE_MS = 10_000
 
 /** Creates the assignment of destinations for one process. */
-export function createAssignment(deps: AssignmentDeps): Assignment {
+export function createAssignment(deps: AssignmentDeps) {
   const { ownership, lease_limit, scheduler, background, requeueWaiting, storeNow, bus, self_address } = deps
   const wakes = createWakes(bus, self_address, onWake)
 
@@ -45,7 +35,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     await requeueWaiting(owned)
   }
 
-  async function take(name: DestinationName): Promise<OwnedDestination | undefined> {
+  async function take(name: DestinationKey): Promise<OwnedDestination | undefined> {
     const { destination_key } = name
     const owned = await ownership.take(name)
     const onError = (error: unknown): void =>
@@ -58,7 +48,7 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
     return owned
   }
 
-  async function own(name: DestinationName): Promise<OwnedDestination | undefined> {
+  async function own(name: DestinationKey): Promise<OwnedDestination | undefined> {
     const { destination_key, merchant_id } = name
     const known = ownership.get(destination_key)
     if (known !== undefined) return known
@@ -75,16 +65,20 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
   }
 
   return {
+    /** The destination if this process has it, or may lease it now and should own it. */
     own,
+    /** Receives the wakes of other notifiers from now on. */
     open: wakes.open,
     close: wakes.close,
-    async takeUnowned(waiting) {
+    /** Takes a destination that waits for an owner, if this notifier should own it or no other one does. */
+    async takeUnowned(waiting: Destination): Promise<void> {
       const { merchant_id, wake_at = storeNow() } = waiting
       const is_overdue = storeNow().getTime() - wake_at.getTime() > OVERDUE_MS
       if (is_overdue && lease_limit.hasRoom(merchant_id)) await take(waiting)
       else await own(waiting)
     },
-    async wakeOwner(name, due_at) {
+    /** Makes sure that the destination gets an owner that looks at it. Call it after something was stored for it. */
+    async wakeOwner(name: DestinationName, due_at: Date): Promise<void> {
       const { destination_key } = name
       const owner = await ownership.ensureAwake(name, due_at)
       if (owner === self_address) await onWake(destination_key)
@@ -93,29 +87,17 @@ export function createAssignment(deps: AssignmentDeps): Assignment {
   }
 }
 
-/** Tells other notifiers over the bus that something is due at their destinations. The bus may lose it. */
-interface Wakes {
-  /** Wakes a notifier for a destination. Repeated wakes within a moment become one. */
-  send(address: string, destination_key: string): void
-  /** Receives the wakes for this notifier from now on. */
-  open(): Promise<void>
-  close(): Promise<void>
-}
-
 /** How long wakes for the same destination are gathered. */
 const GATHER_MS = 5
 const SUBJECT = 'notifier.wake'
 
-/** Creates the sender and the receiver of wakes of a notifier. */
-function createWakes(
-  bus: Bus,
-  self_address: string,
-  onWake: (destination_key: string) => Promise<void>,
-): Wakes {
+/** Tells other notifiers over the bus that something is due at their destinations. The bus may lose it. */
+function createWakes(bus: Bus, self_address: string, onWake: (destination_key: string) => Promise<void>) {
   const gathered = new Set<string>()
   let subscription: Subscription | undefined
   return {
-    send(address, destination_key) {
+    /** Wakes a notifier for a destination. Repeated wakes within a moment become one. */
+    send(address: string, destination_key: string): void {
       const name = `${address} ${destination_key}`
       if (gathered.has(name)) return
       gathered.add(name)
@@ -127,12 +109,13 @@ function createWakes(
           .catch((error: unknown) => log.debug({ error }, 'a wake could not be sent'))
       })
     },
-    async open() {
+    /** Receives the wakes for this notifier from now on. */
+    async open(): Promise<void> {
       subscription = await bus.subscribe(`${SUBJECT}.${self_address}`, ({ data }) =>
         onWake(Buffer.from(data).toString()),
       )
     },
-    async close() {
+    async close(): Promise<void> {
       await subscription?.close()
     },
   }

@@ -47,20 +47,7 @@ export interface Reservation {
 }
 
 /** The attempts of a process. */
-export interface Attempts {
-  isInProgress(delivery_id: string): boolean
-  /**
-   * `undefined` when the first attempt cannot begin now: without a slot, behind those that wait for one, or with an open
-   * breaker.
-   */
-  reserve(owned: OwnedDestination, delivery: Delivery): Reservation | undefined
-  /** Begins the attempt of a delivery that is due. */
-  begin(owned: OwnedDestination, due: DueDelivery, slot: Slot): void
-  /** Counts the attempts that take too long as those to sick destinations. */
-  detectSlow(): void
-  /** Resolves when no attempt is in progress. */
-  ended(): Promise<void>
-}
+export type Attempts = ReturnType<typeof createAttempts>
 
 interface InProgress {
   readonly owned: OwnedDestination
@@ -76,7 +63,7 @@ interface InProgress {
  * Creates the attempts of a process. Each one is stored before its request leaves, and its result is written only while
  * its fence is in the document. The result of an attempt that another process has begun again is dropped.
  */
-export function createAttempts(deps: AttemptsDeps): Attempts {
+export function createAttempts(deps: AttemptsDeps) {
   const { ownership, slots, storeNow, onEnd } = deps
   const in_progress = new Map<string, InProgress>()
 
@@ -98,8 +85,12 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   }
 
   return {
-    isInProgress: (delivery_id) => in_progress.has(delivery_id),
-    reserve(owned, delivery) {
+    isInProgress: (delivery_id: string): boolean => in_progress.has(delivery_id),
+    /**
+     * `undefined` when the first attempt cannot begin now: without a slot, behind those that wait for one, or with an open
+     * breaker.
+     */
+    reserve(owned: OwnedDestination, delivery: Delivery): Reservation | undefined {
       const { delivery_id, merchant_id, environment, url } = delivery
       const at = storeNow()
       if (owned.breaker.opened_at !== undefined || !ownership.hasLease(owned)) return undefined
@@ -118,11 +109,13 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
         cancel: () => end(),
       }
     },
-    begin(owned, due, slot) {
+    /** Begins the attempt of a delivery that is due. */
+    begin(owned: OwnedDestination, due: DueDelivery, slot: Slot): void {
       const end = occupy(owned, due.delivery_id, slot)
       endWith(countAndMake(deps, owned, due), end, owned, due.delivery_id)
     },
-    detectSlow() {
+    /** Counts the attempts that take too long as those to sick destinations. */
+    detectSlow(): void {
       const before_ms = clock.monotonic_ms() - SLOW_MS
       // They are in the order in which they began, so all after the first young one are young.
       for (const attempt of in_progress.values()) {
@@ -135,7 +128,8 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
         slot.countAsSick()
       }
     },
-    async ended() {
+    /** Resolves when no attempt is in progress. */
+    async ended(): Promise<void> {
       while (in_progress.size > 0) await Promise.all([...in_progress.values()].map(({ ended }) => ended))
     },
   }

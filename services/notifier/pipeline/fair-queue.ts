@@ -12,18 +12,6 @@ export interface FairQueueDeps {
   begin(owned: OwnedDestination, try_kind: TryKind, freed: SlotPool | undefined): 'began' | 'moved' | SlotPool
 }
 
-/** The order in which the due deliveries of a process get their slots. */
-export interface FairQueue {
-  /**
-   * Adds the due deliveries of a destination to the group of those whose attempts count as the same. Returns whether they
-   * were not there already.
-   */
-  add(owned: OwnedDestination, user: SlotUser): boolean
-  remove(owned: OwnedDestination, try_kind: TryKind): void
-  /** Begins attempts until nothing is left that does not wait for a slot. */
-  serve(): void
-}
-
 /** What takes part in a round robin: the due deliveries of a destination, or a group. */
 type Entry = DueDestination | Group
 
@@ -63,7 +51,7 @@ interface Group extends EntryState {
  * host together for a slot of the host, and all of a merchant for a slot of the merchant or process. So an attempt costs the
  * same however many wait (N10).
  */
-export function createFairQueue({ slots, begin }: FairQueueDeps): FairQueue {
+export function createFairQueue({ slots, begin }: FairQueueDeps) {
   const ready = createMerchantRoundRobin<Entry>()
   const waiting = createWaiting()
   const groups = createGroups()
@@ -117,7 +105,11 @@ export function createFairQueue({ slots, begin }: FairQueueDeps): FairQueue {
 
   return {
     remove,
-    add(owned, user) {
+    /**
+     * Adds the due deliveries of a destination to the group of those whose attempts count as the same. Returns whether they
+     * were not there already.
+     */
+    add(owned: OwnedDestination, user: SlotUser): boolean {
       const { try_kind } = user
       const parent = groups.of(user)
       if (entries[try_kind].get(owned)?.parent === parent) return false
@@ -128,7 +120,8 @@ export function createFairQueue({ slots, begin }: FairQueueDeps): FairQueue {
       enter(due)
       return true
     },
-    serve() {
+    /** Begins attempts until nothing is left that does not wait for a slot. */
+    serve(): void {
       for (let pool = slots.nextFreed(); pool !== undefined; pool = slots.nextFreed()) {
         const entry = waiting.next(pool)
         if (entry === undefined) return

@@ -1,10 +1,14 @@
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { clock } from '#lib/base/time.ts'
 import { upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { breakerState } from '../domain/breaker.ts'
-import { type Destination, type DestinationName, newDestination } from '../domain/destination.ts'
+import {
+  type Destination,
+  type DestinationKey,
+  type DestinationName,
+  newDestination,
+} from '../domain/destination.ts'
 import { type Deliveries, findNextDue, findWaiting } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
@@ -31,22 +35,25 @@ const LAST_LOOK_MS = 1_000
 /** How long an unused destination is kept for its next delivery. */
 const UNUSED_KEPT_MS = 86_400_000
 
-/** Leases a destination; `undefined` when another notifier has it, or was faster, or without room for its merchant. */
+/**
+ * Leases a destination; `undefined` when another notifier has it or was faster, without room for its merchant, and when
+ * neither the store nor the caller knows its merchant: then nothing waits there.
+ */
 export async function takeLease(
   { destinations, self_address, store_now_ms }: LeaseDeps,
-  name: DestinationName,
-  hasRoom: (merchant_id: string | undefined) => boolean,
+  { destination_key, merchant_id }: DestinationKey,
+  hasRoom: (merchant_id: string) => boolean,
 ): Promise<OwnedDestination | undefined> {
-  const { destination_key } = name
   const current = await destinations.get({ destination_key })
+  const before: Destination | undefined =
+    current ?? (merchant_id === undefined ? undefined : newDestination({ destination_key, merchant_id }))
+  if (before === undefined || !hasRoom(before.merchant_id)) return undefined
   const at_ms = store_now_ms()
   const lease = current?.lease
   // A lease of this process that it does not know of comes from an ambiguous write.
   if (lease && lease.owner !== self_address && lease.until.getTime() > at_ms) return undefined
   const token = randomHex(12)
   const until = new Date(at_ms + LEASE_MS)
-  const before: Destination = { ...newDestination(name), ...current }
-  if (!hasRoom(before.merchant_id)) return undefined
   const next = {
     ...before,
     lease: { owner: self_address, token, until },
@@ -56,10 +63,7 @@ export async function takeLease(
   }
   try {
     const stored = await (current ? destinations.replace(next, current.version) : destinations.insert(next))
-    return newOwnedDestination(stored, token, before.wake_at !== undefined, {
-      leased_until_ms: until.getTime() - LEASE_MARGIN_MS,
-      renewed_at_ms: clock.monotonic_ms(),
-    })
+    return newOwnedDestination(stored, token, before.wake_at !== undefined, until.getTime() - LEASE_MARGIN_MS)
   } catch (error) {
     if (error instanceof Conflict || error instanceof Duplicate) return undefined
     throw error

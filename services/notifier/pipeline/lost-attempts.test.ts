@@ -15,8 +15,8 @@ async function newBegun({ store }: PipelineFixture) {
   const { deliveries, destinations } = store
   const name = newDelivery(1)
   const destination = await destinations.insert(newDestination(name))
-  const times = { leased_until_ms: Number.MAX_SAFE_INTEGER, renewed_at_ms: 0 }
-  const owned = newOwnedDestination(destination, FENCE, false, times)
+  const leased_until_ms = Number.MAX_SAFE_INTEGER
+  const owned = newOwnedDestination(destination, FENCE, false, leased_until_ms)
   const begun = await deliveries.insert(beginAttempt(name, FENCE, now()) ?? name)
   const ownership = { hasLease: () => true, save: async () => {} }
   return { owned, begun, deps: { deliveries, ownership, storeNow: now, isStopping: () => false } }

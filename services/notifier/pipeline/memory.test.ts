@@ -41,7 +41,7 @@ test('the fair queue keeps nothing of URLs that are used once', () => {
   })
   const growth = growthOf((user) => {
     const stored = { ...newDestination(user), version: 1 }
-    const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, renewed_at_ms: 0 })
+    const owned = newOwnedDestination(stored, 'token', false, 0)
     fair_queue.add(owned, user)
     fair_queue.serve()
   })

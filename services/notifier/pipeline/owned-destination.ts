@@ -11,7 +11,6 @@ const UNUSED_MS = 1_200
 /** A destination that this process has leased, with what it needs to know to make the attempts. */
 export interface OwnedDestination {
   readonly destination_key: string
-  /** Empty in a destination that was last written by an older release. */
   readonly merchant_id: string
   /** The lease token: the fence of every attempt that begins under this lease. */
   readonly token: string
@@ -46,21 +45,21 @@ export interface OwnedDestination {
 
 /**
  * Makes the state of a destination that was just leased. `was_awake` says whether anything may wait there, which must be
- * read. The times are the fields of that name.
+ * read.
  */
 export function newOwnedDestination(
   stored: Stored<Destination>,
   token: string,
   was_awake: boolean,
-  { leased_until_ms, renewed_at_ms }: Pick<OwnedDestination, 'leased_until_ms' | 'renewed_at_ms'>,
+  leased_until_ms: number,
 ): OwnedDestination {
   return {
     destination_key: stored.destination_key,
-    merchant_id: stored.merchant_id ?? '',
+    merchant_id: stored.merchant_id,
     token,
     stored,
     leased_until_ms,
-    renewed_at_ms,
+    renewed_at_ms: clock.monotonic_ms(),
     breaker: stored.breaker,
     is_probing: false,
     is_slow: false,
@@ -117,10 +116,8 @@ export function isUnused(owned: OwnedDestination): boolean {
 
 /** Whether nothing is to do for the destination in the near future. */
 export function isIdle(owned: OwnedDestination): boolean {
-  const { queue, has_more } = owned
-  return (
-    isUnused(owned) && queue.firstDueMs() === Number.POSITIVE_INFINITY && !has_more.first && !has_more.retry
-  )
+  const is_empty = owned.queue.firstDueMs() === Number.POSITIVE_INFINITY
+  return isUnused(owned) && is_empty && !owned.has_more.first && !owned.has_more.retry
 }
 
 /** A pending delivery as the queue keeps it; `undefined` for one that is not due at any time. */
@@ -146,17 +143,7 @@ export interface DueDelivery extends DeliveryKey, Pick<Delivery, 'environment'> 
 }
 
 /** The deliveries of one destination that a process keeps in memory, by kind of try, the first due in front. */
-export interface DueQueue {
-  /** Adds a delivery, unless it is there already. Returns whether the queue has it now: false without room. */
-  add(due: DueDelivery): boolean
-  /** The first delivery of a kind of try if it is due. */
-  head(try_kind: TryKind, at_ms: number): DueDelivery | undefined
-  remove(due: DueDelivery): void
-  /** When the first delivery of a kind of try, or of both, is due; infinity when there is none. */
-  firstDueMs(try_kind?: TryKind): number
-  size(try_kind: TryKind): number
-  clear(): void
-}
+export type DueQueue = ReturnType<typeof createDueQueue>
 
 /** The deliveries per kind of try that one destination keeps in memory. */
 export const QUEUED_MAX = 128
@@ -165,12 +152,13 @@ export const QUEUED_MAX = 128
 export const TRY_KINDS: readonly TryKind[] = ['first', 'retry']
 
 /** Creates an empty queue. */
-export function createDueQueue(): DueQueue {
+export function createDueQueue() {
   const lanes: Readonly<Record<TryKind, DueDelivery[]>> = { first: [], retry: [] }
   const ids = new Set<string>()
 
   return {
-    add(due) {
+    /** Adds a delivery, unless it is there already. Returns whether the queue has it now: false without room. */
+    add(due: DueDelivery): boolean {
       if (ids.has(due.delivery_id)) return true
       const queue = lanes[due.try_kind]
       if (queue.length >= QUEUED_MAX) return false
@@ -180,23 +168,25 @@ export function createDueQueue(): DueQueue {
       ids.add(due.delivery_id)
       return true
     },
-    head(try_kind, at_ms) {
+    /** The first delivery of a kind of try if it is due. */
+    head(try_kind: TryKind, at_ms: number): DueDelivery | undefined {
       const [due] = lanes[try_kind]
       return due !== undefined && due.due_ms <= at_ms ? due : undefined
     },
-    remove(due) {
+    remove(due: DueDelivery): void {
       const queue = lanes[due.try_kind]
       const at = queue.indexOf(due)
       if (at === -1) return
       queue.splice(at, 1)
       ids.delete(due.delivery_id)
     },
-    firstDueMs: (try_kind) =>
+    /** When the first delivery of a kind of try, or of both, is due; infinity when there is none. */
+    firstDueMs: (try_kind?: TryKind): number =>
       try_kind === undefined
         ? Math.min(firstOf(lanes.first), firstOf(lanes.retry))
         : firstOf(lanes[try_kind]),
-    size: (try_kind) => lanes[try_kind].length,
-    clear() {
+    size: (try_kind: TryKind): number => lanes[try_kind].length,
+    clear(): void {
       for (const try_kind of TRY_KINDS) lanes[try_kind].length = 0
       ids.clear()
     },

@@ -1,28 +1,11 @@
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { rankMembers } from '#lib/patterns/membership/membership.ts'
-import type { DestinationName } from '../domain/destination.ts'
+import type { DestinationKey, DestinationName } from '../domain/destination.ts'
 import { ensureAwake, giveLeaseBack, type LeaseDeps, renewLease, takeLease } from './lease.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
 /** The destinations that a process has leased. */
-export interface Ownership {
-  get(destination_key: string): OwnedDestination | undefined
-  all(): Iterable<OwnedDestination>
-  /** Leases a destination. `undefined` when another notifier has it, and while this process may lease no more. */
-  take(name: DestinationName): Promise<OwnedDestination | undefined>
-  /** Whether an attempt may begin under the lease now. */
-  hasLease(owned: OwnedDestination): boolean
-  /** Renews the lease and stores the breaker. Drops the destination when another notifier has it. */
-  save(owned: OwnedDestination): Promise<void>
-  /** Drops the destination and gives its lease back. */
-  giveBack(owned: OwnedDestination): Promise<void>
-  /** Makes sure that a notifier looks at the destination by `wake_at`. Returns the address of the one to wake. */
-  ensureAwake(name: DestinationName, wake_at: Date): Promise<string | undefined>
-  /** Whether this notifier should own a destination: rendezvous hashing divides them among the live notifiers. */
-  isPlacedHere(destination_key: string): boolean
-  /** Leases nothing more. */
-  close(): void
-}
+export type Ownership = ReturnType<typeof createOwnership>
 
 /** What the ownership of a process needs. */
 interface OwnershipDeps extends LeaseDeps {
@@ -33,7 +16,7 @@ interface OwnershipDeps extends LeaseDeps {
 }
 
 /** Creates the ownership of a process. All its times are by the clock of the store, which processes share. */
-export function createOwnership(deps: OwnershipDeps): Ownership {
+export function createOwnership(deps: OwnershipDeps) {
   const { destinations, clock_guard, self_address, live, lease_limit } = deps
   const owned_by_key = new Map<string, OwnedDestination>()
   const inSequence = createSequences()
@@ -48,7 +31,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   }
   const rankOf = (destination_key: string): readonly string[] => rankMembers(destination_key, live())
 
-  async function take(name: DestinationName): Promise<OwnedDestination | undefined> {
+  async function take(name: DestinationKey): Promise<OwnedDestination | undefined> {
     const existing = owned_by_key.get(name.destination_key)
     if (existing !== undefined || is_closed || !clock_guard.isTrusted()) return existing
     const owned = await takeLease(deps, name, lease_limit.hasRoom)
@@ -69,22 +52,31 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   }
 
   return {
-    get: (destination_key) => owned_by_key.get(destination_key),
-    all: () => owned_by_key.values(),
-    take: (name) => inSequence(name.destination_key, () => take(name)),
-    hasLease: (owned) =>
+    get: (destination_key: string): OwnedDestination | undefined => owned_by_key.get(destination_key),
+    all: (): Iterable<OwnedDestination> => owned_by_key.values(),
+    /** Leases a destination. `undefined` when another notifier has it, and while this process may lease no more. */
+    take: (name: DestinationKey): Promise<OwnedDestination | undefined> =>
+      inSequence(name.destination_key, () => take(name)),
+    /** Whether an attempt may begin under the lease now. */
+    hasLease: (owned: OwnedDestination): boolean =>
       owned.is_open && clock_guard.isTrusted() && deps.store_now_ms() < owned.leased_until_ms,
-    save: (owned) => inSequence(owned.destination_key, () => save(owned)),
-    giveBack: (owned) => inSequence(owned.destination_key, () => giveBack(owned)),
-    async ensureAwake(name, wake_at) {
+    /** Renews the lease and stores the breaker. Drops the destination when another notifier has it. */
+    save: (owned: OwnedDestination): Promise<void> => inSequence(owned.destination_key, () => save(owned)),
+    /** Drops the destination and gives its lease back. */
+    giveBack: (owned: OwnedDestination): Promise<void> =>
+      inSequence(owned.destination_key, () => giveBack(owned)),
+    /** Makes sure that a notifier looks at the destination by `wake_at`. Returns the address of the one to wake. */
+    async ensureAwake(name: DestinationName, wake_at: Date): Promise<string | undefined> {
       const owner = await ensureAwake(destinations, name, wake_at)
       return owner ?? rankOf(name.destination_key)[0]
     },
-    isPlacedHere(destination_key) {
+    /** Whether this notifier should own a destination: rendezvous hashing divides them among the live notifiers. */
+    isPlacedHere(destination_key: string): boolean {
       const [first] = rankOf(destination_key)
       return first === undefined || first === self_address
     },
-    close() {
+    /** Leases nothing more. */
+    close(): void {
       is_closed = true
     },
   }
@@ -106,16 +98,7 @@ function createSequences(): <T>(key: string, step: () => Promise<T>) => Promise<
 }
 
 /** How many destinations a process leases, and how it divides them among merchants when they become scarce. */
-export interface LeaseLimit {
-  /** Counts a destination of the merchant as leased. */
-  add(merchant_id: string): void
-  /** Counts one less. */
-  remove(merchant_id: string): void
-  /** Whether one more destination may be leased: of any merchant, or of this one. */
-  hasRoom(merchant_id?: string): boolean
-  /** Whether destinations of the merchant that only wait should be given back, to make room for other merchants. */
-  isOverFairShare(merchant_id: string): boolean
-}
+export type LeaseLimit = ReturnType<typeof createLeaseLimit>
 
 /** More destinations wait in the store until some of these are given back. */
 const OWNED_MAX = 10_000
@@ -130,27 +113,32 @@ const FULL_PART = 0.9
  * Creates the limit of a process. A payment's own `webhook_url` is a destination, so that a merchant can have any number
  * of them. The fair share is counted for one merchant more than there are, so that a new merchant finds room.
  */
-export function createLeaseLimit(owned_max = OWNED_MAX): LeaseLimit {
+export function createLeaseLimit(owned_max = OWNED_MAX) {
   const counts = new Map<string, number>()
   let total = 0
   const countOf = (merchant_id: string): number => counts.get(merchant_id) ?? 0
   const fairShare = (): number => Math.max(1, Math.floor(owned_max / (counts.size + 1)))
 
   return {
-    add(merchant_id) {
+    /** Counts a destination of the merchant as leased. */
+    add(merchant_id: string): void {
       counts.set(merchant_id, countOf(merchant_id) + 1)
       total += 1
     },
-    remove(merchant_id) {
+    /** Counts one less. */
+    remove(merchant_id: string): void {
       const left = countOf(merchant_id) - 1
       if (left > 0) counts.set(merchant_id, left)
       else counts.delete(merchant_id)
       total -= 1
     },
-    hasRoom(merchant_id) {
+    /** Whether one more destination may be leased: of any merchant, or of this one. */
+    hasRoom(merchant_id?: string): boolean {
       if (total >= owned_max) return false
       return merchant_id === undefined || total < owned_max * FREE_PART || countOf(merchant_id) < fairShare()
     },
-    isOverFairShare: (merchant_id) => total >= owned_max * FULL_PART && countOf(merchant_id) > fairShare(),
+    /** Whether destinations of the merchant that only wait should be given back, to make room for other merchants. */
+    isOverFairShare: (merchant_id: string): boolean =>
+      total >= owned_max * FULL_PART && countOf(merchant_id) > fairShare(),
   }
 }

@@ -1,26 +1,22 @@
 /**
- * The pipeline of a notifier. Its ideas, in the order in which a delivery meets them:
+ * The way of an event to its receivers, and the file of each step. The steps from 2 on are the pipeline:
  *
- *     queueDelivery ── stores the delivery ──┐                     another notifier
- *           │                                │ not its owner             ▲ wake over the bus
- *           │ owner with a free slot         ▼                           │
- *           │                          assignment ── which notifier should own the destination?
- *           │                                │ takes the lease        ┌──────────────────────┐
- *           │                                ▼                        │ renew-leases: renews │
- *           │             ownership, lease: one owner per destination │ each lease in time,  │
- *           │                                │                        │ or gives it back     │
- *           │                                ▼                        └──────────────────────┘
- *           │             scheduler: reads what is due in the next seconds (refill),
- *           │                  sets a timer for what is due later  ◄── requeue-waiting: what waited
- *           │                                │                         for a secret or a breaker
- *           │                                ▼
- *           │             fair-queue: merchants, hosts and destinations in round robin
- *           │                                │ takes a slot in each scope (slots)
- *           ▼                                ▼
- *        attempts: store the attempt, send it, store its result and the breaker ── wake the scheduler
+ *  1. `receive-event` finds the destinations of an event (its endpoints, or the payment's own `webhook_url`), stores the
+ *     event with the body of its callback, and makes one delivery for each destination.
+ *  2. `queue-delivery` stores the delivery. The owner of the destination, if it has a free slot, stores it with the first
+ *     attempt and goes on at 7. Everybody else makes sure that there is an owner that looks:
+ *  3. `assignment` decides which notifier should own the destination. This process takes it, or wakes the other one over
+ *     the bus. One that waits too long is taken by any notifier.
+ *  4. `ownership` and `lease`: one owner per destination at a time. `renew-leases` renews each lease in time, or gives it
+ *     back; `owned-destination` is what the owner keeps in memory: the deliveries of the next seconds and the breaker.
+ *  5. `scheduler` reads what is due soon, and sets a timer for what is due later. `requeue-waiting` queues what waited for a
+ *     secret or until the breaker closes.
+ *  6. `fair-queue` gives the slots in turn to merchants, to their hosts and to their destinations; `slots` counts the
+ *     attempts in progress of each of them.
+ *  7. `attempts` stores the attempt, lets `delivery/make-attempt` sign and post it, and stores its result and the breaker. A
+ *     retry goes back to 5; a delivery without a try left is dead.
  *
- * What the store has is the truth. A process keeps the near future of its destinations in memory (owned-destination), and
- * the next owner reads it again.
+ * The store is the truth. After a crash, the next owner reads from it what the process had in memory.
  */
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { every, type Timer } from '#lib/base/time.ts'
@@ -58,21 +54,7 @@ export interface PipelineOptions {
 }
 
 /** Delivers callbacks: from the stored delivery to its last attempt, together with the other notifiers. */
-export interface Pipeline {
-  /**
-   * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
-   * are for the insert.
-   */
-  queueDelivery(delivery: Delivery, body: Uint8Array, options?: InsertOptions): Promise<void>
-  /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */
-  wake(waiting: DestinationName & Pick<Delivery, 'due_at'>): Promise<void>
-  /** Takes its share of the destinations. */
-  start(): Promise<void>
-  /** Leaves its share to the other notifiers, and goes on with what they do not take. */
-  leave(): Promise<void>
-  /** Waits for the attempts in progress, which the process aborts, and gives all leases back. */
-  stop(): Promise<void>
-}
+export type Pipeline = ReturnType<typeof createPipeline>
 
 const TICK_MS = 250
 const MEASURE_WAITING_MS = 15_000
@@ -81,7 +63,7 @@ const MEASURE_WAITING_MS = 15_000
 const HEARTBEAT_MS = 500
 
 /** Creates the pipeline of a process. */
-export function createPipeline(options: PipelineOptions): Pipeline {
+export function createPipeline(options: PipelineOptions) {
   const parts = createParts(options)
   const { ownership, scheduler, assignment, membership, background, storeNow } = parts
   const timers: Timer[] = []
@@ -90,14 +72,20 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     timers.push(every(pause_ms, () => background.track(action(), onError), onError))
   }
   return {
-    async queueDelivery(delivery, body, insert_options) {
+    /**
+     * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
+     * are for the insert.
+     */
+    async queueDelivery(delivery: Delivery, body: Uint8Array, insert_options?: InsertOptions): Promise<void> {
       options.clock_guard.assertTrusted()
       await queueDelivery(parts, delivery, body, insert_options)
     },
-    async wake(waiting) {
+    /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */
+    async wake(waiting: DestinationName & Pick<Delivery, 'due_at'>): Promise<void> {
       await assignment.wakeOwner(waiting, waiting.due_at ?? storeNow())
     },
-    async start() {
+    /** Takes its share of the destinations. */
+    async start(): Promise<void> {
       await Promise.all([assignment.open(), membership.join()])
       repeat(parts.renew, 'leases could not be renewed; they are renewed again')
       repeat(parts.measure, 'the longest wait for an owner could not be read; it is tried again')
@@ -108,8 +96,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       )
       repeat(parts.takeUnowned, 'waiting destinations could not be read; they are tried again')
     },
+    /** Leaves its share to the other notifiers, and goes on with what they do not take. */
     leave: membership.leave,
-    async stop() {
+    /** Waits for the attempts in progress, which the process aborts, and gives all leases back. */
+    async stop(): Promise<void> {
       for (const timer of timers) timer.cancel()
       parts.stop()
       await assignment.close()

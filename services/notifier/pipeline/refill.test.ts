@@ -11,8 +11,8 @@ test('a delivery that is stored during a read is read too, when its wake comes b
     add() {},
     onRead() {},
   })
-  const stored = { ...newDestination({ destination_key: 'endpoint:one' }), version: 1 }
-  const owned = newOwnedDestination(stored, 'token', true, { leased_until_ms: 0, renewed_at_ms: 0 })
+  const stored = { ...newDestination({ destination_key: 'endpoint:one', merchant_id: '7001' }), version: 1 }
+  const owned = newOwnedDestination(stored, 'token', true, 0)
   const first = refill(owned)
   await refill(owned)
   // Each read has one query per kind of try.

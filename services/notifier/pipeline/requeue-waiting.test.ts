@@ -19,8 +19,8 @@ beforeEach(async () => {
   queued = []
   const { destination_key, merchant_id } = newDelivery(0)
   const stored = { ...newDestination({ destination_key, merchant_id }), version: 1 }
-  const times = { leased_until_ms: fixture.clock.now_ms() + 60_000, renewed_at_ms: 0 }
-  owned = newOwnedDestination(stored, 'token-1', true, times)
+  const leased_until_ms = fixture.clock.now_ms() + 60_000
+  owned = newOwnedDestination(stored, 'token-1', true, leased_until_ms)
   requeueWaiting = createRequeueWaiting({
     deliveries: fixture.store.deliveries,
     hasSecret: async (delivery) => fixture.hasSecret(delivery),

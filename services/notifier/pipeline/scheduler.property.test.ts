@@ -65,7 +65,7 @@ function newWorld() {
       ...newDestination({ destination_key: `endpoint:${index}`, merchant_id: place.merchant_id }),
       version: 1,
     }
-    return newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, renewed_at_ms: 0 })
+    return newOwnedDestination(stored, 'token', false, 0)
   })
   let last_number = 0
   return {

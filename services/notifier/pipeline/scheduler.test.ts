@@ -55,8 +55,8 @@ function destinationWith(
   name: string,
   { due_in_ms = 0, ...changes }: Partial<Delivery> & { readonly due_in_ms?: number } = {},
 ): OwnedDestination {
-  const stored = { ...newDestination({ destination_key: `endpoint:${name}` }), version: 1 }
-  const owned = newOwnedDestination(stored, 'token', false, { leased_until_ms: 0, renewed_at_ms: 0 })
+  const stored = { ...newDestination({ destination_key: `endpoint:${name}`, merchant_id: name }), version: 1 }
+  const owned = newOwnedDestination(stored, 'token', false, 0)
   const due_at = new Date(clock.now_ms() + due_in_ms)
   for (let number = 0; number < count; number += 1)
     scheduler.add(owned, newDelivery(number, name, { due_at, merchant_id: name, ...changes }))

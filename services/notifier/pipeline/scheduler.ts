@@ -27,22 +27,13 @@ interface SchedulerDeps {
 }
 
 /** Decides which attempt of a process begins next. */
-export interface Scheduler {
-  /** Reads the due deliveries of a destination from the store. Resolves when they are queued; never rejects. */
-  refill(owned: OwnedDestination): Promise<void>
-  /** Queues a delivery that was just stored. One that is due later is read when its time comes near. */
-  add(owned: OwnedDestination, delivery: Delivery): void
-  /** Looks for attempts that can begin, because a destination has changed or one of its attempts gave its slot back. */
-  wake(owned: OwnedDestination): void
-  /** Forgets a destination that this process no longer has. */
-  remove(owned: OwnedDestination): void
-}
+export type Scheduler = ReturnType<typeof createScheduler>
 
 /**
  * Creates the scheduler of a process. What is due gets its slots in the order of the fair queue, so that a backlog of one
  * merchant does not delay the others.
  */
-export function createScheduler(deps: SchedulerDeps): Scheduler {
+export function createScheduler(deps: SchedulerDeps) {
   const { deliveries, slots, store_now_ms, hasLease, isInProgress, begin } = deps
   /** The destinations that must join or leave the fair queue before it is served. */
   const woken = new Set<OwnedDestination>()
@@ -100,10 +91,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   return {
+    /** Reads the due deliveries of a destination from the store. Resolves when they are queued; never rejects. */
     refill,
+    /** Queues a delivery that was just stored. One that is due later is read when its time comes near. */
     add,
+    /** Looks for attempts that can begin, because a destination has changed or one of its attempts gave its slot back. */
     wake,
-    remove(owned) {
+    /** Forgets a destination that this process no longer has. */
+    remove(owned: OwnedDestination): void {
       woken.delete(owned)
       owned.queue.clear()
       for (const try_kind of TRY_KINDS) {
@@ -182,22 +177,16 @@ function isAgain({ refilling }: OwnedDestination): boolean {
   return refilling === 'again'
 }
 
-/** One timer per destination, for the first queued delivery of one kind of try. */
-interface DueTimers {
-  /** Sets the timer of a destination to its first queued delivery, or removes it. `at_ms` is the clock of the store. */
-  set(owned: OwnedDestination, at_ms: number): void
-  remove(owned: OwnedDestination): void
-}
-
-/** Creates the timers. `onDue` is called when the delivery is due. */
-function createDueTimers(try_kind: TryKind, onDue: (owned: OwnedDestination) => void): DueTimers {
+/** One timer per destination, for its first queued delivery of one kind of try. `onDue` is called when that is due. */
+function createDueTimers(try_kind: TryKind, onDue: (owned: OwnedDestination) => void) {
   const timers = new Map<OwnedDestination, { readonly due_ms: number; readonly timer: Timer }>()
   const remove = (owned: OwnedDestination): void => {
     timers.get(owned)?.timer.cancel()
     timers.delete(owned)
   }
   return {
-    set(owned, at_ms) {
+    /** Sets the timer of a destination to its first queued delivery, or removes it. `at_ms` is the clock of the store. */
+    set(owned: OwnedDestination, at_ms: number): void {
       const due_ms = owned.queue.firstDueMs(try_kind)
       if (timers.get(owned)?.due_ms === due_ms) return
       remove(owned)

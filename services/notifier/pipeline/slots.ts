@@ -52,17 +52,7 @@ export type SlotResult =
   | { readonly slot?: undefined; readonly lacks: SlotPool }
 
 /** The slots of a process. */
-export interface Slots {
-  /**
-   * Takes a slot in every pool that the attempt counts in. It does not overtake what waits in one of them, except in
-   * `freed`: there it is the next.
-   */
-  take(user: SlotUser, freed?: SlotPool): SlotResult
-  /** A pool in which something waits although a slot was given back; `undefined` without one. */
-  nextFreed(): SlotPool | undefined
-  /** The attempts in progress, by the health of their destinations. */
-  inUse(): Readonly<Record<Health, number>>
-}
+export type Slots = ReturnType<typeof createSlots>
 
 /** The key of a merchant in an environment. */
 export function merchantKeyOf({ merchant_id, environment }: Pick<SlotUser, 'merchant_id' | 'environment'>) {
@@ -80,7 +70,7 @@ interface Pool extends SlotPool {
 type Pools = Readonly<Record<SlotKind, Pool>>
 
 /** Creates the slots of a process. */
-export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SLOT_LIMITS): Slots {
+export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SLOT_LIMITS) {
   const pools_in: Readonly<Record<SlotScope, Map<string, Pools>>> = {
     process: new Map(),
     merchant: new Map(),
@@ -136,7 +126,11 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
   }
 
   return {
-    take(user, freed) {
+    /**
+     * Takes a slot in every pool that the attempt counts in. It does not overtake what waits in one of them, except in
+     * `freed`: there it is the next.
+     */
+    take(user: SlotUser, freed?: SlotPool): SlotResult {
       const kinds = kindsOf(user)
       const keys = keysOf(user)
       for (const [scope, key] of keys) {
@@ -151,7 +145,8 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
       for (const pool of pools) pool.used += 1
       return { slot: newSlot(scopes, pools, user.health) }
     },
-    nextFreed() {
+    /** A pool in which something waits although a slot was given back; `undefined` without one. */
+    nextFreed(): SlotPool | undefined {
       for (const pool of freed_pools) {
         if (hasRoom(pool) && pool.is_waited_for) return pool
         freed_pools.delete(pool)
@@ -159,7 +154,8 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
       }
       return undefined
     },
-    inUse: () => ({ ...in_use }),
+    /** The attempts in progress, by the health of their destinations. */
+    inUse: (): Readonly<Record<Health, number>> => ({ ...in_use }),
   }
 }
 

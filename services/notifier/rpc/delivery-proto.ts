@@ -39,7 +39,7 @@ export function deliveryToProto(
     url: delivery.url,
     status: DELIVERY_STATUSES.toProto(delivery.status),
     attempts: delivery.attempts.map((attempt) => attemptToProto(attempt, extent)),
-    ...(due_at ? { nextAttemptTime: timestampFromDate(due_at) } : {}),
+    nextAttemptTime: due_at && timestampFromDate(due_at),
     createTime: timestampFromDate(delivery.created_at),
   }
 }
@@ -67,39 +67,35 @@ export function selectionFromProto(
   message: ListDeliveriesRequest | ReplayFilter,
   path: '' | 'filter.',
 ): DeliverySelection {
-  const event = checkLine(message.event, `${path}event`)
-  const resource_id = checkLine(message.paymentId, `${path}payment_id`)
-  const endpoint_id = checkLine(message.endpointId, `${path}endpoint_id`)
-  const environment = ENVIRONMENTS.optional(message.environment, `${path}environment`)
   return {
+    event: checkLine(message.event, `${path}event`) || undefined,
+    resource_id: checkLine(message.paymentId, `${path}payment_id`) || undefined,
+    endpoint_id: checkLine(message.endpointId, `${path}endpoint_id`) || undefined,
+    environment: ENVIRONMENTS.optional(message.environment, `${path}environment`),
     merchant_id: requiredId(message.merchantId, `${path}merchant_id`),
-    ...(environment ? { environment } : {}),
-    ...(event ? { event } : {}),
-    ...(resource_id ? { resource_id } : {}),
-    ...(endpoint_id ? { endpoint_id } : {}),
     ...createdRange(message, path),
   }
 }
 
 /** Converts a replay. */
 export function replayToProto(replay: Replay): MessageInitShape<typeof ReplaySchema> {
-  const { environment, event, resource_id, endpoint_id, created_from, position, ended_at } = replay
+  const { environment, created_from, position, ended_at } = replay
   return {
     replayId: replay.replay_id,
     filter: {
       merchantId: replay.merchant_id,
-      ...(environment ? { environment: environmentToProto(environment) } : {}),
-      ...(event ? { event } : {}),
-      ...(resource_id ? { paymentId: resource_id } : {}),
-      ...(endpoint_id ? { endpointId: endpoint_id } : {}),
-      ...(created_from ? { createdFrom: timestampFromDate(created_from) } : {}),
+      ...(environment && { environment: environmentToProto(environment) }),
+      event: replay.event ?? '',
+      paymentId: replay.resource_id ?? '',
+      endpointId: replay.endpoint_id ?? '',
+      createdFrom: created_from && timestampFromDate(created_from),
       createdTo: timestampFromDate(replay.created_to),
     },
     dryRun: replay.is_dry_run,
     matched: replay.matched,
     queued: replay.queued,
-    ...(position ? { reachedTime: timestampFromDate(position.created_at) } : {}),
+    reachedTime: position && timestampFromDate(position.created_at),
     createTime: timestampFromDate(replay.created_at),
-    ...(ended_at ? { endTime: timestampFromDate(ended_at) } : {}),
+    endTime: ended_at && timestampFromDate(ended_at),
   }
 }

@@ -34,7 +34,7 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
     })),
     listDeliveries: by(['operator', 'internal'], async (request) => {
       const status = DELIVERY_STATUSES.optional(request.status, 'status')
-      const filter = { ...selectionFromProto(request, ''), ...(status ? { status } : {}) }
+      const filter = { ...selectionFromProto(request, ''), status }
       const page = await listDeliveries(deliveries, filter, request.pageSize, request.pageToken)
       return {
         deliveries: page.deliveries.map((delivery) => deliveryToProto(delivery, 'summary')),

@@ -1,36 +1,25 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
-import {
-  createMembers,
-  MEMBERS_SPEC,
-  type Member,
-  type Members,
-} from '#lib/patterns/membership/membership.ts'
+import { createMembers, MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Replay } from '../domain/delivery-filter.ts'
 import type { Destination } from '../domain/destination.ts'
 import type { StoredEvent } from '../domain/event.ts'
-import { type Deliveries, openDeliveries } from './deliveries.ts'
+import { openDeliveries } from './deliveries.ts'
 
 /** The collections of the notifier. */
-export interface NotifierStore {
-  readonly events: Events
-  readonly deliveries: Deliveries
-  readonly destinations: Destinations
-  readonly replays: Replays
-  /** The notifiers that share the destinations. They announce nothing but that they live. */
-  readonly members: Members<object>
-}
+export type NotifierStore = Awaited<ReturnType<typeof openNotifierStore>>
 
 /**
  * Opens the collections of the notifier. The order is the order of a backup (docs/operators/backup.md): deliveries are read
  * after the replays that queue them, and before the events whose bodies they send.
  */
-export async function openNotifierStore(store: Store): Promise<NotifierStore> {
+export async function openNotifierStore(store: Store) {
   return {
     replays: await openReplays(store),
     destinations: await openDestinations(store),
     deliveries: await openDeliveries(store),
     events: await openEvents(store),
+    /** The notifiers that share the destinations. They announce nothing but that they live. */
     members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
   }
 }

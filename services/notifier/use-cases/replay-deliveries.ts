@@ -125,7 +125,7 @@ async function nextBatch(deps: ReplayDeliveriesDeps, replay: Stored<Replay>): Pr
   const { deliveries, replays, storeNow } = deps
   const { index, range, equals, matches = () => true } = planFilter({ ...replay, status: 'dead' })
   const after = replay.position && { ...equals, merchant_id: replay.merchant_id, ...replay.position }
-  const found = await deliveries.find(index, range, { limit: BATCH_SIZE, ...(after ? { after } : {}) })
+  const found = await deliveries.find(index, range, { limit: BATCH_SIZE, after })
   const dead = found.filter((delivery) => delivery.status === 'dead' && matches(delivery))
   const { stored, queued } = replay.is_dry_run
     ? { stored: replay, queued: 0 }
