@@ -2,24 +2,15 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { Command, HoldCommand } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
-import type { MerchantAccounts } from './domain/merchant-accounts.ts'
-import {
-  createCommandForwarder,
-  type ForwardCommands,
-  type ForwardedResult,
-} from './forwarding/command-forwarder.ts'
-import {
-  createLedgerMembership,
-  createShardPlacement,
-  type LedgerMembership,
-} from './forwarding/shard-placement.ts'
+import { createCommandForwarder, type ForwardCommands } from './forwarding/command-forwarder.ts'
+import { createLedgerMembership, createShardPlacement } from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createLoadedShards, watchRepairs } from './shards/loaded-shards.ts'
 import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
 import type { LedgerMembers, LedgerStore } from './store/ledger-store.ts'
-import { checkHold, type HoldCheck } from './use-cases/check-hold.ts'
-import { type Balance, getAccounts, getBalancesAt } from './use-cases/get-balances.ts'
-import { type EntryQuery, listEntries, type StatementEntry } from './use-cases/list-entries.ts'
+import { checkHold } from './use-cases/check-hold.ts'
+import { getAccounts, getBalancesAt } from './use-cases/get-balances.ts'
+import { type EntryQuery, listEntries } from './use-cases/list-entries.ts'
 import { type CommandRouting, decideForwarded, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
@@ -57,20 +48,14 @@ export function createLedger(
       clock_guard.assertTrusted()
       return await submitCommand(shards, sharing?.routing, environment, command)
     },
-    /** How a hold would be decided now; nothing is recorded. No entry may have the id of the hold. */
-    checkHold: (environment: Environment, command: HoldCommand): Promise<HoldCheck> =>
-      checkHold(shards, environment, command),
-    /** Decides commands of one shard that another process forwarded to this one. */
-    decideForwarded: (shard: number, commands: readonly Command[]): Promise<ForwardedResult[]> =>
+    checkHold: (environment: Environment, command: HoldCommand) => checkHold(shards, environment, command),
+    decideForwarded: (shard: number, commands: readonly Command[]) =>
       decideForwarded(shards, shard, commands),
-    /** The accounts of a merchant, sorted by currency code. Every entry acknowledged before the call is included. */
-    accounts: (environment: Environment, merchant_id: string): Promise<MerchantAccounts[]> =>
+    accounts: (environment: Environment, merchant_id: string) =>
       getAccounts(shards, environment, merchant_id),
-    /** The balances of a merchant at an instant, sorted by currency code. */
-    balancesAt: (environment: Environment, merchant_id: string, instant: Date): Promise<Balance[]> =>
+    balancesAt: (environment: Environment, merchant_id: string, instant: Date) =>
       getBalancesAt({ shards, journal: store.journal }, environment, merchant_id, instant),
-    /** Entries of a merchant. Every entry acknowledged before the call is included. */
-    listEntries: (query: EntryQuery): Promise<StatementEntry[]> => listEntries(store.journal, query),
+    listEntries: (query: EntryQuery) => listEntries(store.journal, query),
     /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
     limitations: (): readonly string[] => unusable.describe(),
     /** Takes its share of the shards from now on: other processes forward their commands to this one. */
@@ -94,14 +79,10 @@ function shareShards(
   members: LedgerMembers,
   clock_guard: ClockGuard,
   { self_address, forward }: ForwardingDeps,
-  unusable: UnusableShards,
-): { readonly membership: LedgerMembership; readonly routing: CommandRouting } {
-  const membership = createLedgerMembership(
-    members,
-    self_address,
-    clock_guard.isTrusted,
-    unusable.listGivenAway,
-  )
-  const placement = createShardPlacement(membership, self_address, unusable.isGivenAway)
-  return { membership, routing: { placement, forwarder: createCommandForwarder(forward) } }
+  { isGivenAway, listGivenAway }: UnusableShards,
+) {
+  const membership = createLedgerMembership(members, self_address, clock_guard.isTrusted, listGivenAway)
+  const placement = createShardPlacement(membership, self_address, isGivenAway)
+  const routing: CommandRouting = { placement, forwarder: createCommandForwarder(forward) }
+  return { membership, routing }
 }

@@ -41,9 +41,7 @@ export function decideCommand(draft: BatchDraft, command: Command, position: Bat
     : (refusalByFunds(posting, before) ?? withdrawal?.refused_code ?? (after ? undefined : 6001))
   const { available, held } = refused_code === undefined && after ? after : before
   const counted = refused_code === undefined ? withdrawal?.count : undefined
-  const entry: Entry = { ...posting, refused_code, counted, available, held }
-  draft.record(entry)
-  return { recorded: { ...position, entry } }
+  return record(draft, { ...posting, refused_code, counted, available, held }, position)
 }
 
 /** The result of a command whose id has an entry: that entry, or `id_conflict` when the command has other content. */
@@ -92,43 +90,18 @@ function decideWithoutHold(draft: BatchDraft, command: Command, position: BatchP
   const known = draft.recordedEntry(command.hold_id)?.entry
   if (known && (known.kind !== 'hold' || known.merchant_id !== merchant_id))
     return { not_recorded: 'hold_not_open' }
+  const release = { id, kind, merchant_id, reason, debit: 'held', credit: 'available' } as const
   // A hold that was captured, released or released early has an entry of this id already; the journal refuses another.
-  if (known && isRefusedForMoney(known)) return recordRefusedRelease(draft, command, known, position)
-  const money = {
-    currency: '',
-    debit: 'held',
-    credit: 'available',
-    amount: 0n,
-    available: 0n,
-    held: 0n,
-  } as const
-  const entry: Entry = { id, kind, merchant_id, ...money, reason, refused_code: EARLY_RELEASE_CODE }
-  draft.record(entry)
-  return { recorded: { ...position, entry } }
-}
-
-function isRefusedForMoney({ refused_code }: Entry): boolean {
-  return refused_code !== undefined && refused_code !== EARLY_RELEASE_CODE
-}
-
-/** The release of a hold that was refused: nothing was held, so nothing is given back, and no state has to remember it. */
-function recordRefusedRelease(
-  draft: BatchDraft,
-  { id, kind, reason }: ResolveCommand,
-  refused_hold: Entry,
-  position: BatchPosition,
-): CommandResult {
-  const { available, held } = draft.accounts(refused_hold.merchant_id, refused_hold.currency)
-  const entry: Entry = {
-    ...refused_hold,
-    id,
-    kind,
-    reason,
-    debit: 'held',
-    credit: 'available',
-    available,
-    held,
+  if (known?.refused_code !== undefined && known.refused_code !== EARLY_RELEASE_CODE) {
+    // Nothing was held, so nothing is given back, and no state has to remember it.
+    const { available, held } = draft.accounts(merchant_id, known.currency)
+    return record(draft, { ...known, ...release, available, held }, position)
   }
+  const unknown = { currency: '', amount: 0n, available: 0n, held: 0n, refused_code: EARLY_RELEASE_CODE }
+  return record(draft, { ...release, ...unknown }, position)
+}
+
+function record(draft: BatchDraft, entry: Entry, position: BatchPosition): CommandResult {
   draft.record(entry)
   return { recorded: { ...position, entry } }
 }

@@ -9,7 +9,7 @@ export interface StoredRows extends Rows {
 }
 
 /** Creates the rows of a shard in memory: from stored parts, whose pages need not be written again, or from lists. */
-export function createShardRows(from: Partial<Rows> | readonly StoredRows[]) {
+export function createShardRows(from: Partial<Rows> & { readonly parts?: readonly StoredRows[] }) {
   const tables: { readonly [Kind in RowKind]: PagedRows<Kind> } = {
     accounts: createPagedRows('accounts'),
     holds: createPagedRows('holds'),
@@ -31,8 +31,8 @@ export function createShardRows(from: Partial<Rows> | readonly StoredRows[]) {
   function addKind<Kind extends RowKind>(kind: Kind): void {
     const table: PagedRows<Kind> = tables[kind]
     const rowsIn = (rows: Partial<Rows>): Rows[Kind] => rows[kind] ?? []
-    if (isListOfParts(from)) for (const part of from) table.load(rowsIn(part), part.id)
-    else for (const row of rowsIn(from)) table.set(ROW_TABLES[kind].keyOf(row), row)
+    for (const part of from.parts ?? []) table.load(rowsIn(part), part.id)
+    for (const row of rowsIn(from)) table.set(ROW_TABLES[kind].keyOf(row), row)
   }
 
   for (const kind of ROW_KINDS) addKind(kind)
@@ -63,10 +63,6 @@ export function createShardRows(from: Partial<Rows> | readonly StoredRows[]) {
     /** The approximate memory of the rows. */
     sizeBytes: (): number => all_tables.reduce((sum, table) => sum + table.sizeBytes(), 0),
   }
-}
-
-function isListOfParts(from: Partial<Rows> | readonly StoredRows[]): from is readonly StoredRows[] {
-  return Array.isArray(from)
 }
 
 /**

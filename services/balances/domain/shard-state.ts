@@ -22,7 +22,7 @@ export type ShardState = ReturnType<typeof createShardState>
 /** Creates the state of a shard from a snapshot, or the empty state when only the shard is given. */
 export function createShardState(from: ShardSource) {
   const { shard } = from
-  const rows = createShardRows(from.parts ?? from)
+  const rows = createShardRows(from)
   const recent = createRecentEntries()
   const view = createLedgerView(shard, rows.findRow, recent.get)
   let head = from.head ?? EMPTY_JOURNAL

@@ -83,8 +83,8 @@ export function createCommandQueue() {
 function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pending<void>[]) {
   let commands = taken
   return {
-    get commands() {
-      return commands
+    get commands(): readonly Command[] {
+      return commands.map(({ command }) => command)
     },
     /** Resolves the commands with `results`, which are in the order of the commands, and the reads. */
     resolve(results: readonly CommandResult[]): void {

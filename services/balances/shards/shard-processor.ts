@@ -79,9 +79,9 @@ export function createShardProcessor(
     is_current: boolean,
   ): Promise<boolean> {
     const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
-    await readEntriesOfHolds(journal, state, work.commands.map(commandOf), earlier)
+    await readEntriesOfHolds(journal, state, work.commands, earlier)
     rejectCommandsUnlessClockTrusted(work)
-    const commands = work.commands.map(commandOf)
+    const { commands } = work
     const position = nextPosition(state.shard, state.head(), clock.now_ms())
     const draft = createBatchDraft(base, position)
     const results = commands.map((command) => decideCommand(draft, command, position))
@@ -182,10 +182,6 @@ export function createShardProcessor(
      */
     isCorrupt: (): boolean => corruption !== undefined,
   }
-}
-
-function commandOf({ command }: { readonly command: Command }): Command {
-  return command
 }
 
 /**

@@ -58,8 +58,7 @@ export async function beginShard(
     lease: newLease(holder),
     updated_at: now(),
   }
-  const known_problems = stored?.open_problems ?? stored?.problems.length ?? 0
-  return withOpenProblems(begun, known_problems)
+  return withOpenProblems(begun, stored?.open_problems ?? 0)
 }
 
 /** The part of a journal that a resume point covers. */
