@@ -54,7 +54,7 @@ export function createLedger(
     accounts: (environment: Environment, merchant_id: string) =>
       getAccounts(shards, environment, merchant_id),
     balancesAt: (environment: Environment, merchant_id: string, instant: Date) =>
-      getBalancesAt({ shards, journal: store.journal }, environment, merchant_id, instant),
+      getBalancesAt(shards, store.journal, environment, merchant_id, instant),
     listEntries: (query: EntryQuery) => listEntries(store.journal, query),
     /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
     limitations: (): readonly string[] => unusable.describe(),

@@ -13,7 +13,6 @@ import type { Checkpoints, SnapshotHead } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { type LoadedSnapshot, loadSnapshot, saveParts } from './stored-snapshot.ts'
 
-/** The head document of a checkpoint. */
 type CheckpointHead = Stored<SnapshotHead>
 
 /** The stored checkpoint of a shard. A damaged one must not be used. `stored_head` may then be malformed. */

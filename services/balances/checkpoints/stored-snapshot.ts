@@ -1,9 +1,8 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { JournalHead } from '../domain/hash-chain.ts'
-import type { RowPage } from '../domain/paged-rows.ts'
 import { ROW_KINDS, ROW_TABLES, type Rows } from '../domain/rows.ts'
-import type { ShardState } from '../domain/shard-state.ts'
+import type { ShardSource, ShardState } from '../domain/shard-state.ts'
 import {
   BIGINT,
   type FieldsOf,
@@ -47,26 +46,13 @@ const STORED_PART = record<SnapshotPart>({
   ...(STORED_ROWS as FieldsOf<Rows>),
 })
 
-/** A snapshot that was read, with the parts from which `createShardState` makes the state. */
-interface StoredSnapshot {
-  readonly shard: number
-  readonly head: JournalHead
-  readonly parts: readonly SnapshotPart[]
-}
-
 /**
  * The result of reading a snapshot. `damaged`: it contradicts its digest or the journal, or lacks a part, so it must not
  * be used; `problem` says what is wrong.
  */
 export type LoadedSnapshot =
-  | { readonly status: 'sound'; readonly snapshot: StoredSnapshot }
+  | { readonly status: 'sound'; readonly snapshot: ShardSource & { readonly head: JournalHead } }
   | { readonly status: 'damaged'; readonly problem: string }
-
-/** What a save stored. `markStored` is called once the head is stored: then the pages need not be written again. */
-interface SavedSnapshot {
-  readonly head: SnapshotHead
-  markStored(): void
-}
 
 const NO_ROWS: Rows = { accounts: [], holds: [], early_releases: [], withdrawal_totals: [] }
 
@@ -80,11 +66,14 @@ export async function saveParts(
   state: Pick<ShardState, 'shard' | 'head' | 'pages'>,
   base?: SnapshotHead,
   repair_id = base?.repair_id,
-): Promise<SavedSnapshot> {
+) {
   const { shard } = state
   const { seq, time_ms, hash } = state.head()
   const kept = new Map(base?.parts.map((reference) => [reference.id, reference]))
-  const pages = state.pages().map((page) => readPage(page, kept))
+  const pages = state.pages().map((page) => {
+    const stored = kept.get(page.storedPart() ?? '')
+    return { page, stored, version: page.version(), rows: stored ? {} : page.rows() }
+  })
   const references: PartReference[] = []
   const written: (() => void)[] = []
   for (const { page, stored, version, rows } of pages) {
@@ -99,18 +88,14 @@ export async function saveParts(
     written.push(() => page.markStored(id, version))
   }
   const content = { shard, format: SNAPSHOT_FORMAT, seq, time: new Date(time_ms), hash, parts: references }
+  const saved_head: SnapshotHead = { ...content, repair_id, digest: digestOfSnapshot(content) }
   return {
-    head: { ...content, repair_id, digest: digestOfSnapshot(content) },
-    markStored() {
+    head: saved_head,
+    /** Call it once the head is stored: then the pages need not be written again. */
+    markStored(): void {
       for (const mark of written) mark()
     },
   }
-}
-
-/** The stored part of an unchanged page, or the rows of a changed one. */
-function readPage(page: RowPage, kept: ReadonlyMap<string, PartReference>) {
-  const stored = kept.get(page.storedPart() ?? '')
-  return { page, stored, version: page.version(), rows: stored ? {} : page.rows() }
 }
 
 /**
@@ -158,14 +143,8 @@ async function readParts(
  * Digest of the fields of a head and, through the digests of its parts, of all rows. Like the hash chain of the journal,
  * it is computed over JSON with a fixed order of fields, so that it does not depend on how a store keeps documents.
  */
-export function digestOfSnapshot({
-  shard,
-  format,
-  seq,
-  time,
-  hash,
-  parts,
-}: Omit<SnapshotHead, 'digest'>): string {
+export function digestOfSnapshot(snapshot: Omit<SnapshotHead, 'digest'>): string {
+  const { shard, format, seq, time, hash, parts } = snapshot
   const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts.length])
   const references = parts.map((part) => JSON.stringify(STORED_REFERENCE.toJson(part)))
   return sha256Hex([head, ...references].join('\n'))

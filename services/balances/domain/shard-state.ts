@@ -1,7 +1,7 @@
 import { RECENT_ENTRIES_MIN } from '../limits.ts'
 import { applyEntry, type RowChange } from './apply-entry.ts'
 import type { Batch, BatchPosition, Entry, RecordedEntry } from './entry.ts'
-import { EMPTY_JOURNAL, type JournalHead } from './hash-chain.ts'
+import { assertFollows, EMPTY_JOURNAL, type JournalHead } from './hash-chain.ts'
 import { createLedgerView, type LedgerView } from './ledger-view.ts'
 import { createShardRows, type StoredRows } from './paged-rows.ts'
 import { COUNTED_BYTES, type RowChanges, type RowKind, type RowOf, type Rows } from './rows.ts'
@@ -55,6 +55,13 @@ export function createShardState(from: ShardSource) {
     /** The number of entries applied by `append` since this state was created. */
     appendedEntries: (): number => appended_entries,
   }
+}
+
+/** Applies a batch that was read, after checking that it follows the one before it. Throws `CorruptJournal` otherwise. */
+export function applyNext(state: ShardState, batch: Batch): void {
+  assertFollows(state.head(), batch)
+  state.append(batch)
+  state.trimRecentEntries()
 }
 
 /** The changes of a batch that was read: every entry is checked against the state before it. */

@@ -20,7 +20,7 @@ export type ShardPlacement = ReturnType<typeof createShardPlacement>
  * that has given a shard away does not own it; `isGivenAway` tells it about this process at once.
  */
 export function createShardPlacement(
-  membership: Pick<LedgerMembership, 'live' | 'heartbeatOf'>,
+  membership: Pick<Membership<LedgerMember>, 'live' | 'heartbeatOf'>,
   self_address: string,
   isGivenAway: (shard: number) => boolean,
 ) {
@@ -71,9 +71,6 @@ export function rankShardOwners(shard: number, addresses: readonly string[]): re
   return rankMembers(`${shard}`, addresses)
 }
 
-/** The live processes that share the shards, as this process sees them. */
-export type LedgerMembership = Membership<LedgerMember>
-
 const live_processes = gauge(
   'multihub_ledger_live_processes',
   'Live balances processes that share the ledger shards, as this process sees them.',
@@ -85,7 +82,7 @@ export function createLedgerMembership(
   self_address: string,
   isFit: () => boolean,
   givenAway: () => readonly number[],
-): LedgerMembership {
+) {
   return createMembership({
     members,
     self_address,

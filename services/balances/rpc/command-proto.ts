@@ -9,7 +9,6 @@ import {
   type PlaceHoldRequest,
   type PostTransferRequest,
   type ResolveHoldRequest,
-  type WithdrawalTotalsSchema,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
@@ -32,7 +31,7 @@ import {
 } from '../domain/command.ts'
 import type { NotRecordedReason } from '../domain/decide-command.ts'
 import type { RecordedEntry } from '../domain/entry.ts'
-import type { PayoutLimits, WithdrawalTotals } from '../domain/payout-limits.ts'
+import type { PayoutLimits } from '../domain/payout-limits.ts'
 import type { Ledger } from '../ledger.ts'
 import type { HoldCheck } from '../use-cases/check-hold.ts'
 import { ACCOUNTS, withdrawalCountToProto } from './entries-proto.ts'
@@ -117,7 +116,6 @@ export function settlementFromProto(request: SettleRequest): CommandInEnvironmen
   return { environment, command: { kind: 'settlement', id, merchant_id, operation_id, currency, reason } }
 }
 
-/** Reads the limits of a withdrawal. Throws `PublicError` with the path of a field: 1005 missing, 9000 not allowed. */
 function limitsFromProto(limits: HoldLimits): PayoutLimits {
   const { serviceId, maximum, daily, monthly, sinceSettlement: since_settlement } = limits
   const service_id = Number(requiredText(serviceId === '0' ? '' : serviceId, 'limits.service_id'))
@@ -136,7 +134,7 @@ export function limitsToProto(limits: PayoutLimits): MessageInitShape<typeof Hol
   return { serviceId: String(service_id), sinceSettlement, ...same }
 }
 
-/** The hold of a CheckHold request. Throws `PublicError` with the path of a field: 1005 missing, 9000 not allowed. */
+/** The hold of a CheckHold request. */
 export function holdCheckFromProto(request: CheckHoldRequest): CommandInEnvironment<HoldCommand> {
   const { environment, merchant_id } = scopeOf(request)
   const money = amountOf(request)
@@ -155,16 +153,12 @@ export function holdCheckToProto({
   return {
     refusedCodes: [...refused_codes],
     available,
-    totals: totals && totalsToProto(totals),
-  }
-}
-
-function totalsToProto(totals: WithdrawalTotals): MessageInitShape<typeof WithdrawalTotalsSchema> {
-  return {
-    count: withdrawalCountToProto(totals),
-    dayTotal: totals.day_total,
-    monthTotal: totals.month_total,
-    periodTotal: totals.period_total,
+    totals: totals && {
+      count: withdrawalCountToProto(totals),
+      dayTotal: totals.day_total,
+      monthTotal: totals.month_total,
+      periodTotal: totals.period_total,
+    },
   }
 }
 

@@ -12,12 +12,6 @@ import { isAmount, isId, isReason } from '../domain/command.ts'
 // Every function below throws `PublicError` with the path of the field: 1005 when the field is missing, 9000 when its
 // value is not allowed.
 
-/** The merchant and the environment that a request is about. */
-export interface MerchantScope {
-  readonly environment: Environment
-  readonly merchant_id: string
-}
-
 /** A command with the environment that it belongs to. */
 export interface CommandInEnvironment<C> {
   readonly environment: Environment
@@ -25,7 +19,7 @@ export interface CommandInEnvironment<C> {
 }
 
 /** Reads `merchant_id` and `environment`. */
-export function scopeOf(request: { merchantId: string; environment: EnvironmentProto }): MerchantScope {
+export function scopeOf(request: { merchantId: string; environment: EnvironmentProto }) {
   const merchant_id = idOf(request.merchantId, 'merchant_id')
   return { environment: ENVIRONMENTS.required(request.environment, 'environment'), merchant_id }
 }

@@ -25,7 +25,7 @@ test('a journal is read to its real end, also when a former primary answers ordi
   await using fixture = await openFixture()
   for (const id of ['a', 'b', 'c']) await fixture.ledger.submit('test', credit(id, 1n))
   const state = createShardState({ shard: SHARD })
-  await catchUp(state, await openJournal(atFormerPrimary(fixture.opened)), () => undefined)
+  await catchUp(state, await openJournal(atFormerPrimary(fixture.opened)))
   expect(state.head().seq).toBe(3n)
 })
 

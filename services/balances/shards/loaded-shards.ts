@@ -1,6 +1,7 @@
 import { withoutDeadline } from '#lib/base/context.ts'
 import { every, type Timer } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
@@ -15,7 +16,6 @@ import type { Checkpoints } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp, createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 
-/** A shard in the memory of this process. */
 interface LoadedShard {
   readonly processor: ShardProcessor
   readonly checkpointer: Checkpointer
@@ -52,7 +52,7 @@ interface ShardSlot {
 export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, memory_max_bytes: number) {
   // The map is in the order of last use.
   const slots = new Map<number, ShardSlot>()
-  const unloading = new Set<Promise<void>>()
+  const unloading = createBackgroundWork()
   let used_bytes = 0
   let is_stopped = false
 
@@ -116,22 +116,15 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
     slots.delete(shard)
     shards_loaded.value -= 1
     countBytes(-slot.size_bytes)
-    // A failed load is not reported here: it was thrown to every user of the shard.
-    const unloaded = slot.loading
-      .then(
-        ({ checkpointer }) => stopCheckpointer(shard, checkpointer),
-        () => undefined,
-      )
-      .finally(() => unloading.delete(unloaded))
-    unloading.add(unloaded)
+    void unloading.track(stopCheckpointer(slot), (error) =>
+      log.warn({ shard, error }, 'a shard was unloaded without a new checkpoint; its next load takes longer'),
+    )
   }
 
-  async function stopCheckpointer(shard: number, checkpointer: Checkpointer): Promise<void> {
-    try {
-      await checkpointer.stop()
-    } catch (error) {
-      log.warn({ shard, error }, 'a shard was unloaded without a new checkpoint; its next load takes longer')
-    }
+  async function stopCheckpointer({ loading }: ShardSlot): Promise<void> {
+    // A failed load is not reported here: it was thrown to every user of the shard.
+    const loaded = await loading.catch(() => undefined)
+    await loaded?.checkpointer.stop()
   }
 
   return {
@@ -160,16 +153,13 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
     async stop(): Promise<void> {
       is_stopped = true
       for (const [shard, slot] of slots) unload(shard, slot)
-      await Promise.all(unloading)
+      await unloading.ended()
     },
   }
 }
 
 /** Loads the state of a shard from its checkpoint and the journal after it, or from the journal alone. */
-async function loadShardState(
-  store: LedgerStore,
-  shard: number,
-): Promise<{ state: ShardState; checkpointer: Checkpointer; repair_id: string | undefined }> {
+async function loadShardState(store: LedgerStore, shard: number) {
   const checkpoint = await readCheckpoint(store, shard)
   const damaged = checkpoint?.status === 'damaged' ? checkpoint : undefined
   if (damaged) {
@@ -180,7 +170,7 @@ async function loadShardState(
   }
   const sound = checkpoint?.status === 'sound' ? checkpoint : undefined
   const state = createShardState(sound?.snapshot ?? { shard })
-  await catchUp(state, store.journal, state.trimRecentEntries)
+  await catchUp(state, store.journal)
   const checkpointer = createCheckpointer(state, store.checkpoints, sound?.stored_head, damaged?.stored_head)
   return { state, checkpointer, repair_id: checkpoint?.stored_head.repair_id }
 }

@@ -6,10 +6,10 @@ import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
 import type { Batch, RecordedEntry } from '../domain/entry.ts'
-import { assertFollows, CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
+import { CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
 import type { RowChanges } from '../domain/rows.ts'
-import { createBatchDraft, type ShardState } from '../domain/shard-state.ts'
+import { applyNext, createBatchDraft, type ShardState } from '../domain/shard-state.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
@@ -45,7 +45,7 @@ export function createShardProcessor(
     const result = await commitBatch(journal, unresolved, true)
     if (result.status === 'unknown') throw unknownCommitError(unresolved, result.cause)
     if (result.status === 'committed') append(unresolved)
-    else await catchUp(state, journal, state.trimRecentEntries)
+    else await catchUp(state, journal)
     unresolved = undefined
   }
 
@@ -116,7 +116,7 @@ export function createShardProcessor(
     const earlier = new Map<string, RecordedEntry>()
     try {
       for (let is_current = false; !(await tryBatch(work, earlier, is_current)); is_current = true) {
-        await catchUp(state, journal, state.trimRecentEntries)
+        await catchUp(state, journal)
         if (work.isOverdue()) {
           throw new Unavailable(
             `shard ${state.shard}: other processes always committed first; repeat the command with the same id`,
@@ -185,23 +185,16 @@ export function createShardProcessor(
 }
 
 /**
- * Reads the batches after the head of a state and applies them, after checking that each follows the one before it. Ends
- * when a linearizable read finds no next batch: pages alone may come from a former primary during a fail-over. Calls
- * `onPage` after each page. Throws `CorruptJournal` at a batch that does not follow.
+ * Reads the batches after the head of a state and applies them. Ends when a linearizable read finds no next batch: pages
+ * alone may come from a former primary during a fail-over. Throws `CorruptJournal` at a batch that does not follow.
  */
-export async function catchUp(state: ShardState, journal: Journal, onPage: () => void): Promise<void> {
-  function append(batch: Batch): void {
-    assertFollows(state.head(), batch)
-    state.append(batch)
-  }
-
+export async function catchUp(state: ShardState, journal: Journal): Promise<void> {
   for (;;) {
     const batches = await journal.listBatches(state.shard, state.head().seq + 1n, BATCHES_PER_READ)
-    for (const batch of batches) append(batch)
-    onPage()
+    for (const batch of batches) applyNext(state, batch)
     if (batches.length === BATCHES_PER_READ) continue
     const next = await journal.getBatch(state.shard, state.head().seq + 1n)
     if (next === undefined) return
-    append(next)
+    applyNext(state, next)
   }
 }

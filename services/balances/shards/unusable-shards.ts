@@ -48,7 +48,11 @@ export function createUnusableShards() {
 
   function block(shard: number, error: UnusableShard['error']): void {
     // Only the first time: the operator must act before the shard can be read again.
-    if (!unusable.has(shard)) log.error({ shard, error }, messageFor(error))
+    const message =
+      error instanceof NewerBatchFormat
+        ? 'a shard is left to processes of a newer release; complete the update'
+        : 'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored'
+    if (!unusable.has(shard)) log.error({ shard, error }, message)
     unusable.set(shard, { error, until_ms: clock.monotonic_ms() + UNUSABLE_SHARD_MS })
     setMetrics()
   }
@@ -88,20 +92,11 @@ export function createUnusableShards() {
           return result
         } catch (error) {
           // Every waiting command fails with the error. Only the first one blocks the shard.
-          if (isLasting(error) && current(shard) === undefined) block(shard, error)
+          const is_lasting = error instanceof NewerBatchFormat || error instanceof CorruptJournal
+          if (is_lasting && current(shard) === undefined) block(shard, error)
           throw error
         }
       },
     }),
   }
-}
-
-function isLasting(error: unknown): error is UnusableShard['error'] {
-  return error instanceof NewerBatchFormat || error instanceof CorruptJournal
-}
-
-function messageFor(error: UnusableShard['error']): string {
-  return error instanceof NewerBatchFormat
-    ? 'a shard is left to processes of a newer release; complete the update'
-    : 'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored'
 }

@@ -1,5 +1,4 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Entry } from '../domain/entry.ts'
 import type { MerchantAccounts } from '../domain/merchant-accounts.ts'
 import { shardOf } from '../domain/shard.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
@@ -21,13 +20,7 @@ export async function getAccounts(
 }
 
 /** What a merchant could spend and what was held in one currency. */
-export type Balance = Pick<MerchantAccounts, 'currency' | 'available' | 'held'>
-
-/** What reads of balances need. */
-interface BalanceDeps {
-  readonly shards: LoadedShards
-  readonly journal: Journal
-}
+type Balance = Pick<MerchantAccounts, 'currency' | 'available' | 'held'>
 
 /**
  * The balances of a merchant at an instant, sorted by currency code: those after the last entry that was decided up to
@@ -36,7 +29,8 @@ interface BalanceDeps {
  * decision, so the balances of the last seconds can still change.
  */
 export async function getBalancesAt(
-  { shards, journal }: BalanceDeps,
+  shards: LoadedShards,
+  journal: Journal,
   environment: Environment,
   merchant_id: string,
   instant: Date,
@@ -50,14 +44,12 @@ export async function getBalancesAt(
       const statement = { shard, merchant_id, currency }
       const range = { first: 1n, last }
       const [batch] = await journal.listStatementBatches(statement, range, { limit: 1, reverse: true })
-      return batch?.entries.findLast((entry) => isOf(entry, merchant_id, currency))
+      return batch?.entries.findLast(
+        (entry) => entry.merchant_id === merchant_id && entry.currency === currency,
+      )
     }),
   )
   return entries.flatMap((entry) =>
     entry ? [{ currency: entry.currency, available: entry.available, held: entry.held }] : [],
   )
-}
-
-function isOf(entry: Entry, merchant_id: string, currency: string): boolean {
-  return entry.merchant_id === merchant_id && entry.currency === currency
 }

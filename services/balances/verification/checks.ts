@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StoredCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
-import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
+import { CorruptJournal } from '../domain/hash-chain.ts'
 import { sumOfAccounts } from '../domain/merchant-accounts.ts'
 import { ROW_KINDS, ROW_TABLES, type RowKind, type Rows } from '../domain/rows.ts'
 import {
+  applyNext,
   createShardState,
   type ShardSnapshot,
   type ShardSource,
@@ -26,7 +27,7 @@ export function createBatchCheck(
   journal: Pick<Journal, 'findByEntryId'>,
   report: ReportProblem,
 ): (batch: Batch) => Promise<void> {
-  let ids: BloomFilter | undefined
+  let ids: ReturnType<typeof createBloomFilter> | undefined
 
   async function checkIds({ shard, seq, entries }: Batch): Promise<void> {
     if (new Set(entries.map(({ id }) => id)).size < entries.length)
@@ -42,9 +43,7 @@ export function createBatchCheck(
   }
 
   return async (batch) => {
-    assertFollows(state.head(), batch)
-    state.append(batch)
-    state.trimRecentEntries()
+    applyNext(state, batch)
     for (const entry of batch.entries) checkFunds(entry, (description) => report(batch.seq, description))
     await checkIds(batch)
   }
@@ -77,15 +76,12 @@ export function checkAccounts({ head, accounts, holds }: ShardSnapshot, report: 
   }
 }
 
-/** A set of texts in a fixed amount of memory, and therefore not exact. */
-type BloomFilter = ReturnType<typeof createBloomFilter>
-
 const BITS = 2 ** 26
 const PROBES = 4
 
 /**
- * Creates a Bloom filter of 8 MiB. With it, a check for repeated ids runs over a journal of any length in fixed memory.
- * False positives: about one in 80,000 at a million texts, about one in 20 at ten million.
+ * Creates a Bloom filter of 8 MiB, a set of texts that is not exact. With it, a check for repeated ids runs over a journal
+ * of any length in fixed memory. False positives: about one in 80,000 at a million texts, one in 20 at ten million.
  */
 export function createBloomFilter() {
   const bits = new Uint8Array(BITS / 8)
@@ -130,9 +126,7 @@ async function leadsTo(deps: ReplayDeps, checkpoint: ShardSource, verified: Shar
   const state = createShardState(checkpoint)
   try {
     await replayJournal(deps, state, verified.head().seq, async (batch) => {
-      assertFollows(state.head(), batch)
-      state.append(batch)
-      state.trimRecentEntries()
+      applyNext(state, batch)
       return true
     })
   } catch (error) {

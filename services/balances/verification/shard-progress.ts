@@ -26,7 +26,6 @@ const LEASE_MS = 30_000
 /** A lease should be renewed when it is this old. */
 const RENEW_AFTER_MS = LEASE_MS / 3
 
-/** A lease from now on. `holder` is this process, as the operator sees it. */
 function newLease(holder: string): VerificationLease {
   return { holder, until: new Date(clock.now_ms() + LEASE_MS) }
 }
@@ -61,25 +60,22 @@ export async function beginShard(
   return withOpenProblems(begun, stored?.open_problems ?? 0)
 }
 
-/** The part of a journal that a resume point covers. */
 function verifiedAt(resume_point: ResumePoint | undefined): VerifiedPart {
-  return resume_point
-    ? { seq: resume_point.snapshot.seq, hash: resume_point.snapshot.hash, entries: resume_point.entries }
-    : NOTHING_VERIFIED
+  if (resume_point === undefined) return NOTHING_VERIFIED
+  const { snapshot, entries } = resume_point
+  return { seq: snapshot.seq, hash: snapshot.hash, entries }
 }
 
-/** The state of a shard at its resume point; the empty state without one that can be trusted. */
 interface ResumedState {
   readonly state: ShardState
   readonly resume_point?: ResumePoint
-  /** What the resume point shows about the journal: that the part before it was changed since. */
   readonly problem?: Pick<LedgerProblem, 'seq' | 'description'>
 }
 
 /**
  * Loads the state at the resume point of a shard. It is trusted only while the journal has its batch with the same hash; a
- * missing or other batch is a problem of the journal. Damaged rows are not used either. Without a resume point that can be
- * trusted, the shard is verified from its first batch.
+ * missing or other batch is a problem of the journal, which was changed since. Damaged rows are not used either. Without a
+ * resume point that can be trusted, the state is empty: the shard is verified from its first batch.
  */
 export async function loadResumePoint(
   { journal, verifications }: Pick<LedgerStore, 'journal' | 'verifications'>,

@@ -8,8 +8,7 @@ import { HttpFailure, OWN_FAILURES } from '#lib/http/http-failure.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
 import type { SignedHeaders } from './sign-delivery.ts'
 
-/** One attempt to deliver a callback. */
-export interface DeliveryRequest {
+interface DeliveryRequest {
   readonly url: string
   readonly environment: Environment
   readonly body: Uint8Array

@@ -13,7 +13,7 @@ export interface Breaker {
 }
 
 /** What a breaker permits now. */
-export type BreakerState = 'closed' | 'open' | 'half_open'
+type BreakerState = 'closed' | 'open' | 'half_open'
 
 /** The breaker of a destination without attempts. */
 export const NEW_BREAKER: Breaker = { failures: 0 }
@@ -21,7 +21,7 @@ export const NEW_BREAKER: Breaker = { failures: 0 }
 const CLOSED_BREAKER: Breaker = { failures: 0, has_succeeded: true }
 
 /** The number of failures in a row that opens a breaker. */
-export const FAILURES_TO_OPEN = 5
+const FAILURES_TO_OPEN = 5
 
 const PAUSE_MIN_MS = 30_000
 const PAUSE_MAX_MS = 600_000

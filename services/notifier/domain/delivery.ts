@@ -9,8 +9,11 @@ import type { StoredEvent } from './event.ts'
  */
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead' | 'blocked'
 
-/** First tries and retries wait in separate queues, so that neither delays the other. */
-export type TryKind = 'first' | 'retry'
+/** The kinds of tries, in the order in which they are read. They wait in separate queues, so that neither delays the other. */
+export const TRY_KINDS = ['first', 'retry'] as const
+
+/** A kind of try. */
+export type TryKind = (typeof TRY_KINDS)[number]
 
 /**
  * Why an attempt failed: there was no response, its HTTP status is not 2xx, or nothing was sent, because the URL breaks
@@ -40,7 +43,7 @@ export interface AttemptRecord {
 }
 
 /** The attempt in progress. It is stored before its request leaves, so that a crash cannot hide it. */
-export interface AttemptInProgress {
+interface AttemptInProgress {
   readonly number: number
   readonly started_at: Date
   /** The lease token of the process that makes the attempt. Only the holder of this token may record its result. */

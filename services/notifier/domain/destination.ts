@@ -44,7 +44,7 @@ export function hostOf(url: string): string {
 }
 
 /** The right of one notifier to make the attempts of a destination. */
-export interface Lease {
+interface Lease {
   /** The notifier, by its address in the membership. */
   readonly owner: string
   /** New for each lease: the fence of the writes that its holder makes. */

@@ -45,7 +45,7 @@ export function resourceIdOf({ resource }: MerchantEvent): string {
 }
 
 /** What the ids of an event's deliveries follow from. */
-export type EventIdentity = Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>
+type EventIdentity = Pick<StoredEvent, 'merchant_id' | 'event_key' | 'created_at'>
 
 /** A destination of an event, with the id of its delivery. */
 export function newTarget(

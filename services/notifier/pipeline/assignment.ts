@@ -7,7 +7,6 @@ import type { OwnedDestination } from './owned-destination.ts'
 import type { LeaseLimit, Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What the assignment needs. */
 interface AssignmentDeps {
   readonly ownership: Ownership
   readonly lease_limit: Pick<LeaseLimit, 'hasRoom'>
@@ -30,11 +29,6 @@ export function createAssignment(deps: AssignmentDeps) {
   const { ownership, lease_limit, scheduler, background, requeueWaiting, storeNow, bus, self_address } = deps
   const wakes = createWakes(bus, self_address, onWake)
 
-  async function readAll(owned: OwnedDestination): Promise<void> {
-    await scheduler.refill(owned)
-    await requeueWaiting(owned)
-  }
-
   async function take(name: DestinationKey): Promise<OwnedDestination | undefined> {
     const { destination_key } = name
     const owned = await ownership.take(name)
@@ -44,7 +38,11 @@ export function createAssignment(deps: AssignmentDeps) {
         'a destination could not be read; the next renewal of the lease repeats it',
       )
     // Set when it was just leased and anything may wait there.
-    if (owned?.may_have_waiting) void background.track(readAll(owned), onError)
+    if (owned?.may_have_waiting)
+      void background.track(
+        scheduler.refill(owned).then(() => requeueWaiting(owned)),
+        onError,
+      )
     return owned
   }
 
@@ -52,9 +50,8 @@ export function createAssignment(deps: AssignmentDeps) {
     const { destination_key, merchant_id } = name
     const known = ownership.get(destination_key)
     if (known !== undefined) return known
-    return lease_limit.hasRoom(merchant_id) && ownership.isPlacedHere(destination_key)
-      ? await take(name)
-      : undefined
+    const may_take = lease_limit.hasRoom(merchant_id) && ownership.isPlacedHere(destination_key)
+    return may_take ? await take(name) : undefined
   }
 
   /** Reads what is due at a destination of which another notifier has stored a delivery. */

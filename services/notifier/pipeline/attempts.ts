@@ -36,16 +36,6 @@ export interface AttemptsDeps {
   onEnd(owned: OwnedDestination, stored: Stored<Delivery> | undefined): void
 }
 
-/** The right to make the first attempt of a delivery that is about to be stored. */
-export interface Reservation {
-  /** The delivery with this attempt counted, which is what must be stored. */
-  readonly delivery: Delivery
-  /** Makes the attempt in the background. `body` is the body of the event. */
-  run(stored: Stored<Delivery>, body: Uint8Array): void
-  /** Gives the right back: the delivery was stored before, or was not stored. */
-  cancel(): void
-}
-
 /** The attempts of a process. */
 export type Attempts = ReturnType<typeof createAttempts>
 
@@ -67,14 +57,14 @@ export function createAttempts(deps: AttemptsDeps) {
   const { ownership, slots, storeNow, onEnd } = deps
   const in_progress = new Map<string, InProgress>()
 
-  /** Keeps the slot, and the delivery out of the queue, until the returned function is called. */
+  /** Keeps the slot, and the delivery out of the queue, until `end` is called or the work of `endAfter` has ended. */
   function occupy(owned: OwnedDestination, delivery_id: string, slot: Slot) {
     const { promise: ended, resolve } = Promise.withResolvers<void>()
     const attempt: InProgress = { owned, slot, since_ms: clock.monotonic_ms(), is_slow: false, ended }
     in_progress.set(delivery_id, attempt)
     owned.in_progress += 1
     owned.used_at_ms = clock.monotonic_ms()
-    return (stored?: Stored<Delivery>): void => {
+    function end(stored?: Stored<Delivery>): void {
       in_progress.delete(delivery_id)
       owned.in_progress -= 1
       if (attempt.is_slow) owned.slow_in_progress -= 1
@@ -82,15 +72,27 @@ export function createAttempts(deps: AttemptsDeps) {
       resolve()
       onEnd(owned, stored)
     }
+    function endAfter(work: Promise<Stored<Delivery> | undefined>): void {
+      work.then(end, (error: unknown) => {
+        // Whatever is stored now, an index has it, and the next renewal of the lease reads it.
+        owned.has_more.first = true
+        owned.has_more.retry = true
+        owned.may_have_waiting = true
+        if (!(error instanceof Conflict))
+          log.warn({ error, delivery_id }, 'a delivery attempt was interrupted')
+        end()
+      })
+    }
+    return { end, endAfter }
   }
 
   return {
     isInProgress: (delivery_id: string): boolean => in_progress.has(delivery_id),
     /**
-     * `undefined` when the first attempt cannot begin now: without a slot, behind those that wait for one, or with an open
-     * breaker.
+     * The right to make the first attempt of a delivery that is about to be stored. `undefined` when it cannot begin now:
+     * without a slot, behind those that wait for one, or with an open breaker.
      */
-    reserve(owned: OwnedDestination, delivery: Delivery): Reservation | undefined {
+    reserve(owned: OwnedDestination, delivery: Delivery) {
       const { delivery_id, merchant_id, environment, url } = delivery
       const at = storeNow()
       if (owned.breaker.opened_at !== undefined || !ownership.hasLease(owned)) return undefined
@@ -99,20 +101,20 @@ export function createAttempts(deps: AttemptsDeps) {
       const user = { merchant_id, environment, host: hostOf(url), try_kind: 'first' } as const
       const { slot } = slots.take(slotUserOf(owned, user))
       if (slot === undefined) return undefined
-      const end = occupy(owned, delivery_id, slot)
+      const { end, endAfter } = occupy(owned, delivery_id, slot)
       return {
+        /** The delivery with this attempt counted, which is what must be stored. */
         delivery: begun,
-        run(stored, body) {
-          const made = makeCountedAttempt(deps, owned, stored, { is_probe: false, body })
-          endWith(made, end, owned, delivery_id)
-        },
-        cancel: () => end(),
+        /** Makes the attempt in the background. `body` is the body of the event. */
+        run: (stored: Stored<Delivery>, body: Uint8Array): void =>
+          endAfter(makeCountedAttempt(deps, owned, stored, { is_probe: false, body })),
+        /** Gives the right back: the delivery was stored before, or was not stored. */
+        cancel: (): void => end(),
       }
     },
     /** Begins the attempt of a delivery that is due. */
     begin(owned: OwnedDestination, due: DueDelivery, slot: Slot): void {
-      const end = occupy(owned, due.delivery_id, slot)
-      endWith(countAndMake(deps, owned, due), end, owned, due.delivery_id)
+      occupy(owned, due.delivery_id, slot).endAfter(countAndMake(deps, owned, due))
     },
     /** Counts the attempts that take too long as those to sick destinations. */
     detectSlow(): void {
@@ -133,22 +135,6 @@ export function createAttempts(deps: AttemptsDeps) {
       while (in_progress.size > 0) await Promise.all([...in_progress.values()].map(({ ended }) => ended))
     },
   }
-}
-
-function endWith(
-  work: Promise<Stored<Delivery> | undefined>,
-  end: (stored?: Stored<Delivery>) => void,
-  owned: OwnedDestination,
-  delivery_id: string,
-): void {
-  work.then(end, (error: unknown) => {
-    // Whatever is stored now, an index has it, and the next renewal of the lease reads it.
-    owned.has_more.first = true
-    owned.has_more.retry = true
-    owned.may_have_waiting = true
-    if (!(error instanceof Conflict)) log.warn({ error, delivery_id }, 'a delivery attempt was interrupted')
-    end()
-  })
 }
 
 /** Reads a delivery that is due, stores its next attempt and makes it. */

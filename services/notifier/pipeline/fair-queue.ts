@@ -2,8 +2,7 @@ import type { TryKind } from '../domain/delivery.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import { merchantKeyOf, type SlotPool, type SlotScope, type Slots, type SlotUser } from './slots.ts'
 
-/** What the fair queue needs. */
-export interface FairQueueDeps {
+interface FairQueueDeps {
   readonly slots: Pick<Slots, 'nextFreed'>
   /**
    * Begins the next attempt of a destination and kind of try. Returns the pool that lacks a slot for it, or `moved` when

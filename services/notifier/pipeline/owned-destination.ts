@@ -1,7 +1,7 @@
 import { clock } from '#lib/base/time.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { type Breaker, breakerState } from '../domain/breaker.ts'
-import type { Delivery, DeliveryKey, TryKind } from '../domain/delivery.ts'
+import { type Delivery, type DeliveryKey, TRY_KINDS, type TryKind } from '../domain/delivery.ts'
 import { type Destination, hostOf } from '../domain/destination.ts'
 import type { Health, SlotUser } from './slots.ts'
 
@@ -84,17 +84,10 @@ function healthOf({ breaker, is_slow }: OwnedDestination): Health {
 /** What the next attempt of a delivery takes slots for. */
 export function slotUserOf(
   owned: OwnedDestination,
-  due: Omit<DueDelivery, 'delivery_id' | 'due_ms'>,
+  { merchant_id, environment, host, try_kind }: Omit<DueDelivery, 'delivery_id' | 'due_ms'>,
 ): SlotUser {
-  const { merchant_id, environment, host, try_kind } = due
-  return {
-    merchant_id,
-    environment,
-    host,
-    try_kind,
-    destination_key: owned.destination_key,
-    health: healthOf(owned),
-  }
+  const { destination_key } = owned
+  return { merchant_id, environment, host, try_kind, destination_key, health: healthOf(owned) }
 }
 
 /** Whether the breaker refuses a try now (N5). It lets one probe through at a time. */
@@ -142,16 +135,13 @@ export interface DueDelivery extends DeliveryKey, Pick<Delivery, 'environment'> 
   readonly due_ms: number
 }
 
-/** The deliveries of one destination that a process keeps in memory, by kind of try, the first due in front. */
+/** The deliveries of one destination that a process keeps in memory. */
 export type DueQueue = ReturnType<typeof createDueQueue>
 
 /** The deliveries per kind of try that one destination keeps in memory. */
 export const QUEUED_MAX = 128
 
-/** Both lanes, in the order in which they are read. */
-export const TRY_KINDS: readonly TryKind[] = ['first', 'retry']
-
-/** Creates an empty queue. */
+/** Creates an empty queue: the deliveries by kind of try, the first due in front. */
 export function createDueQueue() {
   const lanes: Readonly<Record<TryKind, DueDelivery[]>> = { first: [], retry: [] }
   const ids = new Set<string>()

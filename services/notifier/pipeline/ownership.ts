@@ -7,7 +7,6 @@ import type { OwnedDestination } from './owned-destination.ts'
 /** The destinations that a process has leased. */
 export type Ownership = ReturnType<typeof createOwnership>
 
-/** What the ownership of a process needs. */
 interface OwnershipDeps extends LeaseDeps {
   readonly clock_guard: ClockGuard
   readonly lease_limit: LeaseLimit

@@ -5,13 +5,12 @@ import { withTraceparent } from '#lib/telemetry/span.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Assignment } from './assignment.ts'
-import type { Attempts, Reservation } from './attempts.ts'
+import type { Attempts } from './attempts.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What queueing a delivery needs. */
-export interface QueueDeliveryDeps {
+interface QueueDeliveryDeps {
   readonly deliveries: Deliveries
   readonly ownership: Pick<Ownership, 'hasLease'>
   readonly assignment: Pick<Assignment, 'own' | 'wakeOwner'>
@@ -50,7 +49,12 @@ async function queueAtOwner(
   owned.storing += 1
   try {
     const reserved = attempts.reserve(owned, delivery)
-    const { stored, is_new } = await insertReserved(deps, delivery, reserved, options)
+    const { stored, is_new } = await insert(deps, reserved?.delivery ?? delivery, options).catch(
+      (error: unknown) => {
+        reserved?.cancel()
+        throw error
+      },
+    )
     // The next owner finds a delivery that was stored under the lease. Without the lease, that owner may already have
     // read the store before this write, so it must be woken.
     const is_seen = ownership.hasLease(owned)
@@ -61,20 +65,6 @@ async function queueAtOwner(
     else await assignment.wakeOwner(delivery, storeNow())
   } finally {
     owned.storing -= 1
-  }
-}
-
-async function insertReserved(
-  deps: QueueDeliveryDeps,
-  delivery: Delivery,
-  reserved: Reservation | undefined,
-  options: InsertOptions,
-): Promise<InsertOrGetResult<Delivery>> {
-  try {
-    return await insert(deps, reserved?.delivery ?? delivery, options)
-  } catch (error) {
-    reserved?.cancel()
-    throw error
   }
 }
 

@@ -5,8 +5,7 @@ import { isAtRest, isIdle, isUnused, type OwnedDestination } from './owned-desti
 import type { LeaseLimit, Ownership } from './ownership.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What the renewal of leases needs. */
-export interface LeaseRenewalDeps {
+interface LeaseRenewalDeps {
   readonly ownership: Ownership
   readonly lease_limit: Pick<LeaseLimit, 'isOverFairShare'>
   readonly scheduler: Pick<Scheduler, 'refill' | 'remove'>

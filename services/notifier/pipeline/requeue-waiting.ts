@@ -6,8 +6,7 @@ import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/del
 import { type Deliveries, findWaiting } from '../store/deliveries.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
-/** What queueing waiting deliveries again needs. */
-export interface RequeueWaitingDeps {
+interface RequeueWaitingDeps {
   readonly deliveries: Deliveries
   /** Whether there is a secret to sign the delivery with now. */
   hasSecret(delivery: Delivery): Promise<boolean>
@@ -16,7 +15,6 @@ export interface RequeueWaitingDeps {
   onQueued(owned: OwnedDestination, delivery: Delivery): void
 }
 
-/** How a delivery is queued again. */
 type Requeue = (delivery: Delivery, at: Date) => Delivery
 
 /** The deliveries of one batch, and the batches of one call, so that a large backlog takes bounded steps. */

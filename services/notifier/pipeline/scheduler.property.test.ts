@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
+import { TRY_KINDS } from '../domain/delivery.ts'
 import { newDestination } from '../domain/destination.ts'
-import { newOwnedDestination, type OwnedDestination, slotUserOf, TRY_KINDS } from './owned-destination.ts'
+import { newOwnedDestination, type OwnedDestination, slotUserOf } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler } from './scheduler.ts'
 import {

@@ -1,6 +1,6 @@
 import { clock, nextTurn, type Timer } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { Delivery, TryKind } from '../domain/delivery.ts'
+import { type Delivery, TRY_KINDS, type TryKind } from '../domain/delivery.ts'
 import { type Deliveries, findDue } from '../store/deliveries.ts'
 import { createFairQueue } from './fair-queue.ts'
 import {
@@ -8,12 +8,10 @@ import {
   type OwnedDestination,
   QUEUED_MAX,
   slotUserOf,
-  TRY_KINDS,
   toDue,
 } from './owned-destination.ts'
 import type { Slot, SlotPool, Slots } from './slots.ts'
 
-/** What the scheduler needs. */
 interface SchedulerDeps {
   readonly deliveries: Pick<Deliveries, 'find'>
   readonly slots: Slots
@@ -109,11 +107,7 @@ export function createScheduler(deps: SchedulerDeps) {
   }
 }
 
-/** What reading due deliveries needs. */
-interface RefillDeps {
-  readonly deliveries: Pick<Deliveries, 'find'>
-  /** The clock of the store. */
-  store_now_ms(): number
+interface RefillDeps extends Pick<SchedulerDeps, 'deliveries' | 'store_now_ms'> {
   /** Queues a delivery that was read. */
   add(owned: OwnedDestination, delivery: Delivery): void
   /** Called when all that was read is queued. */
@@ -134,8 +128,20 @@ const READ_MAX = 1_000
  * are queued and never rejects. A call during a read makes that read again. While the backlog of a kind of try
  * is longer than its queue, it is not read until the queue runs low: what else is stored comes after what is queued.
  */
-export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Promise<void> {
-  return async (owned) => {
+export function createRefill({ deliveries, store_now_ms, add, onRead }: RefillDeps) {
+  async function refillKind(owned: OwnedDestination, try_kind: TryKind): Promise<void> {
+    if (owned.has_more[try_kind] && owned.queue.size(try_kind) >= REFILL_BELOW) return
+    // A delivery that is stored during the read and finds no room sets this again.
+    owned.has_more[try_kind] = false
+    const to = new Date(store_now_ms() + NEAR_FUTURE_MS)
+    // Attempts in progress are still in the index, in front of the others.
+    const limit = Math.min(QUEUED_MAX + owned.in_progress, READ_MAX)
+    const found = await findDue(deliveries, owned.destination_key, try_kind, to, limit)
+    if (found.length === limit) owned.has_more[try_kind] = true
+    for (const delivery of found) add(owned, delivery)
+  }
+
+  return async (owned: OwnedDestination): Promise<void> => {
     if (owned.refilling !== 'no') {
       owned.refilling = 'again'
       return
@@ -143,7 +149,7 @@ export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Pro
     try {
       do {
         owned.refilling = 'yes'
-        await Promise.all(TRY_KINDS.map((try_kind) => refillKind(deps, owned, try_kind)))
+        await Promise.all(TRY_KINDS.map((try_kind) => refillKind(owned, try_kind)))
       } while (isAgain(owned))
     } catch (error) {
       owned.has_more.first = true
@@ -152,24 +158,8 @@ export function createRefill(deps: RefillDeps): (owned: OwnedDestination) => Pro
     } finally {
       owned.refilling = 'no'
     }
-    deps.onRead(owned)
+    onRead(owned)
   }
-}
-
-async function refillKind(
-  { deliveries, store_now_ms, add }: RefillDeps,
-  owned: OwnedDestination,
-  try_kind: TryKind,
-): Promise<void> {
-  if (owned.has_more[try_kind] && owned.queue.size(try_kind) >= REFILL_BELOW) return
-  // A delivery that is stored during the read and finds no room sets this again.
-  owned.has_more[try_kind] = false
-  const to = new Date(store_now_ms() + NEAR_FUTURE_MS)
-  // Attempts in progress are still in the index, in front of the others.
-  const limit = Math.min(QUEUED_MAX + owned.in_progress, READ_MAX)
-  const found = await findDue(deliveries, owned.destination_key, try_kind, to, limit)
-  if (found.length === limit) owned.has_more[try_kind] = true
-  for (const delivery of found) add(owned, delivery)
 }
 
 /** Whether another read was requested during the last one: a function, because the compiler would assume `yes`. */

@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { findOne } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import type { Delivery, DeliveryStatus, TryKind } from '../domain/delivery.ts'
+import { type Delivery, type DeliveryStatus, TRY_KINDS, type TryKind } from '../domain/delivery.ts'
 
 /** The collection of deliveries. */
 export type Deliveries = Collection<Delivery>
@@ -84,9 +84,8 @@ export async function findNextDue(
   deliveries: Pick<Deliveries, 'find'>,
   destination_key: string,
 ): Promise<Date | undefined> {
-  const try_kinds: readonly TryKind[] = ['first', 'retry']
   const found = await Promise.all(
-    try_kinds.map((try_kind) =>
+    TRY_KINDS.map((try_kind) =>
       deliveries.find('by_due', { equals: [destination_key, try_kind] }, { limit: 1, linearizable: true }),
     ),
   )

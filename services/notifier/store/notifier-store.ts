@@ -16,7 +16,7 @@ export type NotifierStore = Awaited<ReturnType<typeof openNotifierStore>>
 export async function openNotifierStore(store: Store) {
   return {
     replays: await openReplays(store),
-    destinations: await openDestinations(store),
+    destinations: await store.collection<Destination>(DESTINATIONS),
     deliveries: await openDeliveries(store),
     events: await openEvents(store),
     /** The notifiers that share the destinations. They announce nothing but that they live. */
@@ -48,15 +48,13 @@ export function eventKeyOf({ merchantId, eventKey }: Pick<MerchantEvent, 'mercha
 /** The collection of destinations. */
 export type Destinations = Collection<Destination>
 
-/** Opens the collection of destinations. `by_wake` has the destinations that wait for an owner. */
-function openDestinations(store: Store): Promise<Destinations> {
-  return store.collection<Destination>({
-    name: 'destinations',
-    partition: ['destination_key'],
-    key: ['destination_key'],
-    indexes: { by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
-    expires: 'expires_at',
-  })
+/** `by_wake` has the destinations that wait for an owner. */
+const DESTINATIONS: CollectionSpec = {
+  name: 'destinations',
+  partition: ['destination_key'],
+  key: ['destination_key'],
+  indexes: { by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
+  expires: 'expires_at',
 }
 
 /** The collection of replays. */

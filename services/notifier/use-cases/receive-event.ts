@@ -6,13 +6,13 @@ import {
   MerchantEventHeadSchema,
   MerchantEventSchema,
 } from '#gen/multihub/events/v1/event_pb.ts'
-import type { RegistryService, SealedEndpoint } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import type { Frozen } from '#lib/base/deep-freeze.ts'
+import type { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, elapsedSince, now } from '#lib/base/time.ts'
-import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
 import { callbackBody, testBody, toPublicResource } from '../domain/callback-body.ts'
@@ -29,19 +29,13 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { type Events, eventKeyOf } from '../store/notifier-store.ts'
 
 /** What receiving an event reads and writes. */
-export interface ReceiveEventDeps {
+export interface ReceiveEventDeps extends Pick<RegistryCache, 'endpointsReadAfter'> {
   readonly events: Events
   readonly pipeline: Pick<Pipeline, 'queueDelivery'>
   /** How long events and their deliveries are stored for the operator. */
   readonly retention_ms: number
   /** The present time by the clock of the store. */
   storeNow(): Date
-  /** The endpoints of a merchant, from a read that began after `instant`. */
-  endpointsReadAfter(
-    merchant_id: string,
-    environment: Environment,
-    instant: Date,
-  ): Promise<readonly Frozen<SealedEndpoint>[]>
 }
 
 /** The limits of a payment's own `webhook_url`: the defaults of an endpoint (spec: Delivery and retry, 2). */
@@ -74,15 +68,14 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
  * Throws 1003, and stores nothing, when the event has no destination.
  */
 export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
-  const stored = (await completeIfStored(deps, event)) ?? (await storeNewEvent(deps, event))
+  let stored = await completeIfStored(deps, event)
+  if (stored === undefined) {
+    const targets = await findTargets(deps, event)
+    if (targets.length === 0)
+      throw new PublicError(1003, { details: { description: 'no callback destination' } })
+    stored = await storeEvent(deps, event, targets)
+  }
   return stored.destinations.map(({ delivery_id }) => delivery_id)
-}
-
-async function storeNewEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<StoredEvent> {
-  const targets = await findTargets(deps, event)
-  if (targets.length === 0)
-    throw new PublicError(1003, { details: { description: 'no callback destination' } })
-  return storeEvent(deps, event, targets)
 }
 
 /** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event (N1). */
