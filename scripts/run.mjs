@@ -65,8 +65,8 @@ function comparePackages(with_dev) {
 }
 
 /**
- * Installs the packages. When some are there and none is outdated, npm only adds the missing ones, so that a system
- * that runs from this folder keeps its files.
+ * Installs the packages without running scripts of theirs: none needs one, lmdb comes built. When some are there and none
+ * is outdated, npm only adds the missing ones, so that a system that runs from this folder keeps its files.
  */
 function installPackages(with_dev) {
   const { is_complete, can_add, has_dev } = comparePackages(with_dev)
@@ -75,7 +75,7 @@ function installPackages(with_dev) {
     `Installing ${with_dev ? 'what the tests need' : 'the dependencies'} (once, up to a minute)...\n`,
   )
   const words = [
-    ...(can_add ? ['install', '--no-save'] : ['ci']),
+    ...(can_add ? ['install', '--no-save', '--ignore-scripts'] : ['ci', '--ignore-scripts']),
     ...(with_dev || has_dev ? [] : ['--omit=dev']),
   ]
   if (!npm(root, words))

@@ -59,5 +59,5 @@ async function providePackages(root: string): Promise<void> {
     [root, ROOT].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),
   )
   if (theirs === ours) await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-  else await run('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: root })
+  else await run('npm', ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund'], { cwd: root })
 }
