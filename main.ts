@@ -1,6 +1,6 @@
 import { ROLES } from '#lib/role/role.ts'
 import { parseRoleNames, startRoles } from './app/roles.ts'
-import { type CommandOutput, runCommand, runProcess } from './app/run.ts'
+import { type Command, type CommandOutput, runCommand, runProcess } from './app/run.ts'
 import { backUp } from './operations/backup/backup.ts'
 import { restore } from './operations/backup/restore.ts'
 import { diagnose } from './operations/doctor/doctor.ts'
@@ -8,16 +8,8 @@ import { migrate } from './operations/migrate.ts'
 import { reseal } from './operations/reseal.ts'
 import { verify } from './operations/verify.ts'
 
-/** A command that ends by itself. */
-interface Command {
-  /** The words that may follow its name. */
-  readonly words: string
-  readonly purpose: string
-  run(words: readonly string[], variables: NodeJS.ProcessEnv, output: CommandOutput): Promise<void>
-}
-
-/** The commands by the first word. All other words name roles to run. */
-const COMMANDS: Readonly<Record<string, Command>> = {
+/** The commands by the first word, with the words that may follow it. All other words name roles to run. */
+const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: Command }>> = {
   migrate: {
     words: '[--drop-retired]',
     purpose: 'creates what the MongoDB databases lack, before the first start and each new version',

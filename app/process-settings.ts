@@ -31,43 +31,47 @@ import { LOG_LEVELS } from '#lib/telemetry/log.ts'
 import { TRACING_SETTINGS } from '#lib/telemetry/tracing.ts'
 import { NO_SCANNER, SCANNER_SETTING } from '../services/attachments/scanner/clamd.ts'
 
+/** An optional secret, such as a URL with a password. */
+const optionalSecret = (variable: string, purpose: string) =>
+  describedSetting(purpose, optionalSetting(secretSetting(variable)))
+
+const optionalText = (variable: string, purpose: string) =>
+  describedSetting(purpose, optionalSetting(textSetting(variable)))
+
 /** The infrastructure that all processes of a system share. */
 const INFRASTRUCTURE_SETTINGS = {
-  mongodb_uri: describedSetting(
+  mongodb_uri: optionalSecret(
+    'MONGODB_URI',
     'The database: a MongoDB replica set or sharded cluster. Without it, state is kept in embedded files.',
-    optionalSetting(secretSetting('MONGODB_URI')),
   ),
   mongodb_connections: describedSetting(
     'The most connections of one role to each MongoDB server. Writes use at most 80 % of them.',
     integerSetting('MULTIHUB_MONGODB_CONNECTIONS', { min: 5, max: 1_000, fallback: MONGODB_CONNECTIONS }),
   ),
-  nats_url: describedSetting(
+  nats_url: optionalSecret(
+    'NATS_URL',
     'The NATS server over which processes exchange events. One process with all roles needs none.',
-    optionalSetting(secretSetting('NATS_URL')),
   ),
-  nats_credentials: describedSetting(
+  nats_credentials: optionalSecret(
+    'NATS_CREDENTIALS',
     'The content of a NATS credentials file (.creds), for servers that use JWTs.',
-    optionalSetting(secretSetting('NATS_CREDENTIALS')),
   ),
-  nats_tls_authority: describedSetting(
+  nats_tls_authority: optionalText(
+    'NATS_TLS_CA',
     'The PEM file of the certificate authority of the NATS servers. With it, NATS uses TLS.',
-    optionalSetting(textSetting('NATS_TLS_CA')),
   ),
-  nats_tls_certificate: describedSetting(
+  nats_tls_certificate: optionalText(
+    'NATS_TLS_CERTIFICATE',
     'The PEM file of the client certificate for NATS servers that require one.',
-    optionalSetting(textSetting('NATS_TLS_CERTIFICATE')),
   ),
-  nats_tls_key: describedSetting(
-    'The PEM file of the key for that certificate.',
-    optionalSetting(textSetting('NATS_TLS_KEY')),
-  ),
+  nats_tls_key: optionalText('NATS_TLS_KEY', 'The PEM file of the key for that certificate.'),
   embedded_store: describedSetting(
     'Allows embedded files in Kubernetes, which are refused there by default.',
     booleanSetting('MULTIHUB_EMBEDDED_STORE', false),
   ),
-  kubernetes: describedSetting(
+  kubernetes: optionalText(
+    'KUBERNETES_SERVICE_HOST',
     'Set by Kubernetes itself. It shows that the process runs there.',
-    optionalSetting(textSetting('KUBERNETES_SERVICE_HOST')),
   ),
 } as const
 
@@ -133,25 +137,17 @@ const TEST_VARIABLES: ConfigSchema = {
   skew_commit: textSetting('MULTIHUB_SKEW_COMMIT'),
 }
 
-/** How the settings of a process are judged. */
-export interface ProcessSettingsRules {
-  /** Permits what only a local run may have: callbacks to addresses that are not public (N9, R4), and no virus scanner (F5). */
-  readonly is_local_run: boolean
-  /**
-   * Loads the settings of the other roles, because processes on one machine may share variables. It is called only when a
-   * variable is unknown to the roles of this process.
-   */
-  readonly readOtherSchemas: () => Promise<readonly ConfigSchema[]>
-}
-
 /**
  * Reads the settings of the process. Throws one `ConfigError` with all problems of the process and of its roles, and with
- * every MULTIHUB_ variable that no role reads (R7).
+ * every MULTIHUB_ variable that no role reads (R7). `is_local_run` permits callbacks to addresses that are not public (N9, R4)
+ * and no virus scanner (F5). `loadAllRoles` loads the other roles when a variable is unknown to the roles of this process,
+ * because processes on one machine may share variables.
  */
 export async function readProcessSettings(
   roles: readonly Role[],
   variables: Variables,
-  { is_local_run, readOtherSchemas }: ProcessSettingsRules,
+  is_local_run: boolean,
+  loadAllRoles: () => Promise<readonly Role[]>,
 ): Promise<ProcessConfig> {
   const problems = new Set<string>()
   const read = <S extends ConfigSchema>(schema: S): Config<S> | undefined => {
@@ -168,7 +164,7 @@ export async function readProcessSettings(
   const infrastructure = read(INFRASTRUCTURE_SETTINGS)
   if (infrastructure !== undefined)
     for (const problem of missingInfrastructure(roles, infrastructure)) problems.add(problem)
-  for (const variable of await unknownSettings(roles, variables, readOtherSchemas))
+  for (const variable of await unknownSettings(roles, variables, loadAllRoles))
     problems.add(`${variable} is not a setting: correct its name (docs/operators/settings.md) or remove it`)
   const { variable: callback_allow } = CALLBACK_ALLOW_SETTING
   if (!is_local_run && variables[callback_allow]?.trim())
@@ -183,12 +179,13 @@ export async function readProcessSettings(
 async function unknownSettings(
   roles: readonly Role[],
   variables: Variables,
-  readOtherSchemas: () => Promise<readonly ConfigSchema[]>,
+  loadAllRoles: () => Promise<readonly Role[]>,
 ): Promise<readonly string[]> {
-  const schemas = [PROCESS_SETTINGS, TEST_VARIABLES, ...roles.map(({ settings }) => settings)]
-  const unknown = unknownVariables('MULTIHUB_', schemas, variables)
-  if (unknown.length === 0) return unknown
-  return unknownVariables('MULTIHUB_', [...schemas, ...(await readOtherSchemas())], variables)
+  const unknownTo = (some: readonly Role[]): readonly string[] => {
+    const schemas = [PROCESS_SETTINGS, TEST_VARIABLES, ...some.map(({ settings }) => settings)]
+    return unknownVariables('MULTIHUB_', schemas, variables)
+  }
+  return unknownTo(roles).length === 0 ? [] : unknownTo(await loadAllRoles())
 }
 
 /** Refuses a process that would start without the database or bus that it must share with the others. */

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { type ConfigSchema, readConfig } from '#lib/base/config/config.ts'
+import { type ConfigSchema, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { every } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
@@ -21,35 +21,6 @@ import { serveHealth } from './health-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { PROCESS_SETTINGS, type ProcessConfig, readProcessSettings } from './process-settings.ts'
 import type { ReadyUrls } from './run.ts'
-
-/**
- * Throws one `StartError` that names every port that cannot be listened on, with its setting, so that an operator can
- * correct all of them together. Port 0 is always free. It must run before the process listens.
- */
-export async function checkPorts(
-  schemas: readonly ConfigSchema[],
-  variables: Readonly<Record<string, string | undefined>>,
-  host: string,
-): Promise<void> {
-  if (simulatedNetwork() !== undefined) return
-  const ports = schemas.flatMap((schema) => portsOf(schema, variables)).filter(({ port }) => port !== 0)
-  const attempts = await Promise.allSettled(
-    ports.map(({ variable, port }) => listen(createServer(), { host, port, variable })),
-  )
-  await Promise.all(attempts.map((attempt) => attempt.status === 'fulfilled' && attempt.value.close(0)))
-  const failures = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason] : []))
-  const unforeseen = failures.find((failure) => !(failure instanceof StartError))
-  if (unforeseen !== undefined) throw unforeseen
-  // A wrong host fails every port with the same sentence.
-  const sentences = new Set(failures.map(({ message }: StartError) => message))
-  if (sentences.size > 0) throw new StartError([...sentences].join('\n'))
-}
-
-function portsOf(schema: ConfigSchema, variables: Readonly<Record<string, string | undefined>>) {
-  const port_settings = Object.entries(schema).filter(([, { is_port }]) => is_port)
-  const values = readConfig(Object.fromEntries(port_settings), variables)
-  return port_settings.map(([name, { variable }]) => ({ variable, port: Number(values[name]) }))
-}
 
 /** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
 const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> = {
@@ -75,13 +46,6 @@ const ready_roles = gauge(
   'Whether this process can do the work of the role: 1, or 0 while it starts, stops or lacks what the role needs.',
   ['role'],
 )
-
-/** A process whose roles accept calls. */
-export interface RunningProcess {
-  readonly urls: ReadyUrls
-  /** Clients with the operator's rights: `npm start` creates its demonstration data with them. */
-  readonly operator: ClientOf
-}
 
 const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
@@ -111,29 +75,28 @@ export function loadRoles(names: readonly RoleName[]): Promise<readonly Role[]> 
   return Promise.all(names.map(async (name) => (await LOAD_ROLE[name]()).role))
 }
 
-/** How roles are started. */
-export interface StartOptions {
-  /** Whether the databases of the roles are created or only verified (see `StoreOptions`). */
-  readonly schema: 'create' | 'verify'
-  /** Permits the settings that only a local run may have: callbacks to addresses that are not public (N9, R4). */
-  readonly is_local_run?: boolean
+/** Loads roles, and reads the settings of a process that runs them. A local run may have settings that others may not. */
+export async function loadWithSettings(
+  names: readonly RoleName[],
+  variables: Variables,
+  { is_local_run = false } = {},
+): Promise<{ readonly roles: readonly Role[]; readonly config: ProcessConfig }> {
+  const roles = await loadRoles(names)
+  return { roles, config: await readProcessSettings(roles, variables, is_local_run, () => loadRoles(ROLES)) }
 }
 
 /**
  * Starts roles in this process one after the other, and opens their ports. `names` are in the order of `ROLES`, so that
- * each role starts after those that it needs.
+ * each role starts after those that it needs. `schema` says whether the databases are created or only verified (see
+ * `StoreOptions`). Returns the URLs, and clients with the rights of the operator for the demonstration data of `npm start`.
  */
 export async function startRoles(
   names: readonly RoleName[],
-  variables: Readonly<Record<string, string | undefined>>,
+  variables: Variables,
   lifecycle: Lifecycle,
-  { schema, is_local_run = false }: StartOptions,
-): Promise<RunningProcess> {
-  const roles = await loadRoles(names)
-  const config = await readProcessSettings(roles, variables, {
-    is_local_run,
-    readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
-  })
+  { schema, ...rules }: { readonly schema: 'create' | 'verify'; readonly is_local_run?: boolean },
+): Promise<{ readonly urls: ReadyUrls; readonly operator: ClientOf }> {
+  const { roles, config } = await loadWithSettings(names, variables, rules)
   const { keyring, host } = config
   await checkPorts([PROCESS_SETTINGS, ...roles.map(({ settings }) => settings)], variables, host)
   const { readiness, draining, stopping } = lifecycle
@@ -146,7 +109,8 @@ export async function startRoles(
   lifecycle.onStop('health', () => health.close())
   const { version, commit } = readBuildInfo()
   for (const role of names) build_info.set({ role, version, commit, node: process.versions.node }, 1)
-  lifecycle.onStop('traces', await openTracing(config, serviceNameOf(names), version))
+  const name_in_traces = names.length === ROLES.length ? 'multihub' : `multihub-${names.join('-')}`
+  lifecycle.onStop('traces', await openTracing(config, name_in_traces, version))
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
   const bus = await openProcessBus(config, names.join('+'), start_wait)
   lifecycle.onStop('bus', () => bus.close())
@@ -205,11 +169,6 @@ export async function startRoles(
   return { urls, operator: rpc.clientsOf('operator') }
 }
 
-/** The name of a process in traces: `multihub-payments`, or `multihub` for all roles. */
-function serviceNameOf(names: readonly RoleName[]): string {
-  return names.length === ROLES.length ? 'multihub' : `multihub-${names.join('-')}`
-}
-
 const noClients: ClientOf = () => {
   throw new TypeError('the sandbox calls no other role')
 }
@@ -228,6 +187,35 @@ export function openProcessBus(config: ProcessConfig, name: string, start_wait: 
     },
     start_wait,
   })
+}
+
+/**
+ * Throws one `StartError` that names every port that cannot be listened on, with its setting, so that an operator can
+ * correct all of them together. Port 0 is always free. It must run before the process listens.
+ */
+async function checkPorts(
+  schemas: readonly ConfigSchema[],
+  variables: Variables,
+  host: string,
+): Promise<void> {
+  if (simulatedNetwork() !== undefined) return
+  const ports = schemas.flatMap((schema) => portsOf(schema, variables)).filter(({ port }) => port !== 0)
+  const attempts = await Promise.allSettled(
+    ports.map(({ variable, port }) => listen(createServer(), { host, port, variable })),
+  )
+  await Promise.all(attempts.map((attempt) => attempt.status === 'fulfilled' && attempt.value.close(0)))
+  const failures = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason] : []))
+  const unforeseen = failures.find((failure) => !(failure instanceof StartError))
+  if (unforeseen !== undefined) throw unforeseen
+  // A wrong host fails every port with the same sentence.
+  const sentences = new Set(failures.map(({ message }: StartError) => message))
+  if (sentences.size > 0) throw new StartError([...sentences].join('\n'))
+}
+
+function portsOf(schema: ConfigSchema, variables: Variables) {
+  const port_settings = Object.entries(schema).filter(([, { is_port }]) => is_port)
+  const values = readConfig(Object.fromEntries(port_settings), variables)
+  return port_settings.map(([name, { variable }]) => ({ variable, port: Number(values[name]) }))
 }
 
 /**

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { isNativeError } from 'node:util/types'
 import { MessageChannel } from 'node:worker_threads'
-import { ConfigError } from '#lib/base/config/config.ts'
+import { ConfigError, type Variables } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -105,6 +105,9 @@ export interface CommandOutput {
   printLine(line: string): void
   printProgress(line: string): void
 }
+
+/** A command that ends by itself: the words after its name, and the environment of the process. */
+export type Command = (words: readonly string[], variables: Variables, output: CommandOutput) => Promise<void>
 
 /** Runs a command that ends by itself. Exits with 0, or prints one sentence on standard error and exits with 1. */
 export function runCommand(command: (output: CommandOutput) => Promise<void>): void {

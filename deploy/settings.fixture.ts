@@ -1,15 +1,13 @@
 import { readConfig } from '#lib/base/config/config.ts'
 import { ROLES, type RoleName } from '#lib/role/role.ts'
-import { PROCESS_SETTINGS, readProcessSettings } from '../app/process-settings.ts'
-import { loadRoles } from '../app/roles.ts'
+import { loadWithSettings } from '../app/roles.ts'
 import { publicBaseUrl } from '../gateway/public-base-url.ts'
 import { GATEWAY_CONFIG } from '../gateway/service.ts'
-import { DATABASE_SETTINGS } from '../operations/backup/backup.ts'
-import { VERIFY_SETTINGS } from '../operations/verify.ts'
+import { DATABASE_SETTINGS, VERIFY_SETTINGS } from '../operations/databases.ts'
 
 /** The settings of the commands that are not for roles. */
 const COMMAND_SETTINGS = {
-  migrate: { mongodb_uri: PROCESS_SETTINGS.mongodb_uri },
+  migrate: DATABASE_SETTINGS,
   backup: DATABASE_SETTINGS,
   restore: VERIFY_SETTINGS,
   verify: VERIFY_SETTINGS,
@@ -28,10 +26,7 @@ export async function readContainerSettings(
   if (isCommand(first)) return readConfig(COMMAND_SETTINGS[first], variables).mongodb_uri?.reveal()
   const roles = first === 'doctor' ? words.slice(1) : words
   const names = roles[0] === 'all' ? ROLES : (roles as readonly RoleName[])
-  const config = await readProcessSettings(await loadRoles(names), variables, {
-    is_local_run: false,
-    readOtherSchemas: async () => (await loadRoles(ROLES)).map((role) => role.settings),
-  })
+  const { config } = await loadWithSettings(names, variables)
   if (first !== 'doctor' && names.includes('gateway')) publicBaseUrl(readConfig(GATEWAY_CONFIG, variables))
   return config.mongodb_uri?.reveal()
 }

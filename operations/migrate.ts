@@ -2,13 +2,10 @@ import { readConfig } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
-import { dropRetiredIndexes, findRetiredIndexes, openStore } from '#lib/store/open.ts'
-import { PROCESS_SETTINGS } from '../app/process-settings.ts'
-import { databaseOf } from '../app/roles.ts'
-import type { CommandOutput } from '../app/run.ts'
-import { loadOperations } from './load-operations.ts'
+import { dropRetiredIndexes, findRetiredIndexes } from '#lib/store/open.ts'
+import type { Command } from '../app/run.ts'
+import { DATABASE_SETTINGS, databasesOf, loadOperations } from './databases.ts'
 
-const { mongodb_uri, system_name, start_wait_ms } = PROCESS_SETTINGS
 const DROP_RETIRED = '--drop-retired'
 
 /**
@@ -17,23 +14,19 @@ const DROP_RETIRED = '--drop-retired'
  * `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result.
  * Throws `StartError` without a MONGODB_URI, because embedded files need no migration.
  */
-export async function migrate(
-  words: readonly string[],
-  variables: Readonly<Record<string, string | undefined>>,
-  { printLine }: CommandOutput,
-): Promise<void> {
+export const migrate: Command = async (words, variables, { printLine }) => {
   const drops = words.includes(DROP_RETIRED)
   const unknown = words.find((word) => word !== DROP_RETIRED)
   if (unknown !== undefined) throw new StartError(`${unknown} is not a word of migrate: leave it out`)
-  const config = readConfig({ mongodb_uri, system_name, start_wait_ms }, variables)
-  const { mongodb_uri: uri } = config
-  if (uri === undefined)
+  const config = readConfig(DATABASE_SETTINGS, variables)
+  const { mongodb_uri, start_wait_ms } = config
+  if (mongodb_uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
+  const databases = databasesOf(config)
   for (const role of await loadOperations(ROLES)) {
-    const database = databaseOf(config.system_name, role.name)
+    const database = databases.nameOf(role)
     printLine(`${database}: creating collections, indexes and shard keys`)
-    const place = { mongodb_uri: uri, database, start_wait: { limit_ms: config.start_wait_ms } }
-    const store = await openStore({ ...place, schema: 'create' })
+    const store = await databases.openStore(role, 'create')
     try {
       await role.openCollections(store)
     } finally {
@@ -41,7 +34,12 @@ export async function migrate(
     }
     const declarations = await readDeclarations(role.openCollections)
     const retireIndexes = drops ? dropRetiredIndexes : findRetiredIndexes
-    const retired = await retireIndexes({ ...place, declarations })
+    const retired = await retireIndexes({
+      mongodb_uri,
+      database,
+      declarations,
+      start_wait: { limit_ms: start_wait_ms },
+    })
     if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
   }
   printLine('the databases are complete')

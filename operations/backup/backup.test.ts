@@ -77,9 +77,9 @@ async function copy(
   const source = { mongodb_uri, directory: join(directory, 'data') }
   const snapshot = await openSnapshot(source, [database], 'instant')
   const contents: BackupContent[] = []
-  const common = { directory, declarations: DECLARATIONS, printProgress: () => {} }
-  for await (const content of dumpDatabase({ ...common, role: 'x', database: snapshot.database(database) }))
-    contents.push(content)
+  const silent = () => {}
+  const dumped = dumpDatabase('x', DECLARATIONS, snapshot.database(database), directory, silent)
+  for await (const content of dumped) contents.push(content)
   await snapshot.close()
   expect(contents.map(({ frames }) => frames)).toEqual([1_501, 7])
   const place = { mongodb_uri: to_uri, directory: join(directory, 'restored') }
@@ -87,7 +87,7 @@ async function copy(
   const store = await target.open(database)
   for (const content of contents) {
     await checkContent(directory, content, DECLARATIONS)
-    await loadContent({ ...common, store, content })
+    await loadContent(store, directory, content, DECLARATIONS, silent)
   }
   await store.close()
   await target.finish()

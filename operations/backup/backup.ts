@@ -5,41 +5,27 @@ import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { RoleOperations } from '#lib/role/operations.ts'
-import type { RoleName } from '#lib/role/role.ts'
 import type { Body } from '#lib/store/check.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { packBody } from '#lib/store/embedded/record.ts'
 import type { DatabaseSnapshot } from '#lib/store/maintenance.ts'
-import { openSnapshot } from '#lib/store/open.ts'
 import { readBuildInfo } from '../../app/build-info.ts'
-import { PROCESS_SETTINGS } from '../../app/process-settings.ts'
-import { databaseOf } from '../../app/roles.ts'
-import type { CommandOutput } from '../../app/run.ts'
-import { loadOperations, placeOf } from '../load-operations.ts'
+import type { Command, CommandOutput } from '../../app/run.ts'
+import { BACKUP_ORDER, DATABASE_SETTINGS, databasesOf, loadOperations } from '../databases.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
-
-/** A database of a backup and where to write it. */
-interface DumpedDatabase {
-  readonly role: string
-  readonly declarations: Declarations
-  readonly database: DatabaseSnapshot
-  readonly directory: string
-  printProgress(line: string): void
-}
 
 /**
  * Writes one file per collection, in the order of the declarations, then one per name of blobs. Throws `Unavailable` for a
  * database with a collection that is not declared, because the backup would lack it.
  */
-export async function* dumpDatabase({
-  role,
-  declarations: { collections, blobs },
-  database,
-  directory,
-  printProgress,
-}: DumpedDatabase): AsyncGenerator<BackupContent> {
+export async function* dumpDatabase(
+  role: string,
+  { collections, blobs }: Declarations,
+  database: DatabaseSnapshot,
+  directory: string,
+  printProgress: CommandOutput['printProgress'],
+): AsyncGenerator<BackupContent> {
   const declared = new Set([...collections.map(({ name }) => name), ...blobs])
   const unknown = (await database.listStored()).find((name) => !declared.has(name))
   if (unknown !== undefined)
@@ -73,35 +59,11 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
   for await (const document of documents) yield packBody(document)
 }
 
-const { mongodb_uri, system_name, start_wait_ms, home } = PROCESS_SETTINGS
-
-/** The settings of the commands that work on the databases of all roles. */
-export const DATABASE_SETTINGS = { mongodb_uri, system_name, start_wait_ms, home }
-
-/**
- * The order in which the databases are read where the server has no snapshots: a role comes after the roles that drop an
- * effect once this role has made it durable. docs/operators/backup.md has the reasons.
- */
-export const BACKUP_ORDER: readonly RoleName[] = [
-  'gateway',
-  'payments',
-  'support',
-  'attachments',
-  'notifier',
-  'balances',
-  'merchants',
-  'sandbox',
-]
-
 /**
  * `node main.ts backup DIRECTORY`: writes all databases of a running or stopped system into a new directory. A directory
  * without the manifest, which comes last, is not a backup. Throws `StartError` or `Unavailable` with what to do.
  */
-export async function backUp(
-  words: readonly string[],
-  variables: Readonly<Record<string, string | undefined>>,
-  { printLine, printProgress }: CommandOutput,
-): Promise<void> {
+export const backUp: Command = async (words, variables, { printLine, printProgress }) => {
   const [directory] = words
   if (directory === undefined || words.length > 1 || directory.startsWith('-'))
     throw new StartError('name one new directory: node main.ts backup DIRECTORY')
@@ -109,8 +71,8 @@ export async function backUp(
   await createEmpty(directory)
   const began_at = now().toISOString()
   const roles = await loadOperations(BACKUP_ORDER)
-  const nameOf = (role: RoleOperations): string => databaseOf(config.system_name, role.name)
-  const snapshot = await openSnapshot(placeOf(config), roles.map(nameOf), 'instant')
+  const { nameOf, openSnapshot } = databasesOf(config)
+  const snapshot = await openSnapshot(roles, 'instant')
   const { store, consistency } = snapshot
   if (consistency === 'ordered')
     printProgress('the server has no snapshots: the databases are read one after the other')
@@ -119,8 +81,8 @@ export async function backUp(
     for (const role of roles) {
       const declarations = await readDeclarations(role.openCollections)
       const database = snapshot.database(nameOf(role))
-      const dumped = { role: role.name, declarations, database, directory, printProgress }
-      for await (const content of dumpDatabase(dumped)) {
+      const dumped = dumpDatabase(role.name, declarations, database, directory, printProgress)
+      for await (const content of dumped) {
         contents.push(content)
         printProgress(`${role.name}: ${content.name}: ${content.bytes} bytes`)
       }

@@ -6,13 +6,16 @@ import type { RoleOperations } from '#lib/role/operations.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { unpackBody } from '#lib/store/embedded/record.ts'
 import { BlobGone } from '#lib/store/errors.ts'
-import { openRestoreTarget } from '#lib/store/open.ts'
 import type { Blobs, Collection, Store } from '#lib/store/store.ts'
-import { databaseOf } from '../../app/roles.ts'
-import type { CommandOutput } from '../../app/run.ts'
-import { loadOperations, placeOf } from '../load-operations.ts'
-import { VERIFY_SETTINGS, verify } from '../verify.ts'
-import { BACKUP_ORDER, DATABASE_SETTINGS } from './backup.ts'
+import type { Command, CommandOutput } from '../../app/run.ts'
+import {
+  BACKUP_ORDER,
+  DATABASE_SETTINGS,
+  databasesOf,
+  loadOperations,
+  VERIFY_SETTINGS,
+} from '../databases.ts'
+import { verify } from '../verify.ts'
 import { blobsOfFrames, digestFile, readFrames, withProgress } from './frames.ts'
 import { type BackupContent, readManifest } from './manifest.ts'
 
@@ -37,19 +40,14 @@ export async function checkContent(
   throw new Unavailable(`${path} is damaged: use another backup`)
 }
 
-/** A file of a backup and where to write it. */
-interface LoadedContent {
-  readonly store: Store
-  readonly directory: string
-  readonly content: BackupContent
-  readonly declarations: Declarations
-  printProgress(line: string): void
-}
-
-/** Writes a file of a backup into an empty collection. Documents get new versions. */
-export async function loadContent(loaded: LoadedContent): Promise<void> {
-  const { store, directory, declarations, printProgress } = loaded
-  const { role, kind, name, file, frames: total } = loaded.content
+/** Writes a file of a backup, from its directory, into an empty collection. Documents get new versions. */
+export async function loadContent(
+  store: Store,
+  directory: string,
+  { role, kind, name, file, frames: total }: BackupContent,
+  declarations: Declarations,
+  printProgress: CommandOutput['printProgress'],
+): Promise<void> {
   const report = (count: number): void => printProgress(`${role}: ${name}: ${count} of ${total}`)
   const frames = withProgress(readFrames(join(directory, file)), report)
   const spec = declarations.collections.find((one) => one.name === name)
@@ -90,11 +88,7 @@ async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<
  * written before every file of the backup was checked. With `--verify` the result is checked too. Throws `StartError` or
  * `Unavailable` with what to do.
  */
-export async function restore(
-  words: readonly string[],
-  variables: Readonly<Record<string, string | undefined>>,
-  output: CommandOutput,
-): Promise<void> {
+export const restore: Command = async (words, variables, output) => {
   const { printLine, printProgress } = output
   const is_verified = words.includes('--verify')
   const [directory, ...others] = words.filter((word) => word !== '--verify')
@@ -114,18 +108,16 @@ export async function restore(
     for (const content of contentsOf(role)) await checkContent(directory, content, declarations)
     printProgress(`${role.name}: the files are as they were written`)
   }
-  const target = await openRestoreTarget(
-    placeOf(config),
-    roles.map(({ name }) => databaseOf(system_name, name)),
-  )
+  const { nameOf, openRestoreTarget } = databasesOf(config)
+  const target = await openRestoreTarget(roles)
   for (const role of roles) {
-    const store = await target.open(databaseOf(system_name, role.name))
+    const store = await target.open(nameOf(role))
     try {
       // All collections, so that those which the backup does not have get their indexes too.
       await role.openCollections(store)
       const declarations = await readDeclarations(role.openCollections)
       for (const content of contentsOf(role)) {
-        await loadContent({ store, directory, content, declarations, printProgress })
+        await loadContent(store, directory, content, declarations, printProgress)
         printProgress(`${role.name}: ${content.name}: restored`)
       }
       await role.afterRestore?.(store)

@@ -1,69 +1,133 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { StartError } from '#lib/base/start-error.ts'
-import { clock } from '#lib/base/time.ts'
+import { clock, withTimeout } from '#lib/base/time.ts'
+import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Tls } from '#lib/http/tls.ts'
 import {
   type EnvironmentCheck,
   type Finding,
+  type InspectionOptions,
   inspectCertificate,
   ok,
   parseAddress,
   reach,
+  type ServerAddress,
   sendCheckRequest,
   serverOf,
+  warning,
   withExpiry,
 } from '#lib/role/environment-check.ts'
 import { probeProcess } from '#lib/rpc/client/probe-process.ts'
 import { addressesOf, type RpcConfig } from '#lib/rpc/settings.ts'
 import { parseHeaders, type TracingConfig } from '#lib/telemetry/tracing.ts'
+import type { ProcessConfig } from '../../app/process-settings.ts'
+import { openProcessBus } from '../../app/roles.ts'
 
+/** How long a server may take to show its certificate, to respond, and to carry a message. */
 const LIMIT_MS = 5_000
+
+/**
+ * Connects to a server, and over TLS looks at its certificate. Returns how to word a finding about the server: with TLS it
+ * says until when the certificate is valid, which is a warning when it ends soon.
+ */
+async function reachServer(
+  server: ServerAddress,
+  is_tls: boolean,
+  options: Omit<InspectionOptions, 'limit_ms'>,
+): Promise<(text: string) => Finding> {
+  if (!is_tls) {
+    await reach(server, LIMIT_MS, options.advice)
+    return ok
+  }
+  const expires_at = await inspectCertificate(server, { ...options, limit_ms: LIMIT_MS })
+  return (text) => withExpiry(text, 'its', expires_at)
+}
+
+/** The checks of NATS and of the certificates of its servers; none without NATS. */
+export function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
+  const { nats_url, nats_tls_authority, nats_tls_certificate, nats_tls_key } = config
+  if (nats_url === undefined) return []
+  const { servers, tls } = parseNatsUrl(nats_url)
+  const has_tls = tls || nats_tls_authority !== undefined || nats_tls_certificate !== undefined
+  const checkCertificate = async (address: string): Promise<Finding> => {
+    const files = [nats_tls_authority, nats_tls_certificate, nats_tls_key]
+    const [ca, certificate, key] = await Promise.all(
+      files.map(async (path) => (path === undefined ? undefined : await readFile(path))),
+    )
+    const found = await reachServer(parseAddress(address), true, {
+      material: { ca, certificate, key },
+      advice: 'correct NATS_URL',
+      authority: 'NATS_TLS_CA',
+      greets_first: true,
+    })
+    return found('trusted')
+  }
+  return [
+    { subject: 'NATS', run: () => checkBus(config) },
+    ...(has_tls ? servers : []).map((address) => ({
+      subject: `certificate of NATS at ${address}`,
+      run: () => checkCertificate(address),
+    })),
+  ]
+}
+
+/** Connects with the credentials and TLS of the process, and sends a message to itself. */
+async function checkBus(config: ProcessConfig): Promise<Finding> {
+  const bus = await openProcessBus(config, 'doctor', { limit_ms: 0 })
+  try {
+    const { promise: received, resolve } = Promise.withResolvers<true>()
+    const subject = `doctor.${randomHex(8)}`
+    const subscription = await bus.subscribe(subject, () => resolve(true))
+    await bus.publish(subject, new Uint8Array())
+    const came_back = await withTimeout(received, LIMIT_MS)
+    await subscription.close()
+    if (came_back) return ok('carries messages')
+    return warning(
+      `connected, but a message did not come back: permit this user to publish and subscribe to ${config.system_name}.>`,
+    )
+  } finally {
+    await bus.close()
+  }
+}
 
 /** The check of each configured process: reachable, trusted, ready, of that role, and accepting the credentials. */
 export function peerChecks(config: RpcConfig, tls: Tls | undefined): readonly EnvironmentCheck[] {
   return [...addressesOf(config)].map(([role, address]) => ({
     subject: `${role} at ${address}`,
-    run: () => checkPeer({ role, address, tls, token: config.token }),
+    run: () => checkPeer(role, address, tls, config.token),
   }))
 }
 
-interface Peer {
-  readonly role: string
-  readonly address: string
-  readonly tls: Tls | undefined
-  readonly token: RpcConfig['token']
-}
-
-async function checkPeer({ role, address, tls, token }: Peer): Promise<Finding> {
+async function checkPeer(
+  role: string,
+  address: string,
+  tls: Tls | undefined,
+  token: RpcConfig['token'],
+): Promise<Finding> {
   const variable = `MULTIHUB_${role.toUpperCase()}_ADDRESS`
-  const server = parseAddress(address)
-  const advice = `start that role, or correct ${variable}`
-  const material = tls?.current()
-  const options = { material, limit_ms: LIMIT_MS, advice, authority: 'MULTIHUB_TLS_CA' }
-  const expires_at = tls && (await inspectCertificate(server, options))
-  if (tls === undefined) await reach(server, LIMIT_MS, advice)
-  const { is_serving, services } = await probe({ role, address, tls, token })
+  const found = await reachServer(parseAddress(address), tls !== undefined, {
+    material: tls?.current(),
+    advice: `start that role, or correct ${variable}`,
+    authority: 'MULTIHUB_TLS_CA',
+  })
+  const { is_serving, services } = await probeProcess({ address, token, tls, limit_ms: LIMIT_MS }).catch(
+    (error: unknown) => {
+      if (!(error instanceof Unavailable)) throw error
+      const advice =
+        tls === undefined
+          ? 'if it has MULTIHUB_TLS_KEY, this process needs it too'
+          : 'if its MULTIHUB_TLS_CA does not trust MULTIHUB_TLS_CERTIFICATE of this process, use one authority for both'
+      throw new StartError(`something listens, but gives no gRPC response (${error.message}): ${advice}`)
+    },
+  )
   if (services === undefined) throw new StartError(refusalText(token !== undefined, tls !== undefined))
   if (!services.some((name) => name.startsWith(`multihub.${role}.`)))
     throw new StartError(`the process there does not run ${role}: correct ${variable}`)
   if (!is_serving) throw new StartError('the process answers, but it is not ready: its /readyz says why')
-  const text = 'ready, and it accepts the credentials of this process'
-  return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
-}
-
-async function probe({ address, tls, token }: Peer): ReturnType<typeof probeProcess> {
-  try {
-    return await probeProcess({ address, token, tls, limit_ms: LIMIT_MS })
-  } catch (error) {
-    if (!(error instanceof Unavailable)) throw error
-    const advice =
-      tls === undefined
-        ? 'if it has MULTIHUB_TLS_KEY, this process needs it too'
-        : 'if its MULTIHUB_TLS_CA does not trust MULTIHUB_TLS_CERTIFICATE of this process, use one authority for both'
-    throw new StartError(`something listens, but gives no gRPC response (${error.message}): ${advice}`)
-  }
+  return found('ready, and it accepts the credentials of this process')
 }
 
 function refusalText(has_token: boolean, has_tls: boolean): string {
@@ -73,8 +137,6 @@ function refusalText(has_token: boolean, has_tls: boolean): string {
   if (!has_tls) return `it refuses calls without a token: ${token}`
   return `it does not know the certificate of this process: name it in its MULTIHUB_RPC_CERTIFICATES, or ${token}`
 }
-
-const COLLECTOR_ADVICE = 'start the collector of traces, or correct OTEL_EXPORTER_OTLP_ENDPOINT'
 
 /**
  * The check of the collector of traces, none without one: it takes an export of no span with the configured headers. A
@@ -87,11 +149,9 @@ export function collectorChecks({ otlp_endpoint, otlp_headers }: TracingConfig):
 }
 
 async function exportNothing(endpoint: string, headers: Readonly<Record<string, string>>): Promise<Finding> {
-  const server = serverOf(endpoint)
-  const is_https = endpoint.startsWith('https:')
-  const options = { limit_ms: LIMIT_MS, advice: COLLECTOR_ADVICE, authority: 'NODE_EXTRA_CA_CERTS' }
-  const expires_at = is_https ? await inspectCertificate(server, options) : undefined
-  if (!is_https) await reach(server, LIMIT_MS, COLLECTOR_ADVICE)
+  const advice = 'start the collector of traces, or correct OTEL_EXPORTER_OTLP_ENDPOINT'
+  const is_tls = endpoint.startsWith('https:')
+  const found = await reachServer(serverOf(endpoint), is_tls, { advice, authority: 'NODE_EXTRA_CA_CERTS' })
   const { status } = await sendCheckRequest(
     {
       method: 'POST',
@@ -100,13 +160,13 @@ async function exportNothing(endpoint: string, headers: Readonly<Record<string, 
       body: new Uint8Array(),
       timeout_ms: LIMIT_MS,
     },
-    COLLECTOR_ADVICE,
+    advice,
   )
   if (status === 401 || status === 403)
     throw new StartError(`it refuses the headers (HTTP ${status}): correct OTEL_EXPORTER_OTLP_HEADERS`)
   if (status < 200 || status > 299)
     throw new StartError(`it does not take traces (HTTP ${status}): correct OTEL_EXPORTER_OTLP_ENDPOINT`)
-  return expires_at === undefined ? ok('takes traces') : withExpiry('takes traces', 'its', expires_at)
+  return found('takes traces')
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g

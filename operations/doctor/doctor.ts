@@ -1,18 +1,15 @@
-import { ConfigError } from '#lib/base/config/config.ts'
+import { ConfigError, type Variables } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { withTimeout } from '#lib/base/time.ts'
-import { openTls, TLS_RELOAD_MS, type Tls } from '#lib/http/tls.ts'
+import { openTls, TLS_RELOAD_MS } from '#lib/http/tls.ts'
 import { type EnvironmentCheck, ok } from '#lib/role/environment-check.ts'
-import type { RoleOperations } from '#lib/role/operations.ts'
-import { ROLES, type Role } from '#lib/role/role.ts'
+import type { RoleName } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { readBuildInfo } from '../../app/build-info.ts'
-import { type ProcessConfig, readProcessSettings } from '../../app/process-settings.ts'
-import { loadRoles, parseRoleNames } from '../../app/roles.ts'
-import { type CommandOutput, explainStartError, problemsText } from '../../app/run.ts'
-import { loadOperations } from '../load-operations.ts'
-import { busChecks } from './bus-checks.ts'
-import { certificateFileChecks, collectorChecks, peerChecks } from './connection-checks.ts'
+import { loadWithSettings, parseRoleNames } from '../../app/roles.ts'
+import { type Command, explainStartError, problemsText } from '../../app/run.ts'
+import { loadOperations } from '../databases.ts'
+import { busChecks, certificateFileChecks, collectorChecks, peerChecks } from './connection-checks.ts'
 import { storeChecks } from './store-checks.ts'
 
 /** One line of the report. */
@@ -34,58 +31,32 @@ const CHECK_LIMIT_MS = 30_000
  * at the same time, and prints one line for each part, or with `--json` one document. It changes nothing, shows no secret
  * and starts no payment. Throws `StartError` when something is wrong; a warning is not an error.
  */
-export async function diagnose(
-  words: readonly string[],
-  variables: Readonly<Record<string, string | undefined>>,
-  { printLine }: CommandOutput,
-): Promise<void> {
+export const diagnose: Command = async (words, variables, { printLine }) => {
   const names = words.filter((word) => word !== JSON_WORD)
   const role_names = parseRoleNames(names.length === 0 ? ['all'] : names)
-  const settings = await readSettings(await loadRoles(role_names), variables)
-  const lines =
-    'problems' in settings
-      ? settings.problems
-      : await examine(await loadOperations(role_names), variables, settings)
+  let lines: readonly ReportLine[]
+  let rest = ''
+  try {
+    lines = await examine(role_names, variables)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    lines = error.problems.map((text) => ({ status: 'problem', subject: 'settings', text }))
+    rest = '; correct the settings, then the rest can be checked'
+  }
   if (words.includes(JSON_WORD)) printLine(JSON.stringify({ findings: lines }))
   else for (const { status, subject, text } of lines) printLine(`${LABELS[status]} ${subject}: ${text}`)
   const problems = lines.filter(({ status }) => status === 'problem').length
-  if (problems === 0) return
-  const rest = 'problems' in settings ? '; correct the settings, then the rest can be checked' : ''
-  throw new StartError(problemsText(problems) + rest)
+  if (problems > 0) throw new StartError(problemsText(problems) + rest)
 }
 
-/** The settings of the process with the files that they name, or what is wrong with them. */
-type SettingsReading =
-  | { readonly config: ProcessConfig; readonly tls: Tls | undefined }
-  | { readonly problems: readonly ReportLine[] }
-
-async function readSettings(
-  roles: readonly Role[],
-  variables: Readonly<Record<string, string | undefined>>,
-): Promise<SettingsReading> {
-  try {
-    const config = await readProcessSettings(roles, variables, {
-      is_local_run: false,
-      readOtherSchemas: async () => (await loadRoles(ROLES)).map(({ settings }) => settings),
-    })
-    const files = { key: config.tls_key, certificate: config.tls_certificate, ca: config.tls_ca }
-    return { config, tls: await openTls(files, log, TLS_RELOAD_MS) }
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return {
-      problems: error.problems.map((text) => ({ status: 'problem', subject: 'settings', text })),
-    }
-  }
-}
-
-async function examine(
-  roles: readonly RoleOperations[],
-  variables: Readonly<Record<string, string | undefined>>,
-  { config, tls }: Extract<SettingsReading, { readonly config: unknown }>,
-): Promise<readonly ReportLine[]> {
-  const names: readonly string[] = roles.map(({ name }) => name)
-  const context = { variables, tls, runs: (role: string) => names.includes(role) }
-  const checks = [
+/** Runs all checks at once. Throws `ConfigError` with all problems of the settings, and of the files that they name. */
+async function examine(names: readonly RoleName[], variables: Variables): Promise<readonly ReportLine[]> {
+  const { config } = await loadWithSettings(names, variables)
+  const files = { key: config.tls_key, certificate: config.tls_certificate, ca: config.tls_ca }
+  const tls = await openTls(files, log, TLS_RELOAD_MS)
+  const roles = await loadOperations(names)
+  const context = { variables, tls, runs: (role: string) => names.some((name) => name === role) }
+  const checks: readonly EnvironmentCheck[] = [
     { subject: 'settings', run: async () => ok(`of ${names.join(', ')}`) },
     VERSIONS,
     ...(await storeChecks(roles, config)),

@@ -51,7 +51,7 @@ function databaseCheck(role: RoleOperations, config: ProcessConfig): Environment
         await role.openCollections(store)
         await role.checkKeys?.(store, keyring)
         const keys = role.checkKeys === undefined ? '' : 'the keys fit, '
-        return ok(`complete, ${keys}${await compareClocks(store)}${await findRetired(role, config)}`)
+        return ok(`complete, ${keys}${await compareClocks(store)}${await retiredOf(role, config)}`)
       } finally {
         await store.close()
       }
@@ -60,10 +60,7 @@ function databaseCheck(role: RoleOperations, config: ProcessConfig): Environment
 }
 
 /** Names the indexes that no declaration has any more. They cost space and writes, but are not a problem. */
-async function findRetired(
-  role: RoleOperations,
-  { mongodb_uri, system_name }: ProcessConfig,
-): Promise<string> {
+async function retiredOf(role: RoleOperations, { mongodb_uri, system_name }: ProcessConfig): Promise<string> {
   if (mongodb_uri === undefined) return ''
   const database = databaseOf(system_name, role.name)
   const declarations = await readDeclarations(role.openCollections)
@@ -120,7 +117,7 @@ const ADVICE = 'correct MONGODB_URI'
  */
 export async function databaseCertificateChecks(
   mongodb_uri: Secret,
-  resolveSrv: ResolveSrv = resolveByNameServers,
+  resolveSrv: ResolveSrv = (name) => new Resolver({ timeout: LIMIT_MS, tries: 1 }).resolveSrv(name),
 ): Promise<readonly EnvironmentCheck[]> {
   const { readTlsServers } = await import('#lib/store/mongodb/connect.ts')
   const { servers, srv_name, ca } = await readTlsServers(mongodb_uri)
@@ -130,8 +127,16 @@ export async function databaseCertificateChecks(
   }))
   if (srv_name === undefined) return of_servers
   const run = async () => {
-    const found = await findServers(srv_name, resolveSrv)
-    const ends = await Promise.all(found.map((server) => inspectNamed(server, ca)))
+    const found = await resolveSrv(srv_name).catch((error: unknown) => {
+      throw unreachable(srv_name, error, ADVICE)
+    })
+    const ends = await Promise.all(
+      found.map(({ name: host, port }) =>
+        inspect({ host, port }, ca).catch((error: Error) => {
+          throw new StartError(`${host}:${port}: ${error.message}`)
+        }),
+      ),
+    )
     const first_end = new Date(Math.min(...ends.map((end) => end.getTime())))
     return withExpiry(`all ${found.length} trusted`, 'the first', first_end)
   }
@@ -141,26 +146,4 @@ export async function databaseCertificateChecks(
 function inspect(server: ServerAddress, ca: Buffer | undefined): Promise<Date> {
   const authority = 'tlsCAFile of MONGODB_URI, or in NODE_EXTRA_CA_CERTS'
   return inspectCertificate(server, { material: { ca }, limit_ms: LIMIT_MS, advice: ADVICE, authority })
-}
-
-/** As `inspect`; an error names the server. */
-async function inspectNamed(server: ServerAddress, ca: Buffer | undefined): Promise<Date> {
-  try {
-    return await inspect(server, ca)
-  } catch (error) {
-    throw new StartError(`${server.host}:${server.port}: ${error instanceof Error ? error.message : error}`)
-  }
-}
-
-async function findServers(srv_name: string, resolveSrv: ResolveSrv): Promise<readonly ServerAddress[]> {
-  try {
-    const records = await resolveSrv(srv_name)
-    return records.map(({ name, port }) => ({ host: name, port }))
-  } catch (error) {
-    throw unreachable(srv_name, error, ADVICE)
-  }
-}
-
-function resolveByNameServers(name: string): ReturnType<ResolveSrv> {
-  return new Resolver({ timeout: LIMIT_MS, tries: 1 }).resolveSrv(name)
 }
