@@ -1,6 +1,7 @@
 import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/contract/errors/error-table.ts'
 import { codesByStatus } from '../../gateway/openapi/envelope-schemas.ts'
 import { ERROR_ADVICE } from '../../gateway/openapi/error-advice.ts'
+import type { Table } from './limits.ts'
 
 const RETRY_WORDS: Readonly<Record<Retry, string>> = {
   no: 'no',
@@ -79,7 +80,7 @@ export function placesOf(code: ErrorCode): readonly ('envelope' | '`status.error
 }
 
 /** The error table for merchants, in the order of the codes. */
-export function errorTable(): string {
+export function errorTable(): Table {
   const by_status = [...codesByStatus()]
   const statusesOf = (code: ErrorCode): string => {
     const others = by_status.filter(
@@ -88,19 +89,16 @@ export function errorTable(): string {
     return [ERROR_TABLE[code].http, ...others.map(([http]) => http)].join(' or ')
   }
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
-  const lines = codes.map((code) => {
+  const rows = codes.map((code) => {
     const { message, retry } = ERROR_TABLE[code]
     const places = placesOf(code)
     const amount = places.includes('`status.error`') ? [`an amount that ends in 66${code}`] : []
     const provoked = [...amount, ...(places.includes('envelope') ? [ENVELOPE[code]] : [])].join(
       '; envelope: ',
     )
-    const comes = `${places.join(', ') || 'never'} | ${provoked || '-'}`
-    return `| ${code} | ${message} | ${statusesOf(code)} | ${comes} | ${RETRY_WORDS[retry]} | ${ERROR_ADVICE[code]} |`
+    const comes = [places.join(', ') || 'never', provoked || '-']
+    return [code, message, statusesOf(code), ...comes, RETRY_WORDS[retry], ERROR_ADVICE[code]]
   })
-  return [
-    '| Code | Meaning | HTTP | Comes in | How to provoke it | Try again? | What to do |',
-    `|${'---|'.repeat(7)}`,
-    ...lines,
-  ].join('\n')
+  const columns = ['Code', 'Meaning', 'HTTP', 'Comes in', 'How to provoke it', 'Try again?', 'What to do']
+  return [columns, ...rows]
 }

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { callbackUrlTable } from './callback-urls.ts'
+import { openApiDocument } from '../../gateway/openapi/document.ts'
+import { ROOT } from '../sources/sources.ts'
 import { partsDiagrams, statesDiagram } from './diagrams.ts'
 import { errorTable } from './errors.ts'
-import { connectionTable, quotaTable, sizeTable, timeTable } from './limits.ts'
-import { metricsTable } from './metrics.ts'
-import { openApiText } from './openapi.ts'
+import { callbackUrlTable, connectionTable, quotaTable, sizeTable, type Table, timeTable } from './limits.ts'
 import { operationsTable } from './operations.ts'
-import { PROMETHEUS_RULE_PATH, prometheusRuleText } from './prometheus-rule.ts'
 import { settingsTable } from './settings.ts'
+import { metricsTable, PROMETHEUS_RULE_PATH, prometheusRuleText } from './telemetry.ts'
 
 /** A file that is generated from the code, at least in part: its text now and as it should be. */
 export interface GeneratedFile {
@@ -17,10 +16,8 @@ export interface GeneratedFile {
   readonly wanted: string
 }
 
-const ROOT = join(import.meta.dirname, '..', '..')
-
 /** The generated sections of pages. Two comments with the name of a section mark its place. */
-const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> = {
+const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | Table | Promise<string>>>>> = {
   'docs/architecture/README.md': { parts: partsDiagrams, states: statesDiagram },
   'docs/architecture/payments.md': { operations: operationsTable },
   'docs/operators/settings.md': { settings: settingsTable },
@@ -37,7 +34,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | P
 
 /** The files that are generated as a whole. */
 const WHOLE_FILES: Readonly<Record<string, () => string>> = {
-  'docs/merchants/openapi.json': openApiText,
+  'docs/merchants/openapi.json': () => `${JSON.stringify(openApiDocument(), undefined, 2)}\n`,
   [PROMETHEUS_RULE_PATH]: prometheusRuleText,
 }
 
@@ -47,7 +44,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     const current = await readFile(join(ROOT, path), 'utf8')
     let wanted = current
     for (const [name, make] of Object.entries(sections))
-      wanted = replaceSection(wanted, name, await make(), path)
+      wanted = replaceSection(wanted, name, textOf(await make()), path)
     return { path, current, wanted }
   })
   const files = Object.entries(WHOLE_FILES).map(async ([path, make]) => {
@@ -55,6 +52,12 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     return { path, current, wanted: make() }
   })
   return Promise.all([...pages, ...files])
+}
+
+function textOf(section: string | Table): string {
+  if (typeof section === 'string') return section
+  const [columns = [], ...rows] = section.map((cells) => `| ${cells.join(' | ')} |`)
+  return [columns, `|${'---|'.repeat(section[0]?.length ?? 0)}`, ...rows].join('\n')
 }
 
 function replaceSection(text: string, name: string, content: string, path: string): string {

@@ -7,6 +7,7 @@ import { MERCHANTS_CONFIG } from '../../services/merchants/service.ts'
 import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
 import { PAYMENTS_CONFIG } from '../../services/payments/service.ts'
 import { SANDBOX_CONFIG } from '../../services/sandbox/service.ts'
+import type { Table } from './limits.ts'
 
 const ALL_ROLES = 'every process'
 
@@ -25,23 +26,26 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
 type RoleDescription = SettingDescription & { readonly reader: string }
 
 /** The settings as a table. A setting that several roles read has one row, with all of them. */
-export function settingsTable(): string {
+export function settingsTable(): Table {
   const descriptions = Object.entries(SCHEMAS).flatMap(([reader, schema]) =>
     describeConfig(schema).map((description): RoleDescription => ({ ...description, reader })),
   )
   const by_variable = Map.groupBy(descriptions, ({ variable }) => variable)
-  const lines = [...by_variable].map(([variable, same]) => {
+  const rows = [...by_variable].map(([variable, same]) => {
     const purposes = new Set(same.map(({ purpose }) => purpose))
     if (purposes.has(''))
       throw new Error(
         `${variable} has no description; describe each of its declarations with describedSetting()`,
       )
-    const expected = same.map(({ expected }) => expected)[0]
-    return `| \`${variable}\` | ${[...purposes].join(' ')} | ${readersText(same)} | ${expected} | ${defaultText(same)} |`
+    return [
+      `\`${variable}\``,
+      [...purposes].join(' '),
+      readersText(same),
+      same[0]?.expected,
+      defaultText(same),
+    ]
   })
-  return ['| Variable | What for | Read by | Expected | Default |', '|---|---|---|---|---|', ...lines].join(
-    '\n',
-  )
+  return [['Variable', 'What for', 'Read by', 'Expected', 'Default'], ...rows]
 }
 
 function readersText(same: readonly RoleDescription[]): string {

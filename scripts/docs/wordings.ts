@@ -1,14 +1,8 @@
-import { lineOf, proseOf, proseWithInlineCode } from '../sources/prose.ts'
+import { lineOf, type Prose, proseOf, proseWithInlineCode } from '../sources/prose.ts'
 import type { SourceFile } from '../sources/sources.ts'
 
 /** Wording that a reader has to read twice, and what to write instead. */
-interface UnclearWording {
-  readonly name: string
-  readonly pattern: RegExp
-  readonly advice: string
-  /** Whether the pattern also reads what is in backticks. */
-  readonly reads_code?: true
-}
+type UnclearWording = readonly [name: string, pattern: RegExp, advice: string]
 
 const PLURALS =
   'bytes|calls|documents|events|failures|payments|requests|reads|signatures|transfers|tries|writes'
@@ -17,64 +11,51 @@ const UNITS = `${TIMES}|account|credential|merchant|process|request|role|service
 
 /** The word list. A pattern belongs here when most of its matches are unclear. */
 const UNCLEAR: readonly UnclearWording[] = [
-  { name: 'for ever', pattern: /\bfor ?ever\b/gi, advice: 'permanently' },
-  { name: 'so many, so long', pattern: /\bso (many|long|much)\b/gi, advice: 'name the number or the time' },
-  {
-    name: 'who-clause as subject',
-    pattern: /(?:^|[.:;(]\s+)\s*Who (?![^.]*\?)/g,
-    advice: 'a caller that, a merchant that',
-  },
-  { name: 'whoever', pattern: /\bwho(so)?ever\b/gi, advice: 'a caller that, the process that' },
-  { name: 'told', pattern: /\btold\b/gi, advice: 'returned, reported, notified' },
-  {
-    name: 'nobody, anybody, everybody',
-    pattern: /\b(nobody|anybody|everybody)\b/gi,
-    advice: 'no caller, every caller, or the part that is meant',
-  },
-  {
-    name: 'X a Y for X per Y',
-    pattern: new RegExp(`\\b(?:${PLURALS}) an? (?:${TIMES})\\b(?! \\w*(?:document|time|process))`, 'gi'),
-    advice: 'X per Y',
-  },
-  {
-    name: 'an X a Y for one X per Y',
-    pattern: new RegExp(
-      `\\b(?:an?|one) [\\w-]+ an? (?:${UNITS})\\b(?! (?:to|with|for|of|that|which)\\b)`,
-      'gi',
-    ),
-    advice: 'one X per Y',
-  },
-  {
-    name: 'is no X',
-    pattern:
-      /(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b|more than\b|less than\b|later than\b|way\b)/gi,
-    advice: 'is not an X',
-  },
-  { name: 'beside', pattern: /\bbeside\b/gi, advice: 'next to, in addition to, with' },
-  { name: 'behind its caller', pattern: /\bbehind (?:its|the) caller\b/gi, advice: 'after the caller' },
-  { name: 'stands', pattern: /\bstands (?!for\b|in for\b)/gi, advice: 'is' },
-  { name: 'found out', pattern: /\b(?:find|found) out\b/gi, advice: 'determine, read' },
-  { name: 'away', pattern: /\b(?:be|been|is|are|was|were) away\b/gi, advice: 'is unavailable' },
-  { name: 'fate', pattern: /\bfates?\b/gi, advice: 'outcome' },
-  { name: 'in hand', pattern: /\bin hand\b/gi, advice: 'in progress' },
-  {
-    name: 'house, walls, knock',
-    pattern: /\b(?:the house|the walls|knock(?:s|ed)?)\b/gi,
-    advice: 'plain terms',
-  },
-  { name: 'let be', pattern: /\b(?:is|are) let be\b/gi, advice: 'is ignored' },
-  {
-    name: 'pronoun for a noun',
-    pattern: /\b(?:(?:that|those) of|one that|of which|of whom)\b/gi,
-    advice: 'the noun',
-  },
-  {
-    name: 'code as a predicate',
-    pattern: /(?<!\b(?:code|codes|secret) )\b(?:is|are|was|were) `?\d{4,5}\b(?! ?[%\w])/g,
-    advice: 'refused with `1005`, answered with `2002`',
-    reads_code: true,
-  },
-  { name: 'what becomes of', pattern: /\b(?:becomes?|became) of\b/gi, advice: 'happens to' },
+  ['for ever', /\bfor ?ever\b/gi, 'permanently'],
+  ['so many, so long', /\bso (many|long|much)\b/gi, 'name the number or the time'],
+  ['who-clause as subject', /(?:^|[.:;(]\s+)\s*Who (?![^.]*\?)/g, 'a caller that, a merchant that'],
+  ['whoever', /\bwho(so)?ever\b/gi, 'a caller that, the process that'],
+  ['told', /\btold\b/gi, 'returned, reported, notified'],
+  [
+    'nobody, anybody, everybody',
+    /\b(nobody|anybody|everybody)\b/gi,
+    'no caller, every caller, or the part that is meant',
+  ],
+  [
+    'X a Y for X per Y',
+    new RegExp(`\\b(?:${PLURALS}) an? (?:${TIMES})\\b(?! \\w*(?:document|time|process))`, 'gi'),
+    'X per Y',
+  ],
+  [
+    'an X a Y for one X per Y',
+    new RegExp(`\\b(?:an?|one) [\\w-]+ an? (?:${UNITS})\\b(?! (?:to|with|for|of|that|which)\\b)`, 'gi'),
+    'one X per Y',
+  ],
+  [
+    'is no X',
+    /(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b|more than\b|less than\b|later than\b|way\b)/gi,
+    'is not an X',
+  ],
+  ['beside', /\bbeside\b/gi, 'next to, in addition to, with'],
+  ['behind its caller', /\bbehind (?:its|the) caller\b/gi, 'after the caller'],
+  ['stands', /\bstands (?!for\b|in for\b)/gi, 'is'],
+  ['found out', /\b(?:find|found) out\b/gi, 'determine, read'],
+  ['away', /\b(?:be|been|is|are|was|were) away\b/gi, 'is unavailable'],
+  ['fate', /\bfates?\b/gi, 'outcome'],
+  ['in hand', /\bin hand\b/gi, 'in progress'],
+  ['house, walls, knock', /\b(?:the house|the walls|knock(?:s|ed)?)\b/gi, 'plain terms'],
+  ['let be', /\b(?:is|are) let be\b/gi, 'is ignored'],
+  ['pronoun for a noun', /\b(?:(?:that|those) of|one that|of which|of whom)\b/gi, 'the noun'],
+  ['what becomes of', /\b(?:becomes?|became) of\b/gi, 'happens to'],
+]
+
+/** Also looked for in backticks, where codes are. */
+const UNCLEAR_WITH_CODE: readonly UnclearWording[] = [
+  [
+    'code as a predicate',
+    /(?<!\b(?:code|codes|secret) )\b(?:is|are|was|were) `?\d{4,5}\b(?! ?[%\w])/g,
+    'refused with `1005`, answered with `2002`',
+  ],
 ]
 
 /** Uses that are right. Each one has a reason. */
@@ -102,24 +83,17 @@ const SENTENCE = /\S+\s+\S+\s+\S+/
 /** The unclear wordings of a file, as sentences that name the place and the advice. */
 export function unclearIn(file: SourceFile): readonly string[] {
   const { path, text } = file
-  const readings = [proseOf(file), proseWithInlineCode(file)].map((prose) =>
-    prose.filter(({ kind, text }) => kind !== 'string' || SENTENCE.test(text)),
-  )
-  return UNCLEAR.flatMap(({ name, pattern, advice, reads_code = false }) =>
-    (readings[Number(reads_code)] ?? []).flatMap((prose) =>
-      [...prose.text.matchAll(pattern)].map(({ 0: words, index }) => ({
-        name,
-        advice,
-        words,
-        offset: prose.offset + index,
-      })),
-    ),
-  )
-    .filter(({ offset, words }) => !isAllowed(path, text.slice(offset - 40, offset + words.length + 40)))
-    .map(
-      ({ name, advice, words, offset }) =>
-        `${path}:${lineOf(file, offset)} "${words.trim()}" (${name}): write ${advice}`,
+  const look = (unclear: readonly UnclearWording[], prose: readonly Prose[]): readonly string[] =>
+    unclear.flatMap(([name, pattern, advice]) =>
+      prose
+        .filter((part) => part.kind !== 'string' || SENTENCE.test(part.text))
+        .flatMap((part) =>
+          [...part.text.matchAll(pattern)].map(({ 0: words, index }) => ({ words, at: part.offset + index })),
+        )
+        .filter(({ words, at }) => !isAllowed(path, text.slice(at - 40, at + words.length + 40)))
+        .map(({ words, at }) => `${path}:${lineOf(file, at)} "${words.trim()}" (${name}): write ${advice}`),
     )
+  return [...look(UNCLEAR, proseOf(file)), ...look(UNCLEAR_WITH_CODE, proseWithInlineCode(file))]
 }
 
 function isAllowed(path: string, around: string): boolean {
