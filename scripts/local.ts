@@ -63,7 +63,7 @@ async function readOrCreateKeys(home: string): Promise<Keys> {
 }
 
 /** The text of a file, or `undefined` when there is none. */
-export function readIfExists(path: string): Promise<string | undefined> {
+function readIfExists(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
@@ -82,7 +82,7 @@ function explainHomeError<T>(home: string, act: () => Promise<T>): Promise<T> {
 }
 
 /** The value of a JSON text; `undefined`, which no schema accepts, when the text is damaged. */
-export function parseJsonOrUndefined(text: string): unknown {
+function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -120,16 +120,15 @@ export async function writePrivately(path: string, content: unknown, place = ren
 }
 
 const demoSchema = z.object({
+  base_url: z.url(),
+  connect_url: z.url(),
   merchants: z.array(
     z.object({ credentials: z.array(z.object({ application_id: z.number(), secret: KEY })) }),
   ),
 })
 
-/** The secrets in the demo.json of an earlier run, by application id; empty when the file is absent or damaged. */
-export async function readDemoSecrets(path: string): Promise<ReadonlyMap<number, string>> {
-  const text = await readFile(path, 'utf8').catch(() => '')
-  const demo = demoSchema.safeParse(parseJsonOrUndefined(text))
-  if (!demo.success) return new Map()
-  const credentials = demo.data.merchants.flatMap((merchant) => merchant.credentials)
-  return new Map(credentials.map(({ application_id, secret }) => [application_id, secret]))
+/** The demo.json of an earlier run; `undefined` when it is absent or damaged. */
+export async function readDemo(home: string): Promise<z.infer<typeof demoSchema> | undefined> {
+  const text = await readFile(join(home, 'demo.json'), 'utf8').catch(() => '')
+  return demoSchema.safeParse(parseJsonOrUndefined(text)).data
 }

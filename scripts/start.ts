@@ -1,10 +1,10 @@
 import { join, relative } from 'node:path'
+import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { startRoles } from '../app/roles.ts'
 import { type ReadyUrls, runProcess } from '../app/run.ts'
-import { refuseWhenRunning } from './already-running.ts'
 import { writeDemo } from './demo.ts'
-import { localVariables, readIfExists } from './local.ts'
+import { localVariables, readDemo } from './local.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 runProcess(async (lifecycle) => {
@@ -14,12 +14,34 @@ runProcess(async (lifecycle) => {
     schema: 'create',
     is_local_run: true,
   })
-  const demo_before = await readIfExists(join(home, 'demo.json'))
+  const is_first = (await readDemo(home)) === undefined
   await writeDemo(home, urls, operator_token, operator)
-  if (demo_before === undefined)
+  if (is_first)
     process.stderr.write(welcome(home, urls) + (variables['MULTIHUB_SCANNER'] ? '' : WITHOUT_SCANNER))
   return urls
 })
+
+const ANSWER_TIMEOUT_MS = 1_000
+
+/**
+ * Refuses to start a second system on one home directory, because demo.json holds the addresses of one system only. The
+ * check uses the operator's token of this home: another system that now has the old ports does not accept it.
+ */
+async function refuseWhenRunning(home: string, operator_token: string): Promise<void> {
+  const demo = await readDemo(home)
+  if (demo === undefined) return
+  const response = await fetch(`${demo.connect_url}/multihub.merchants.v1.MerchantService/ListMerchants`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${operator_token}` },
+    body: '{}',
+    redirect: 'error',
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  }).catch(() => undefined)
+  if (!response?.ok) return
+  throw new StartError(
+    `a system already runs on ${home} and serves at ${demo.base_url}: stop it, or set MULTIHUB_HOME to another directory`,
+  )
+}
 
 /** Shown with the next steps when no virus scanner is configured (F5). */
 const WITHOUT_SCANNER = `There is no virus scanner, so uploaded files stay unusable in the status scanning. Start with MULTIHUB_SCANNER=none to
