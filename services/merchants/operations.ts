@@ -69,14 +69,14 @@ export async function* resealSecrets(
   yield await resealDocuments<Credential>(deps, {
     spec: credentials.spec,
     change: resealCredential,
-    update: ({ application_id }, decide) =>
-      credentials.update(application_id, (current) => decide(current) ?? current),
+    update: (credential, decide) =>
+      credentials.update(credentials.idOf(credential), (current) => decide(current) ?? current),
   })
   yield await resealDocuments<Endpoint>(deps, {
     spec: endpoints.spec,
     change: resealEndpoint,
-    update: ({ endpoint_id }, decide) =>
-      endpoints.update(endpoint_id, (current) => decide(current) ?? current),
+    update: (endpoint, decide) =>
+      endpoints.update(endpoints.idOf(endpoint), (current) => decide(current) ?? current),
   })
 }
 

@@ -8,10 +8,9 @@ import {
   checkCount,
   checkInteger,
   checkQuantity,
-  checkWords,
-  notFound,
   parseNumericId,
   type StoredSettings,
+  wordsOf,
 } from './settings.ts'
 
 /** The version of the public API that a credential may use (A2). */
@@ -27,13 +26,13 @@ export interface StoredSecret {
 }
 
 /** What has a rate limit of its own and can be disabled: every public method, and the resend path. */
-export type LimitedMethod = MethodName | typeof RESEND_METHOD
+type LimitedMethod = MethodName | typeof RESEND_METHOD
 
 /**
  * A rate limit that replaces the default of one method. Stored in a list, because the store refuses dots in field
  * names, and method names contain dots.
  */
-export interface RateLimit {
+interface RateLimit {
   readonly method: LimitedMethod
   readonly per_minute: number
 }
@@ -67,22 +66,16 @@ export interface CredentialContext {
  */
 export const CREDENTIAL_SETTINGS = {
   status: { fallback: 'active' as CredentialStatus, check: (status: CredentialStatus) => status },
-  scopes: { check: (scopes: readonly string[]) => checkWords(scopes, 'scopes', SCOPES) },
+  scopes: { check: wordsOf(SCOPES) },
   service_ids: { check: checkServiceIds },
-  currencies: {
-    check: (currencies: readonly string[]) => checkWords(currencies, 'currencies', ROUTE_CURRENCIES),
-  },
+  currencies: { check: wordsOf(ROUTE_CURRENCIES) },
   ip_allowlist: { check: checkAllowlist },
   /** Requests per UTC day; 0 means no limit. */
-  daily_limit: { check: (limit: bigint) => checkQuantity(limit, 'daily_limit') },
+  daily_limit: { check: checkQuantity },
   rate_limits: { check: checkRateLimits },
-  disabled_methods: {
-    check: (methods: readonly string[]) => checkWords(methods, 'disabled_methods', LIMITED_METHODS),
-  },
+  disabled_methods: { check: wordsOf(LIMITED_METHODS) },
   /** The resources whose support methods are switched on (A10). */
-  support_resources: {
-    check: (resources: readonly string[]) => checkWords(resources, 'support_resources', SUPPORT_RESOURCES),
-  },
+  support_resources: { check: wordsOf(SUPPORT_RESOURCES) },
 }
 
 /**
@@ -91,39 +84,35 @@ export const CREDENTIAL_SETTINGS = {
  */
 function checkServiceIds(
   service_ids: readonly string[],
+  path: string,
   { routes, environment }: CredentialContext,
 ): number[] {
-  checkCount(service_ids, 'service_ids', SERVICE_IDS_MAX)
+  checkCount(service_ids, path, SERVICE_IDS_MAX)
   const routes_by_id = new Map(routes.map((route) => [route.service_id, route]))
   const checked = service_ids.map((service_id, place) => {
-    const path = `service_ids.${place}`
     const route = routes_by_id.get(parseNumericId(service_id) ?? 0)
-    if (!route) throw notFound(1004, path)
+    if (!route) throw fieldError(1004, `${path}.${place}`, 'nothing has this id')
     if (route.environment !== environment)
-      throw fieldError(9000, path, `a route of the ${environment} environment`)
+      throw fieldError(9000, `${path}.${place}`, `a route of the ${environment} environment`)
     return route.service_id
   })
   return [...new Set(checked)]
 }
 
 /** Accepts addresses and CIDR ranges. With one malformed entry the gateway would refuse every request with 3007. */
-function checkAllowlist(ranges: readonly string[]): string[] {
-  checkCount(ranges, 'ip_allowlist', ALLOWLIST_MAX)
+function checkAllowlist(ranges: readonly string[], path: string): string[] {
+  checkCount(ranges, path, ALLOWLIST_MAX)
   const wrong = ranges.findIndex((range) => !isIpRange(range))
-  if (wrong >= 0)
-    throw fieldError(
-      9000,
-      `ip_allowlist.${wrong}`,
-      'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24',
-    )
+  const form = 'an IPv4 or IPv6 address, or a range such as 203.0.113.0/24'
+  if (wrong >= 0) throw fieldError(9000, `${path}.${wrong}`, form)
   return [...new Set(ranges)]
 }
 
-function checkRateLimits(limits: Readonly<Record<string, number>>): RateLimit[] {
+function checkRateLimits(limits: Readonly<Record<string, number>>, path: string): RateLimit[] {
   return Object.entries(limits).map(([name, per_minute]) => {
-    const path = `rate_limits.${name}`
     const method = LIMITED_METHODS.find((known) => known === name)
-    if (method === undefined) throw fieldError(9000, path, `the name of a public method, or ${RESEND_METHOD}`)
-    return { method, per_minute: checkInteger(per_minute, path, 1, RATE_MAX) }
+    if (method === undefined)
+      throw fieldError(9000, `${path}.${name}`, `the name of a public method, or ${RESEND_METHOD}`)
+    return { method, per_minute: checkInteger(per_minute, `${path}.${name}`, 1, RATE_MAX) }
   })
 }

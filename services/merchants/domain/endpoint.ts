@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
-import { checkInteger, checkWords, type StoredSettings } from './settings.ts'
+import { integerFrom, type StoredSettings, wordsOf } from './settings.ts'
 
 /** A merchant's callback address, as it is stored. */
 export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS> {
@@ -19,18 +19,9 @@ const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 /** The settings of an endpoint but its URL, whose check looks up addresses (spec: Delivery and retry, 2; N2). */
 export const ENDPOINT_SETTINGS = {
   /** There is no wildcard (N1). With no events, the endpoint gets nothing more; deliveries already created continue. */
-  events: {
-    fallback: PAYMENT_EVENTS as readonly EventName[],
-    check: (events: readonly string[]): readonly EventName[] => checkWords(events, 'events', EVENTS),
-  },
-  timeout_seconds: {
-    fallback: 30,
-    check: (seconds: number) => checkInteger(seconds, 'timeout_seconds', 5, 60),
-  },
-  max_retries: { fallback: 3, check: (retries: number) => checkInteger(retries, 'max_retries', 1, 10) },
-  retry_delay_seconds: {
-    fallback: 1,
-    check: (seconds: number) => checkInteger(seconds, 'retry_delay_seconds', 1, 3600),
-  },
+  events: { fallback: PAYMENT_EVENTS as readonly EventName[], check: wordsOf(EVENTS) },
+  timeout_seconds: { fallback: 30, check: integerFrom(5, 60) },
+  max_retries: { fallback: 3, check: integerFrom(1, 10) },
+  retry_delay_seconds: { fallback: 1, check: integerFrom(1, 3600) },
   enabled: { fallback: true, check: (enabled: boolean) => enabled },
 }

@@ -19,23 +19,21 @@ const OWNED_MAX = 500
 
 /** The settings of a merchant. */
 export const MERCHANT_SETTINGS = {
-  name: { check: (name: string) => checkLine(requiredText(name, 'name'), 'name', NAME_MAX) },
+  name: { check: (name: string, path: string) => checkLine(requiredText(name, path), path, NAME_MAX) },
   timezone: { check: checkTimezone },
-  /**
-   * Removing an environment disables its credentials at once and keeps their settings; adding it again enables them.
-   */
+  /** Removing an environment disables its credentials at once and keeps their settings; adding it again enables them. */
   environments: { check: checkEnvironments },
 }
 
 /** Accepts the IANA name of the time zone in which payout limits reset (P14). */
-function checkTimezone(timezone: string): string {
-  requiredText(timezone, 'timezone')
-  if (!isTimezone(timezone)) throw fieldError(9000, 'timezone', 'an IANA name, such as Asia/Kolkata')
+function checkTimezone(timezone: string, path: string): string {
+  requiredText(timezone, path)
+  if (!isTimezone(timezone)) throw fieldError(9000, path, 'an IANA name, such as Asia/Kolkata')
   return timezone
 }
 
-function checkEnvironments(environments: readonly Environment[]): readonly Environment[] {
-  if (environments.length === 0) throw fieldError(1005, 'environments')
+function checkEnvironments(environments: readonly Environment[], path: string): readonly Environment[] {
+  if (environments.length === 0) throw fieldError(1005, path)
   return [...new Set(environments)]
 }
 

@@ -5,10 +5,10 @@ import { checkLine } from '#lib/contract/operator-fields.ts'
 import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
-import { checkCount, checkInteger, checkQuantity, type StoredSettings } from './settings.ts'
+import { checkCount, checkQuantity, integerFrom, type StoredSettings } from './settings.ts'
 
 /** The form of the public payment ids of a route (P1). */
-export type HIdFormat = 'uuid' | 'numeric'
+type HIdFormat = 'uuid' | 'numeric'
 
 /** Limits of withdrawals, in minor units; 0 means no limit (P14). */
 export interface PayoutLimits {
@@ -20,7 +20,7 @@ export interface PayoutLimits {
 }
 
 /** The fields that never change, because existing payments depend on them. */
-export interface RouteIdentity {
+interface RouteIdentity {
   readonly direction: Direction
   readonly method: string
   readonly currency: RouteCurrency
@@ -66,15 +66,12 @@ export const ROUTE_SETTINGS = {
   /** The accounts at the provider, in the order in which they are tried. */
   provider_accounts: { check: checkAccounts },
   /** How long a deposit waits for its customer (P8). */
-  expires_in_seconds: {
-    fallback: 1_800,
-    check: (seconds: number) => checkInteger(seconds, 'expires_in_seconds', 1, EXPIRES_MAX_SECONDS),
-  },
+  expires_in_seconds: { fallback: 1_800, check: integerFrom(1, EXPIRES_MAX_SECONDS) },
   payout_limits: { fallback: NO_LIMITS, check: checkLimits },
   /** The smallest amount of a payment, in minor units. */
-  minimum_amount: { fallback: 0n, check: (minimum: bigint) => checkQuantity(minimum, 'minimum_amount') },
+  minimum_amount: { fallback: 0n, check: checkQuantity },
   /** The operator's note. */
-  purpose: { fallback: '', check: (purpose: string) => checkLine(purpose, 'purpose', PURPOSE_MAX) },
+  purpose: { fallback: '', check: (text: string, path: string) => checkLine(text, path, PURPOSE_MAX) },
 }
 
 /** Accepts what never changes of a new route of an environment. */
@@ -96,13 +93,8 @@ function checkMethod(direction: Direction, method: string, currency: string): Ro
   requiredText(method, 'method')
   requiredText(currency, 'currency')
   const currencies = currenciesOf(direction, method)
-  if (currencies.length === 0) {
-    throw fieldError(
-      9000,
-      'method',
-      `one of ${Object.keys(PAYMENT_METHODS[direction]).join(', ')} for this direction`,
-    )
-  }
+  const methods = Object.keys(PAYMENT_METHODS[direction]).join(', ')
+  if (currencies.length === 0) throw fieldError(9000, 'method', `one of ${methods} for this direction`)
   const match = currencies.find((known) => known === currency)
   if (match === undefined)
     throw fieldError(9000, 'currency', `one of ${currencies.join(', ')} for this method`)
@@ -125,31 +117,24 @@ function checkConnector(environment: Environment, connector: string): string {
 }
 
 /** Accepts 1 to 10 different provider accounts, in the order in which they are tried. */
-function checkAccounts(accounts: readonly string[]): readonly string[] {
-  if (accounts.length === 0) throw fieldError(1005, 'provider_accounts')
-  checkCount(accounts, 'provider_accounts', ACCOUNTS_MAX)
+function checkAccounts(accounts: readonly string[], path: string): readonly string[] {
+  if (accounts.length === 0) throw fieldError(1005, path)
+  checkCount(accounts, path, ACCOUNTS_MAX)
   for (const [place, account] of accounts.entries()) {
-    const path = `provider_accounts.${place}`
-    if (!isAccountId(account)) throw fieldError(9000, path, 'the name of a provider account')
-    if (accounts.indexOf(account) !== place) throw fieldError(9000, path, 'each account once')
+    if (!isAccountId(account)) throw fieldError(9000, `${path}.${place}`, 'the name of a provider account')
+    if (accounts.indexOf(account) !== place) throw fieldError(9000, `${path}.${place}`, 'each account once')
   }
   return accounts
 }
 
 /** Accepts payout limits: none negative, the maximum not below the minimum, and none on a deposit route. */
-function checkLimits(limits: PayoutLimits, direction: Direction): PayoutLimits {
+function checkLimits(limits: PayoutLimits, path: string, direction: Direction): PayoutLimits {
   for (const [name, value] of Object.entries(limits)) {
-    checkQuantity(value, `payout_limits.${name}`)
-    if (direction === 'in' && value > 0n) {
-      throw fieldError(
-        9000,
-        `payout_limits.${name}`,
-        '0 on a deposit route: only withdrawals have payout limits',
-      )
-    }
+    checkQuantity(value, `${path}.${name}`)
+    if (direction === 'in' && value > 0n)
+      throw fieldError(9000, `${path}.${name}`, '0 on a deposit route: only withdrawals have payout limits')
   }
-  if (limits.maximum > 0n && limits.maximum < limits.minimum) {
-    throw fieldError(9000, 'payout_limits.maximum', 'not below the minimum')
-  }
+  if (limits.maximum > 0n && limits.maximum < limits.minimum)
+    throw fieldError(9000, `${path}.maximum`, 'not below the minimum')
   return limits
 }

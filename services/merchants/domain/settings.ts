@@ -1,17 +1,17 @@
-import { fieldError, type PublicError } from '#lib/contract/errors/public-error.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 
 /** One setting of a resource of the registry: what is stored for what a request gives. */
 interface Setting<Given, Stored, Context> {
   /** What a new resource has when its request gives nothing. Without it, the request must give a value. */
   readonly fallback?: Stored
-  /** Returns what is stored. Throws 9000, or another refusal, with the path of the field. */
-  check(given: Given, context: Context): Stored
+  /** Returns what is stored. Throws 9000, or another refusal, with `path`, the name of the field. */
+  check(given: Given, path: string, context: Context): Stored
 }
 
 /**
  * The settings of one kind of resource, which the operator gives at its creation and can change later. A new field is a row of
  * this table, and a line in the mappings from and to its messages:
- * `max_retries: { fallback: 3, check: integerFrom(1, 10, 'max_retries') }`.
+ * `max_retries: { fallback: 3, check: integerFrom(1, 10) }`.
  */
 type SettingsTable<Context> = Readonly<Record<string, Setting<never, unknown, Context>>>
 
@@ -33,7 +33,7 @@ export function changedSettings<Context, Table extends SettingsTable<Context>>(
 ): Partial<StoredSettings<Table>> {
   const fields = Object.keys(table).flatMap((field) => {
     const value = given[field]
-    return value === undefined ? [] : [[field, table[field]?.check(value as never, context)] as const]
+    return value === undefined ? [] : [[field, table[field]?.check(value as never, field, context)] as const]
   })
   return Object.fromEntries(fields) as Partial<StoredSettings<Table>>
 }
@@ -47,28 +47,14 @@ export function newSettings<Context, Table extends SettingsTable<Context>>(
   const fields = Object.entries(table).map(([field, { fallback, check }]) => {
     const value = given[field]
     if (value === undefined && fallback === undefined) throw fieldError(1005, field)
-    return [field, value === undefined ? fallback : check(value as never, context)] as const
+    return [field, value === undefined ? fallback : check(value as never, field, context)] as const
   })
   return Object.fromEntries(fields) as StoredSettings<Table>
-}
-
-/** The refusal of an unknown id: 1004 for a route, 3003 for a credential, 1003 for a merchant or an endpoint. */
-export function notFound(code: 1003 | 1004 | 3003, path: string): PublicError {
-  return fieldError(code, path, 'nothing has this id')
 }
 
 /** Parses a numeric id, which RPCs carry as digits; `undefined` for a text that cannot be one. */
 export function parseNumericId(digits: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined
-}
-
-/** Parses the numeric id of a request. Throws 1005 without one, and the refusal of an unknown id for what cannot be one. */
-export function requiredNumericId(digits: string, path: string, code: 1004 | 3003): number {
-  // A request without the id carries 0.
-  if (digits === '' || digits === '0') throw fieldError(1005, path)
-  const id = parseNumericId(digits)
-  if (id === undefined) throw notFound(code, path)
-  return id
 }
 
 /** Accepts an integer from `min` to `max`, both included. */
@@ -86,18 +72,24 @@ export function checkQuantity(value: bigint, path: string): bigint {
   return value
 }
 
-/** Accepts words of a known list and drops repetitions. The refusal names an unknown word by its place: `scopes.2`. */
-export function checkWords<const Word extends string>(
-  words: readonly string[],
-  path: string,
-  known: readonly Word[],
-): Word[] {
-  const accepted = words.map((word, place) => {
-    const match = known.find((candidate) => candidate === word)
-    if (match === undefined) throw fieldError(9000, `${path}.${place}`, `one of ${known.join(', ')}`)
-    return match
-  })
-  return [...new Set(accepted)]
+/** The check of a setting from `min` to `max`, both included. */
+export function integerFrom(min: number, max: number) {
+  return (value: number, path: string): number => checkInteger(value, path, min, max)
+}
+
+/**
+ * The check of a setting that is a list of known words. It drops repetitions. The refusal names an unknown word by its place:
+ * `scopes.2`.
+ */
+export function wordsOf<const Word extends string>(known: readonly Word[]) {
+  return (words: readonly string[], path: string): readonly Word[] => {
+    const accepted = words.map((word, place) => {
+      const match = known.find((candidate) => candidate === word)
+      if (match === undefined) throw fieldError(9000, `${path}.${place}`, `one of ${known.join(', ')}`)
+      return match
+    })
+    return [...new Set(accepted)]
+  }
 }
 
 /** Refuses a list of more than `max` entries. */

@@ -52,7 +52,7 @@ describe('CreateCredential', () => {
     expect(applicationId).toBe('20001')
     expect(secret).toMatch(/^[0-9a-f]{64}$/)
     expect(await secretsOf(applicationId)).toEqual([secret])
-    const stored = await fixture.store.credentials.get(20_001)
+    const stored = await fixture.store.credentials.find('20001')
     expect(
       JSON.stringify(stored, (_key, value) => (typeof value === 'bigint' ? `${value}` : value)),
     ).not.toContain(secret)
@@ -260,7 +260,7 @@ describe('RotateSecret', () => {
     await clock.advance(60_000)
     const { secret: next } = await rotate(600)
     expect(await secretsOf(applicationId)).toEqual([next, ...before.slice(0, -1)])
-    expect((await fixture.store.credentials.get(Number(applicationId)))?.secrets).toHaveLength(11)
+    expect((await fixture.store.credentials.find(applicationId))?.secrets).toHaveLength(11)
     const { secret: last } = await rotate(0)
     expect(await secretsOf(applicationId)).toEqual([last])
   })

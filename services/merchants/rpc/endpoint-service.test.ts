@@ -149,7 +149,7 @@ describe('RotateEndpointSecret', () => {
   // N7
   test('creates the secret of an endpoint that was migrated without one', async () => {
     const { endpoint } = await endpoints().createEndpoint(valid())
-    const created = await fixture.store.endpoints.get(endpoint?.endpointId ?? '')
+    const created = await fixture.store.endpoints.find(endpoint?.endpointId ?? '')
     if (!created) throw new Error('the endpoint is not stored')
     const { sealed_secret: _, ...old } = created
     const endpoint_id = '0190a0b0-0000-7000-8000-00000000000a'

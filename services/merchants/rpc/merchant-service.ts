@@ -7,7 +7,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import { listMerchants } from '../store/merchants-store.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { createMerchant, getMerchant, updateMerchant } from '../use-cases/merchants.ts'
+import { createMerchant, updateMerchant } from '../use-cases/merchants.ts'
 
 /** Serves the operator's RPCs for merchants. */
 export function createMerchantRpc(deps: MerchantsDeps): RpcService {
@@ -17,7 +17,7 @@ export function createMerchantRpc(deps: MerchantsDeps): RpcService {
       return { merchant: merchantToProto(await createMerchant(deps, input)) }
     }),
     getMerchant: by(['operator', 'internal'], async ({ merchantId }) => ({
-      merchant: merchantToProto(await getMerchant(deps, merchantId)),
+      merchant: merchantToProto(await deps.store.merchants.get(merchantId)),
     })),
     listMerchants: by(['operator', 'internal'], async ({ pageSize, pageToken }) => {
       const page = await listMerchants(deps.store, { page_size: pageSize, page_token: pageToken })

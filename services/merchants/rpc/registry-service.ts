@@ -11,7 +11,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { findCredential, findEndpoint, findRoute, listChanges, listIn } from '../use-cases/registry-reads.ts'
+import { findCredential, findRoute, listChanges, listIn } from '../use-cases/registry-reads.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
@@ -46,7 +46,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
       return { endpoints: endpoints.map(sealedEndpointToProto) }
     }),
     getEndpoint: by(['notifier'], async ({ endpointId }) => {
-      const endpoint = await findEndpoint(deps, endpointId)
+      const endpoint = await deps.store.endpoints.find(endpointId)
       return endpoint ? { endpoint: sealedEndpointToProto(endpoint) } : {}
     }),
     listChanges: by(['gateway', 'payments', 'notifier'], async ({ since }) => {

@@ -23,28 +23,32 @@ export type MerchantsStore = Awaited<ReturnType<typeof openMerchantsStore>>
  */
 export async function openMerchantsStore(store: Store) {
   return {
-    credentials: await openRegistryCollection<Credential, number>(store, {
+    credentials: await openRegistryCollection<Credential>(store, {
       name: 'credentials',
       kind: ChangeKind.CREDENTIAL,
       id_field: 'application_id',
+      id_form: 'number',
       unknown: 3003,
     }),
-    routes: await openRegistryCollection<Route, number>(store, {
+    routes: await openRegistryCollection<Route>(store, {
       name: 'routes',
       kind: ChangeKind.ROUTE,
       id_field: 'service_id',
+      id_form: 'number',
       unknown: 1004,
     }),
-    endpoints: await openRegistryCollection<Endpoint, string>(store, {
+    endpoints: await openRegistryCollection<Endpoint>(store, {
       name: 'endpoints',
       kind: ChangeKind.ENDPOINT,
       id_field: 'endpoint_id',
+      id_form: 'uuid',
       unknown: 1003,
     }),
-    merchants: await openRegistryCollection<Merchant, string>(store, {
+    merchants: await openRegistryCollection<Merchant>(store, {
       name: 'merchants',
       kind: ChangeKind.MERCHANT,
       id_field: 'merchant_id',
+      id_form: 'digits',
       order: ['number'],
       unknown: 1003,
     }),
@@ -79,14 +83,12 @@ export function watchWrites(
   clock_guard: ClockGuard,
   announceChange: AnnounceChange,
 ): MerchantsStore {
-  function watched<D extends RegistryDocument, Id extends string | number>(
-    collection: RegistryCollection<D, Id>,
-  ): RegistryCollection<D, Id> {
+  function watched<D extends RegistryDocument>(collection: RegistryCollection<D>): RegistryCollection<D> {
     const announced = async (write: () => Promise<D>): Promise<D> => {
       clock_guard.assertTrusted()
       const written = await write()
       const { kind, idOf } = collection
-      await announceChange({ kind, id: String(idOf(written)), merchant_id: written.merchant_id })
+      await announceChange({ kind, id: idOf(written), merchant_id: written.merchant_id })
       return written
     }
     return {

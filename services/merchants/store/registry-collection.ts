@@ -1,8 +1,10 @@
 import type { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { update } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import { notFound } from '../domain/settings.ts'
+import type { Collection, CollectionSpec, Fields, Store } from '#lib/store/store.ts'
+import { parseNumericId } from '../domain/settings.ts'
 
 /** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
 const LIST_MAX = 1_000
@@ -14,32 +16,44 @@ export interface RegistryDocument {
   readonly updated_at: Date
 }
 
+/** Reads an id from its text; `undefined` for a text that cannot be one. */
+const ID_FORMS = {
+  number: parseNumericId,
+  digits: (text: string) => (parseNumericId(text) === undefined ? undefined : text),
+  uuid: (text: string) => (isUuid(text) ? text : undefined),
+}
+
 /** What differs between the collections of the registry. */
 interface RegistryKind {
   readonly name: string
   /** How a change of a document is announced and listed. */
   readonly kind: ChangeKind
   readonly id_field: string
+  /** A number, a text of digits, or a UUID. */
+  readonly id_form: keyof typeof ID_FORMS
   /** The fields of the index `in_order`: the merchant and the id unless given. */
   readonly order?: readonly string[]
   /** The code that refuses an unknown id. */
   readonly unknown: 1003 | 1004 | 3003
 }
 
-/** A collection of the registry. Its documents are updated, never deleted. */
-export interface RegistryCollection<D extends RegistryDocument, Id extends string | number> {
+/** A collection of the registry. Its documents are updated, never deleted. Ids are texts here, as in requests. */
+export interface RegistryCollection<D extends RegistryDocument> {
   readonly kind: ChangeKind
   readonly spec: CollectionSpec
   readonly collection: Collection<D>
-  idOf(document: D): Id
+  idOf(document: D): string
   /** Adds a document, created now. */
   insert(document: Omit<D, 'created_at' | 'updated_at'>): Promise<D>
-  get(id: Id): Promise<D | undefined>
+  /** The document with this id; `undefined` when there is none. */
+  find(id: string): Promise<D | undefined>
+  /** The same for an id that must exist. Throws 1005 without one, and the refusal of an unknown id. */
+  get(id: string): Promise<D>
   /**
    * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again. Throws
-   * the refusal of an unknown id, and `Unavailable` after 100 conflicts.
+   * what `get` throws, and `Unavailable` after 100 conflicts.
    */
-  update(id: Id, decide: (current: D) => Partial<D>): Promise<D>
+  update(id: string, decide: (current: D) => Partial<D>): Promise<D>
   /** Documents that were created or updated at `instant` or later, the earliest first. */
   listChangedSince(instant: Date, limit: number): Promise<D[]>
   /** All documents of one merchant, in the order of their ids, which is the order of creation. */
@@ -50,10 +64,10 @@ export interface RegistryCollection<D extends RegistryDocument, Id extends strin
  * Opens a collection of the registry. It is partitioned by its own id, because most readers know only that; the few lists ask
  * every partition.
  */
-export async function openRegistryCollection<D extends RegistryDocument, Id extends string | number>(
+export async function openRegistryCollection<D extends RegistryDocument>(
   store: Store,
-  { name, kind, id_field, order = ['merchant_id', id_field], unknown }: RegistryKind,
-): Promise<RegistryCollection<D, Id>> {
+  { name, kind, id_field, id_form, order = ['merchant_id', id_field], unknown }: RegistryKind,
+): Promise<RegistryCollection<D>> {
   const spec: CollectionSpec = {
     name,
     partition: [id_field],
@@ -64,22 +78,35 @@ export async function openRegistryCollection<D extends RegistryDocument, Id exte
     },
   }
   const collection = await store.collection<D>(spec)
+  const keyOf = (id: string): Fields | undefined => {
+    const parsed = ID_FORMS[id_form](id)
+    return parsed === undefined ? undefined : { [id_field]: parsed }
+  }
+  const find = async (id: string): Promise<D | undefined> => {
+    const key = keyOf(id)
+    return key && (await collection.get(key))
+  }
+  /** The document that a request names. In a request without the id, a number is 0. */
+  const existing = (id: string, found: D | undefined): D => {
+    if (id === '' || (id === '0' && id_form === 'number')) throw fieldError(1005, id_field)
+    if (!found) throw fieldError(unknown, id_field, 'nothing has this id')
+    return found
+  }
   return {
     kind,
     spec,
     collection,
-    idOf: (document: object) => Reflect.get(document, id_field),
+    idOf: (document: object) => String(Reflect.get(document, id_field)),
     insert(document) {
       const at = now()
       return collection.insert({ ...document, created_at: at, updated_at: at } as D)
     },
-    get: (id) => collection.get({ [id_field]: id }),
+    find,
+    get: async (id) => existing(id, await find(id)),
     async update(id, decide) {
-      const key = { [id_field]: id }
+      const key = keyOf(id)
       const changed = (current: D): D => ({ ...current, ...decide(current), updated_at: now() })
-      const updated = await update(collection, key, changed)
-      if (!updated) throw notFound(unknown, id_field)
-      return updated
+      return existing(id, key && (await update(collection, key, changed)))
     },
     listChangedSince: (instant, limit) => collection.find('by_updated', { from: instant }, { limit }),
     listByMerchant: (merchant_id) =>

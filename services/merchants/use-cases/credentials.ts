@@ -9,14 +9,7 @@ import {
   type StoredSecret,
 } from '../domain/credential.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
-import {
-  changedSettings,
-  checkInteger,
-  type GivenSettings,
-  newSettings,
-  notFound,
-  requiredNumericId,
-} from '../domain/settings.ts'
+import { changedSettings, checkInteger, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { ownerOf } from './merchants.ts'
 
@@ -50,17 +43,9 @@ export async function updateCredential(
   given: GivenCredential,
 ): Promise<Credential> {
   // Merchant and environment of a credential never change, so they may be read before the write.
-  const current = await getCredential(deps, application_id)
+  const current = await deps.store.credentials.get(application_id)
   const changes = changedSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, current, given))
-  return deps.store.credentials.update(current.application_id, () => changes)
-}
-
-/** Reads a credential. Refuses an empty id with 1005 and an unknown one with 3003. */
-async function getCredential({ store }: MerchantsDeps, application_id: string): Promise<Credential> {
-  const id = requiredNumericId(application_id, 'application_id', 3003)
-  const credential = await store.credentials.get(id)
-  if (!credential) throw notFound(3003, 'application_id')
-  return credential
+  return deps.store.credentials.update(application_id, () => changes)
 }
 
 /** Reads the routes of the merchant only if the request names some. */
@@ -82,17 +67,15 @@ const OLDER_SECRETS_MAX = 10
  * overlap with 9000 while 10 older secrets are valid.
  */
 export async function rotateSecret(
-  deps: MerchantsDeps,
+  { store, keyring }: MerchantsDeps,
   application_id: string,
   overlap_seconds: number,
 ): Promise<{ secret: Secret; old_secret_expires_at: Date }> {
   checkInteger(overlap_seconds, 'overlap_seconds', 0, OVERLAP_MAX_SECONDS)
-  const { store, keyring } = deps
-  const { application_id: id } = await getCredential(deps, application_id)
   const secret = newSecret()
-  const sealed = keyring.seal(secret, ownerOfCredentialSecret(id))
+  const sealed = keyring.seal(secret, ownerOfCredentialSecret(application_id))
   const old_secret_expires_at = new Date(now().getTime() + overlap_seconds * 1_000)
-  await store.credentials.update(id, ({ secrets }) => ({
+  await store.credentials.update(application_id, ({ secrets }) => ({
     secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],
   }))
   return { secret, old_secret_expires_at }

@@ -1,5 +1,5 @@
 import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
-import { isUuid, uuidv7 } from '#lib/base/ids.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
@@ -7,7 +7,7 @@ import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { ENDPOINT_SETTINGS, type Endpoint } from '../domain/endpoint.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
-import { changedSettings, type GivenSettings, newSettings, notFound } from '../domain/settings.ts'
+import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { ownerOf } from './merchants.ts'
 
@@ -41,7 +41,8 @@ export async function updateEndpoint(
   endpoint_id: string,
   given: GivenEndpoint & { readonly url?: string | undefined },
 ): Promise<Endpoint> {
-  const { environment } = await getEndpoint(deps, endpoint_id)
+  // The rules for a URL depend on the environment of its endpoint, which never changes.
+  const { environment } = await deps.store.endpoints.get(endpoint_id)
   const url = given.url === undefined ? {} : { url: await checkUrl(deps, given.url, environment) }
   const changes = { ...url, ...changedSettings(ENDPOINT_SETTINGS, given, undefined) }
   return deps.store.endpoints.update(endpoint_id, () => changes)
@@ -52,18 +53,10 @@ export async function updateEndpoint(
  * never issued starts to deliver (N7).
  */
 export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
-  await getEndpoint(deps, endpoint_id)
   const secret = newSecret()
   const sealed_secret = deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id))
   await deps.store.endpoints.update(endpoint_id, () => ({ sealed_secret }))
   return secret
-}
-
-async function getEndpoint({ store }: MerchantsDeps, endpoint_id: string): Promise<Endpoint> {
-  requiredText(endpoint_id, 'endpoint_id')
-  const endpoint = isUuid(endpoint_id) && (await store.endpoints.get(endpoint_id))
-  if (!endpoint) throw notFound(1003, 'endpoint_id')
-  return endpoint
 }
 
 /** Accepts the URL of an endpoint by its text and by the present addresses of its host (N9); anything else is 9000. */

@@ -1,11 +1,7 @@
-import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Endpoint } from '../domain/endpoint.ts'
-import { parseNumericId } from '../domain/settings.ts'
 import type { RegistryCollection, RegistryDocument } from '../store/registry-collection.ts'
 import type { MerchantsDeps } from './deps.ts'
-import { getMerchant } from './merchants.ts'
 
 type StoreDeps = Pick<MerchantsDeps, 'store'>
 
@@ -14,10 +10,9 @@ type StoreDeps = Pick<MerchantsDeps, 'store'>
  * is usable; `undefined` when there is none with this id.
  */
 export async function findCredential({ store }: StoreDeps, application_id: string) {
-  const id = parseNumericId(application_id)
-  const credential = id === undefined ? undefined : await store.credentials.get(id)
+  const credential = await store.credentials.find(application_id)
   if (!credential) return undefined
-  const merchant = await store.merchants.get(credential.merchant_id)
+  const merchant = await store.merchants.find(credential.merchant_id)
   return {
     credential,
     valid_secrets: credential.secrets.filter(({ expires_at }) => !expires_at || expires_at > now()),
@@ -27,15 +22,9 @@ export async function findCredential({ store }: StoreDeps, application_id: strin
 
 /** Reads a route with its merchant; `undefined` when there is none with this id. */
 export async function findRoute({ store }: StoreDeps, service_id: string) {
-  const id = parseNumericId(service_id)
-  const route = id === undefined ? undefined : await store.routes.get(id)
-  const merchant = route && (await store.merchants.get(route.merchant_id))
+  const route = await store.routes.find(service_id)
+  const merchant = route && (await store.merchants.find(route.merchant_id))
   return merchant && { route, merchant }
-}
-
-/** Reads an endpoint; `undefined` when there is none with this id. */
-export async function findEndpoint({ store }: StoreDeps, endpoint_id: string): Promise<Endpoint | undefined> {
-  return isUuid(endpoint_id) ? await store.endpoints.get(endpoint_id) : undefined
 }
 
 /** Lists what a merchant has in one environment, in the order of creation. */
@@ -53,7 +42,7 @@ export async function listOwned<D>(
   owned: { listByMerchant(merchant_id: string): Promise<readonly D[]> },
   merchant_id: string,
 ): Promise<readonly D[]> {
-  await getMerchant(deps, merchant_id)
+  await deps.store.merchants.get(merchant_id)
   return owned.listByMerchant(merchant_id)
 }
 
@@ -70,14 +59,14 @@ export async function listChanges(deps: MerchantsDeps, since: Date | undefined) 
   const read_at = now()
   if (!since) return { changes: [], read_at, too_many: false }
   const from = new Date(since.getTime() - deps.changes_overlap_ms)
-  const changesOf = async <D extends RegistryDocument, Id extends string | number>({
+  const changesOf = async <D extends RegistryDocument>({
     kind,
     idOf,
     listChangedSince,
-  }: RegistryCollection<D, Id>) =>
+  }: RegistryCollection<D>) =>
     (await listChangedSince(from, CHANGES_MAX)).map((document) => ({
       kind,
-      id: String(idOf(document)),
+      id: idOf(document),
       merchant_id: document.merchant_id,
     }))
   const { merchants, credentials, routes, endpoints } = deps.store

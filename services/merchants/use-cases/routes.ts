@@ -1,7 +1,7 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { checkRouteIdentity, type NewRouteIdentity, ROUTE_SETTINGS, type Route } from '../domain/route.ts'
-import { changedSettings, type GivenSettings, newSettings, requiredNumericId } from '../domain/settings.ts'
+import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { ownerOf } from './merchants.ts'
 
@@ -25,11 +25,6 @@ export async function createRoute(deps: MerchantsDeps, given: NewRoute): Promise
 }
 
 /** Changes the given settings of a route. Its other fields never change: create another route. */
-export async function updateRoute(
-  { store }: MerchantsDeps,
-  service_id: string,
-  given: GivenRoute,
-): Promise<Route> {
-  const id = requiredNumericId(service_id, 'service_id', 1004)
-  return store.routes.update(id, ({ direction }) => changedSettings(ROUTE_SETTINGS, given, direction))
+export function updateRoute({ store }: MerchantsDeps, service_id: string, given: GivenRoute): Promise<Route> {
+  return store.routes.update(service_id, ({ direction }) => changedSettings(ROUTE_SETTINGS, given, direction))
 }

@@ -62,25 +62,19 @@ function nameOf(fields: readonly string[]): string {
   return ['list', ...fields].join('_')
 }
 
-/** Resources with the same words in the restricted fields of an index: a part of a list that one range of it holds. */
-export type Selection = Readonly<Record<string, string>>
-
 /**
- * The parts of a list and the name of their index: one for each combination of the words of its filter, and of all words of a
+ * The parts of a list and the name of their index: one range for each combination of the words of its filter, and of all words of a
  * field of the index that has no filter. So no list needs more than 192 ranges, and none of them holds a resource that the
  * list does not show. A filter with every word of its field restricts nothing.
  */
-export function selectionsOf(
-  { words, restricted }: ResourceList,
-  { only = {} }: ResourceFilter,
-): { readonly index: string; readonly selections: readonly Selection[] } {
+export function selectionsOf({ words, restricted }: ResourceList, { only = {} }: ResourceFilter) {
   const chosen = new Map<string, readonly string[]>()
   for (const [field, all] of Object.entries(words)) {
     const some = [...new Set(only[field])]
     if (some.length > 0 && some.length < all.length) chosen.set(field, some)
   }
   const fields = restricted.find((index) => [...chosen.keys()].every((field) => index.includes(field))) ?? []
-  let selections: readonly Selection[] = [{}]
+  let selections: readonly Readonly<Record<string, string>>[] = [{}]
   for (const field of fields) {
     const shown = chosen.get(field) ?? words[field] ?? []
     selections = selections.flatMap((selection) => shown.map((word) => ({ ...selection, [field]: word })))

@@ -8,7 +8,7 @@ import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import type { MerchantScope } from './support-resource.ts'
 
 /** An event of a resource of support. */
-export interface SupportEvent {
+interface SupportEvent {
   readonly owner: MerchantScope
   /** The public id of the resource. */
   readonly h_id: string

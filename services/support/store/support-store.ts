@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Collection, Store } from '#lib/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
 import type { Comment } from '../comments/domain/comment.ts'
@@ -10,27 +10,20 @@ import type { Ticket } from '../tickets/domain/ticket.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
 
 /** The collections of the support service. */
-export interface SupportStore {
-  readonly tickets: Collection<Ticket>
-  readonly ticket_comments: Collection<Comment>
-  readonly refunds: Collection<Refund>
-  readonly refund_comments: Collection<Comment>
-  readonly chargebacks: Collection<Chargeback>
-  /** The merchants' mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
-  readonly idempotency_records: Collection<IdempotencyRecord>
-}
+export type SupportStore = Awaited<ReturnType<typeof openSupportStore>>
 
 /**
  * Opens the collections. The order is that of a backup (docs/operators/backup.md): a ticket or refund carries a comment
  * until that is stored, so it is read first. A record is completed after its work, so records are read last.
  */
-export async function openSupportStore(store: Store): Promise<SupportStore> {
+export async function openSupportStore(store: Store) {
   return {
     tickets: await store.collection<Ticket>(TICKETS),
     ticket_comments: await store.collection<Comment>(TICKET_COMMENTS),
     refunds: await store.collection<Refund>(REFUNDS),
     refund_comments: await store.collection<Comment>(REFUND_COMMENTS),
     chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
+    /** The mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

@@ -10,7 +10,7 @@ export interface AttachmentUse extends MerchantScope {
 }
 
 /** Whether the owner with this id, of one kind, was stored and has the file. */
-export type FileOwner = (use: AttachmentUse, id: string) => Promise<boolean>
+type FileOwner = (use: AttachmentUse, id: string) => Promise<boolean>
 
 /** The kinds of owners of files, by the word before the id in `claim_owner`. */
 export type FileOwners = Readonly<Record<'ticket' | 'comment' | 'chargeback', FileOwner>>

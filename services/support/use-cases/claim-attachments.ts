@@ -28,7 +28,7 @@ export interface FileClaim extends MerchantScope {
 }
 
 /** Files that a call has claimed for what it is about to store. */
-export interface ClaimedFiles {
+interface ClaimedFiles {
   readonly files: readonly AttachedFile[]
   /** Asked right before the write: throws `Unavailable` when the claim is so old that it may have ended meanwhile. */
   assertHeld(): void

@@ -5,16 +5,10 @@ import type { Collection } from '#lib/store/store.ts'
 import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** Which resources of a merchant to count: those that were created from `created_from` to before `created_to`. */
-export interface SummaryRequest extends MerchantScope {
+interface SummaryRequest extends MerchantScope {
   readonly created_from?: Date
   readonly created_to?: Date
 }
-
-/** The number of a merchant's resources by status, 0 included. */
-export type StatusCounts<Status extends string> = Readonly<Record<Status, number>>
-
-/** Counts a merchant's resources by status. */
-export type Summarize<Status extends string> = (request: SummaryRequest) => Promise<StatusCounts<Status>>
 
 /** How long a summary may take: its own count, and the count of the same merchant before it. */
 const LIMIT_MS = 3_000
@@ -36,7 +30,7 @@ interface PlannedCount {
 export function createSummary<Status extends string>(
   collection: Pick<Collection<never>, 'count'>,
   statuses: readonly Status[],
-): Summarize<Status> {
+): (request: SummaryRequest) => Promise<Readonly<Record<Status, number>>> {
   /** By merchant and range. */
   const planned = new Map<string, PlannedCount>()
   /** The end of the last count of each merchant that has one. */
@@ -70,7 +64,7 @@ export function createSummary<Status extends string>(
     const counts = await withTimeout(plan.counts, LIMIT_MS)
     if (!counts) throw new Unavailable('the summary takes too long; try again')
     const rows = statuses.map((status) => [status, counts.get(status) ?? 0] as const)
-    return Object.fromEntries(rows) as StatusCounts<Status>
+    return Object.fromEntries(rows) as Record<Status, number>
   }
 }
 

@@ -82,7 +82,7 @@ export async function findComment<T extends CommentThread>(
 }
 
 /** A merchant's new comment. */
-export interface CommentRequest extends Mutation {
+interface CommentRequest extends Mutation {
   readonly thread: ResourceQuery
   readonly body: string
   readonly attachment_ids: readonly string[]
@@ -118,7 +118,7 @@ export async function createComment<T extends CommentThread>(
 }
 
 /** A comment or an internal note of the operator. An empty `operation_id` is none. */
-export interface Answer {
+interface Answer {
   readonly thread_id: string
   readonly body: string
   readonly is_internal: boolean

@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { acceptComment, type NewCommentFields } from '../../comments/domain/comment.ts'
-import { type Ticket, takesComments } from './ticket.ts'
+import type { Ticket } from './ticket.ts'
 import { announce } from './ticket-event.ts'
 
 /**
@@ -9,7 +9,8 @@ import { announce } from './ticket-event.ts'
  * ticket, but not for a note, and `Unavailable` while 500 of its effects wait.
  */
 export function commentTicket(ticket: Ticket, fields: NewCommentFields, at: Date): Ticket {
-  if (!fields.is_internal && !takesComments(ticket.status)) throw new PublicError(10003)
+  const is_over = ticket.status === 'closed' || ticket.status === 'canceled'
+  if (is_over && !fields.is_internal) throw new PublicError(10003)
   const { accepted, comment, effect_id } = acceptComment(ticket, ticket.ticket_id, fields, at)
   if (fields.is_internal) return accepted
   const answers = fields.author === 'merchant' && ticket.status === 'waiting_customer'

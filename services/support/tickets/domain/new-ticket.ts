@@ -13,7 +13,7 @@ export interface NewTicketFields extends MerchantScope {
 }
 
 /** What the service adds to a new ticket: its id, its payment and its files. */
-export interface NewTicketContext {
+interface NewTicketContext {
   readonly ticket_id: string
   readonly payment: PaymentReference | undefined
   readonly attachments: readonly AttachedFile[]

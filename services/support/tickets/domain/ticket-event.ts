@@ -13,7 +13,7 @@ import { newSupportEvent } from '../../domain/support-event.ts'
 import type { Ticket } from './ticket.ts'
 
 /** The event of a change. */
-export interface TicketAnnouncement {
+interface TicketAnnouncement {
   readonly event: Extract<EventName, `ticket.${string}`>
   readonly at: Date
   /** The new comment, of the event of a comment. */

@@ -75,16 +75,6 @@ export function canMove(from: TicketStatus, to: TicketStatus): boolean {
   return OPERATOR_TRANSITIONS[from].includes(to)
 }
 
-/** Whether the merchant can reopen a ticket (S4). */
-export function canReopen(status: TicketStatus): boolean {
-  return status === 'resolved' || status === 'closed'
-}
-
-/** Whether a ticket takes comments that the merchant sees (S4). */
-export function takesComments(status: TicketStatus): boolean {
-  return status !== 'closed' && status !== 'canceled'
-}
-
 const HOUR_MS = 3_600_000
 
 /** The time within which a ticket of a priority must be handled (S5). */
