@@ -11,7 +11,7 @@ export interface UsedNonce {
 
 /**
  * The used part of a quota in its newest window. Tokens that processes hold as leases count as `used` already, whether
- * or not a call was admitted with them.
+ * or not a call was allowed with them.
  */
 export interface QuotaCounter {
   readonly application_id: string

@@ -92,7 +92,7 @@ interface ExhaustedQuota {
   readonly limit: number
   /** Absent for a limit that has no window. */
   readonly window_ms?: number
-  /** The time until calls are admitted again. It is rounded up, so that a caller that waits is admitted. */
+  /** The time until calls are allowed again. It is rounded up, so that a caller that waits is allowed. */
   readonly retry_after_ms: number
 }
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(async () => fixture[Symbol.asyncDispose]())
 
-const admit = (calls: number, by: Limits) =>
+const allow = (calls: number, by: Limits) =>
   countOutcomes(calls, () => by.useMethodQuota(FREQUENT_METHOD, limitedCaller()))
 const used = async (): Promise<number | undefined> =>
   (await fixture.counters.get({ application_id: '1001', name: FREQUENT_METHOD }))?.used
@@ -51,7 +51,7 @@ test.each<[string, Failure[]]>([
 ])('keeps an idle lease when %s, and returns it later', async (_what, planned) => {
   const failures: Failure[] = []
   const limits = fixture.startLimits(failing(failures))
-  await admit(1, limits)
+  await allow(1, limits)
   failures.push(...planned)
   await fixture.clock.advance(IDLE_MS)
   await eventually(
@@ -59,7 +59,7 @@ test.each<[string, Failure[]]>([
     (left) => left === 0,
   )
   await settled()
-  expect(await admit(9, limits)).toMatchObject({ admitted: 9 })
+  expect(await allow(9, limits)).toMatchObject({ allowed: 9 })
   expect(await used()).toBe(FIRST_LEASE)
   await fixture.clock.advance(IDLE_MS + 1_000)
   await waitForUsed(10)
@@ -81,17 +81,17 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
       return work()
     }),
   )
-  await admit(1, limits)
+  await allow(1, limits)
   await fixture.clock.advance(IDLE_MS)
   await eventually(
     async () => in_progress,
     (kind) => kind === 'write',
   )
-  const taking = admit(1, limits)
+  const taking = allow(1, limits)
   write.resolve()
   await settled()
   read.resolve()
-  expect(await taking).toMatchObject({ admitted: 1 })
+  expect(await taking).toMatchObject({ allowed: 1 })
   await fixture.clock.advance(IDLE_MS + 1_000)
   await waitForUsed(2)
 })
@@ -99,7 +99,7 @@ test('keeps an idle lease together with tokens acquired while the store refuses 
 test('loses an idle lease when the response to giving it back is lost', async () => {
   const failures: Failure[] = []
   const limits = fixture.startLimits(failing(failures))
-  await admit(1, limits)
+  await allow(1, limits)
   failures.push(['write', new Ambiguous('the response was lost')])
   await fixture.clock.advance(IDLE_MS + 1_000)
   await eventually(
@@ -107,7 +107,7 @@ test('loses an idle lease when the response to giving it back is lost', async ()
     (left) => left === 0,
   )
   await settled()
-  await admit(1, limits)
+  await allow(1, limits)
   await fixture.clock.advance(IDLE_MS + 1_000)
   await waitForUsed(FIRST_LEASE + 1)
 })

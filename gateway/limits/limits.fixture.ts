@@ -75,7 +75,7 @@ export function limitedCaller(changes: Partial<LimitedCaller> = {}): LimitedCall
 
 /** How many calls had each outcome. */
 export interface OutcomeCounts {
-  readonly admitted: number
+  readonly allowed: number
   readonly refused: number
   readonly unavailable: number
 }
@@ -87,13 +87,13 @@ export async function countOutcomes(
 ): Promise<OutcomeCounts> {
   const results = await Promise.all(Array.from({ length: count }, (_, index) => outcomeOf(call(index))))
   const of = (outcome: keyof OutcomeCounts): number => results.filter((result) => result === outcome).length
-  return { admitted: of('admitted'), refused: of('refused'), unavailable: of('unavailable') }
+  return { allowed: of('allowed'), refused: of('refused'), unavailable: of('unavailable') }
 }
 
 async function outcomeOf(call: Promise<void>): Promise<keyof OutcomeCounts> {
   try {
     await call
-    return 'admitted'
+    return 'allowed'
   } catch (error) {
     if (error instanceof PublicError && error.http === 429) return 'refused'
     if (error instanceof PublicError && error.code === 2002) return 'unavailable'

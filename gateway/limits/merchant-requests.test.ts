@@ -40,7 +40,7 @@ test('counts each merchant and each environment by itself', () => {
   requests.begin(merchant('a', 'production'), false)
 })
 
-test('never has more requests in progress than the limit, and admits again after they end', () => {
+test('never has more requests in progress than the limit, and allows again after they end', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 60 }), (begins) => {
       const requests = createMerchantRequests(4, 1)

@@ -15,7 +15,7 @@ export interface Quota {
   readonly opens_at_ms?: number
 }
 
-/** Tokens that a process acquired from a counter; one token admits one call. */
+/** Tokens that a process acquired from a counter; one token allows one call. */
 export interface TokenGrant {
   /** As many tokens as callers wait; more when the grant is a lease; fewer when the quota has no more. */
   readonly granted: number
@@ -45,7 +45,7 @@ export function isCurrentWindow(quota: Quota, opened_at_ms: number, now_ms: numb
   return quota.opens_at_ms !== undefined || isOpenWindow(quota, opened_at_ms, now_ms)
 }
 
-/** Whether calls may still be admitted at `now_ms` in the window that opened at `opened_at_ms`. */
+/** Whether calls may still be allowed at `now_ms` in the window that opened at `opened_at_ms`. */
 export function isOpenWindow({ window_ms }: Quota, opened_at_ms: number, now_ms: number): boolean {
   const age_ms = now_ms - opened_at_ms
   return age_ms < window_ms && age_ms >= -CLOCK_AHEAD_MAX_MS
@@ -103,7 +103,7 @@ export async function acquireTokens(
  * is called just before a write; after it, no caller may use those tokens.
  *
  * Throws `Unavailable` when the tokens were not given back; then the holder may use them again. WARNING: not after an
- * `Ambiguous`: the tokens may have been given back, and using them again could admit more calls than the limit.
+ * `Ambiguous`: the tokens may have been given back, and using them again could allow more calls than the limit.
  */
 export async function giveBackTokens(
   counters: Collection<QuotaCounter>,

@@ -32,10 +32,10 @@ export interface SimulatedGateways {
   crash(index: number): void
   /** Stops a gateway in the background; it gives its tokens back. */
   stop(index: number): void
-  /** Runs all pending work to its end; returns how many calls were admitted meanwhile. */
+  /** Runs all pending work to its end; returns how many calls were allowed meanwhile. */
   settle(): Promise<number>
-  /** How many calls were admitted in total. */
-  admitted(): number
+  /** How many calls were allowed in total. */
+  allowed(): number
   /** The last written counter of each window. */
   windows(): readonly QuotaCounter[]
   /** The highest `used` of any written counter. */
@@ -129,7 +129,7 @@ export function startGateways(
   const faulty = createFaultyCounters(shared, scheduler, faults)
   const started: SimulatedGateway[] = []
   let limit = 0
-  let admitted = 0
+  let allowed = 0
 
   const start = (): SimulatedGateway => {
     const clock = { offset_ms: 0 }
@@ -169,7 +169,7 @@ export function startGateways(
         countOutcomes(calls, () => limits.useMethodQuota(BUCKET, caller)),
       )
       void running.then((result) => {
-        admitted += result.admitted
+        allowed += result.allowed
       })
     },
     crash: (index) => kill(replace(index)),
@@ -178,11 +178,11 @@ export function startGateways(
       void clock_error.run(clock, () => limits.close())
     },
     async settle() {
-      const before = admitted
+      const before = allowed
       await faulty.runAll()
-      return admitted - before
+      return allowed - before
     },
-    admitted: () => admitted,
+    allowed: () => allowed,
     windows() {
       const ordered = [...faulty.history].sort((a, b) => a.version - b.version)
       return ordered.filter(

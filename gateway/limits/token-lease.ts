@@ -67,17 +67,17 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
     return is_too_early && held.isWindowCurrent() ? exhaustedRefusal() : undefined
   }
 
-  /** Acquires tokens for all waiters at once; the first waiters are admitted, the others are refused. */
+  /** Acquires tokens for all waiters at once; the first waiters are allowed, the others are refused. */
   async function acquireFor(waiters: readonly Waiter[]): Promise<void> {
     try {
       const grant = await acquireTokens(counters, quota, waiters.length, now_ms)
-      const admitted = held.add(grant, waiters.length)
+      const allowed = held.add(grant, waiters.length)
       retry_store_at_ms = grant.is_exhausted ? clock.monotonic_ms() + STORE_RETRY_MS : 0
       is_store_down = false
-      for (const waiter of waiters.slice(0, admitted)) waiter.resolve()
-      for (const waiter of waiters.slice(admitted)) waiter.reject(exhaustedRefusal())
+      for (const waiter of waiters.slice(0, allowed)) waiter.resolve()
+      for (const waiter of waiters.slice(allowed)) waiter.reject(exhaustedRefusal())
     } catch (error) {
-      // The tokens may be counted as used, but no caller got one: that admits fewer calls than the limit, never more.
+      // The tokens may be counted as used, but no caller got one: that allows fewer calls than the limit, never more.
       is_store_down = true
       retry_store_at_ms = clock.monotonic_ms() + STORE_RETRY_MS
       failure_ends_at_ms = clock.monotonic_ms() + FAILURE_VALID_MS
@@ -122,7 +122,7 @@ export function createTokenLease({ counters, quota, bucket, now_ms }: TokenLease
     },
     /** When a token was last requested, on the monotonic clock. */
     lastUsedMs: () => last_used_ms,
-    /** The tokens that are held. Tokens of an ended window admit no call. */
+    /** The tokens that are held. Tokens of an ended window allow no call. */
     remaining: held.remaining,
     /**
      * Gives the unused tokens back to the counter, if their window is still open. It waits for acquisitions in progress
@@ -147,7 +147,7 @@ function createHeldTokens(quota: Quota, now_ms: () => number) {
       tokens -= 1
       return true
     },
-    /** Adds a grant and uses its tokens for waiting callers. Returns how many of them are admitted. */
+    /** Adds a grant and uses its tokens for waiting callers. Returns how many of them are allowed. */
     add(grant: TokenGrant, callers: number): number {
       // Tokens of the same window may be held already: a `giveBackTo` that failed during the acquisition restored them.
       const available = grant.granted + (grant.opened_at_ms === opened_at_ms ? tokens : 0)

@@ -45,7 +45,7 @@ else
     let restoreClock = (): void => {}
     afterEach(() => restoreClock())
 
-    test('nonces are unknown, leases still admit calls, and lost responses grant nothing', async () => {
+    test('nonces are unknown, leases still allow calls, and lost responses grant nothing', async () => {
       const adjustable = createAdjustableClock()
       // No window of a quota ends during the test.
       adjustable.stopWall()
@@ -71,8 +71,8 @@ else
       expect(during).toEqual([
         'unknown',
         'unknown',
-        { admitted: 999, refused: 0, unavailable: 0 },
-        { admitted: 0, refused: 0, unavailable: 20 },
+        { allowed: 999, refused: 0, unavailable: 0 },
+        { allowed: 0, refused: 0, unavailable: 20 },
       ])
       await proxy.cut()
       expect(await nonces.consume('5001', 'cut')).toBe('unknown')
@@ -88,7 +88,7 @@ else
       const restarted = createLimits(later.counters)
       // Calls that failed before their write used no tokens.
       const rest = await countOutcomes(20, () => restarted.useMethodQuota('webhook.resend', caller))
-      expect(rest).toEqual({ admitted: 9, refused: 11, unavailable: 0 })
+      expect(rest).toEqual({ allowed: 9, refused: 11, unavailable: 0 })
       await later.store.close()
     })
   })

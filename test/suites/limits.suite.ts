@@ -39,20 +39,20 @@ export function limitsSuite(name: string, store_location: StoreLocation): void {
       restore()
     })
 
-    test('two gateways together admit no more than the method quota and the daily limit', async () => {
+    test('two gateways together allow no more than the method quota and the daily limit', async () => {
       const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ daily_limit: 75n, rate_limits: new Map([[METHOD, 50]]) })
       const quota_outcomes = await Promise.all(
         gateways.map((limits) => countOutcomes(100, () => limits.useMethodQuota(METHOD, caller))),
       )
-      expect([sumOf(quota_outcomes, 'admitted'), sumOf(quota_outcomes, 'refused')]).toEqual([50, 150])
+      expect([sumOf(quota_outcomes, 'allowed'), sumOf(quota_outcomes, 'refused')]).toEqual([50, 150])
       const daily_outcomes = await Promise.all(
         gateways.map((limits) => countOutcomes(100, () => limits.useDailyLimit(caller))),
       )
-      expect([sumOf(daily_outcomes, 'admitted'), sumOf(daily_outcomes, 'refused')]).toEqual([75, 125])
+      expect([sumOf(daily_outcomes, 'allowed'), sumOf(daily_outcomes, 'refused')]).toEqual([75, 125])
     })
 
-    test('two gateways together admit exactly a large quota', async () => {
+    test('two gateways together allow exactly a large quota', async () => {
       const gateways = gateway_stores.map(({ counters }) => createLimits(counters))
       const caller = limitedCaller({ application_id: '2001', rate_limits: new Map([[METHOD, 4_000]]) })
       const rounds: OutcomeCounts[] = []
@@ -63,7 +63,7 @@ export function limitsSuite(name: string, store_location: StoreLocation): void {
           )),
         )
       }
-      expect([sumOf(rounds, 'admitted'), sumOf(rounds, 'refused')]).toEqual([4_000, 5_000])
+      expect([sumOf(rounds, 'allowed'), sumOf(rounds, 'refused')]).toEqual([4_000, 5_000])
     })
 
     test('a gateway can use the tokens that another one returned when it stopped', async () => {
@@ -72,7 +72,7 @@ export function limitsSuite(name: string, store_location: StoreLocation): void {
       await first?.useMethodQuota(METHOD, caller)
       await first?.close()
       const rest = await countOutcomes(1_300, async () => second?.useMethodQuota(METHOD, caller))
-      expect(rest).toEqual({ admitted: 1_279, refused: 21, unavailable: 0 })
+      expect(rest).toEqual({ allowed: 1_279, refused: 21, unavailable: 0 })
     })
 
     test('one of many concurrent requests consumes a nonce', async () => {
@@ -84,7 +84,7 @@ export function limitsSuite(name: string, store_location: StoreLocation): void {
       expect(outcomes.filter((outcome) => outcome === 'reused')).toHaveLength(39)
     })
 
-    test('two processes together admit exactly both limits and consume each nonce once', async () => {
+    test('two processes together allow exactly both limits and consume each nonce once', async () => {
       const job = {
         store_location,
         application_id: '4001',
@@ -97,8 +97,8 @@ export function limitsSuite(name: string, store_location: StoreLocation): void {
       const results = await Promise.all((await Promise.all([begin(job), begin(job)])).map((go) => go()))
       const quota_outcomes = results.map((result) => result.quota_outcomes)
       const daily_outcomes = results.map((result) => result.daily_outcomes)
-      expect(sumOf(quota_outcomes, 'admitted')).toBe(50)
-      expect(sumOf(daily_outcomes, 'admitted')).toBe(75)
+      expect(sumOf(quota_outcomes, 'allowed')).toBe(50)
+      expect(sumOf(daily_outcomes, 'allowed')).toBe(75)
       expect(sumOf([...quota_outcomes, ...daily_outcomes], 'unavailable')).toBe(0)
       expect(results.map(({ nonces_consumed }) => nonces_consumed).reduce((a, b) => a + b)).toBe(job.calls)
     })

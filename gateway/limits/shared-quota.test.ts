@@ -93,20 +93,20 @@ async function runStep(step: Step, gateways: SimulatedGateways): Promise<void> {
 }
 
 /**
- * How many calls are admitted when each gateway gets one call and then as many as the limit. The first call tells
+ * How many calls are allowed when each gateway gets one call and then as many as the limit. The first call tells
  * whether the store is available again.
  */
-async function admitUpTo(gateways: SimulatedGateways, limit: number): Promise<number> {
+async function callUpTo(gateways: SimulatedGateways, limit: number): Promise<number> {
   await clock.advance(STORE_RETRY_MS)
-  let admitted = await gateways.settle()
+  let allowed = await gateways.settle()
   for (const calls of [1, limit]) {
     for (const at of INDEXES) gateways.startCalls(at, calls)
-    admitted += await gateways.settle()
+    allowed += await gateways.settle()
   }
-  return admitted
+  return allowed
 }
 
-test('admits at most the counted calls and counts at most the limit, under any failures; admits the full limit afterwards', async () => {
+test('allows at most the counted calls and counts at most the limit, under any failures; allows the full limit afterwards', async () => {
   const steps = fc.array(anyStep, { minLength: 5, maxLength: 25 })
   const property = fc.asyncProperty(
     anyLimit,
@@ -121,7 +121,7 @@ test('admits at most the counted calls and counts at most the limit, under any f
         await gateways.settle()
         expect(gateways.peak()).toBeLessThanOrEqual(Math.max(first, ...drawn))
         const counted = gateways.windows().reduce((sum, { used }) => sum + used, 0)
-        expect(gateways.admitted()).toBeLessThanOrEqual(counted)
+        expect(gateways.allowed()).toBeLessThanOrEqual(counted)
         // No window opens before the previous one has ended, even when the clocks differ.
         const opened_ms = gateways.windows().map(({ opened_at }) => opened_at.getTime())
         for (const [index, at_ms] of opened_ms.slice(1).entries())
@@ -131,13 +131,13 @@ test('admits at most the counted calls and counts at most the limit, under any f
         for (const at of INDEXES) gateways.setClock(at, 0)
         clock.stepWall(7_200_000)
         const limit = drawn.at(-1) ?? first
-        expect(await admitUpTo(gateways, limit)).toBe(limit)
+        expect(await callUpTo(gateways, limit)).toBe(limit)
       }),
   )
   await fc.assert(property, { numRuns: propertyRuns(80) })
 })
 
-test('admits exactly the limit in each window when nothing fails, although gateways idle or stop', async () => {
+test('allows exactly the limit in each window when nothing fails, although gateways idle or stop', async () => {
   const steps = fc.array(fc.oneof({ arbitrary: demand, weight: 4 }, settle, idle, stop), {
     minLength: 1,
     maxLength: 6,
@@ -147,11 +147,11 @@ test('admits exactly the limit in each window when nothing fails, although gatew
     withGateways(scheduler, ['ok'], async (gateways) => {
       gateways.setLimit(limit)
       for (const round of rounds) {
-        const before = gateways.admitted()
+        const before = gateways.allowed()
         for (const step of round) await runStep(step, gateways)
         await gateways.settle()
-        await admitUpTo(gateways, limit)
-        expect(gateways.admitted() - before).toBe(limit)
+        await callUpTo(gateways, limit)
+        expect(gateways.allowed() - before).toBe(limit)
         clock.stepWall(60_000)
       }
     }),
