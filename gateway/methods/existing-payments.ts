@@ -6,7 +6,7 @@ import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { serviceId, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { PAYMENT_COMPONENTS, PAYMENT_RESULT, toPaymentResult } from './payment-result.ts'
+import { PAYMENT_RESULT } from './payment-result.ts'
 import {
   credentialPolicy,
   MERCHANT_REFERENCE,
@@ -51,8 +51,8 @@ export const paymentStatus = defineMethod({
     operation_id: notApplicable(),
     params: EXISTING_PAYMENT_PARAMS,
   }),
-  result: PAYMENT_RESULT,
-  result_components: PAYMENT_COMPONENTS,
+  result: PAYMENT_RESULT.schema,
+  result_components: PAYMENT_RESULT.components,
   createHandler({ clientOf }) {
     const payments = clientOf(PaymentService)
     return async ({ params }, caller) => {
@@ -63,7 +63,7 @@ export const paymentStatus = defineMethod({
         cId: c_id,
         hId: h_id,
       })
-      return toPaymentResult(payment, 'status')
+      return PAYMENT_RESULT.render(payment)
     }
   },
 })
@@ -93,8 +93,8 @@ export const paymentNotification = defineMethod({
     operation_id: described(OPERATION_ID, optionalText(MERCHANT_REFERENCE)),
     params: EXISTING_PAYMENT_PARAMS,
   }),
-  result: PAYMENT_RESULT,
-  result_components: PAYMENT_COMPONENTS,
+  result: PAYMENT_RESULT.schema,
+  result_components: PAYMENT_RESULT.components,
   createHandler({ clientOf }) {
     const payments = clientOf(PaymentService)
     return async ({ operation_id, ...payload }, caller) => {
@@ -107,7 +107,7 @@ export const paymentNotification = defineMethod({
         operationId: operation_id,
         payloadHash: payloadHash(payload),
       })
-      return toPaymentResult(payment, 'status')
+      return PAYMENT_RESULT.render(payment)
     }
   },
 })

@@ -13,7 +13,7 @@ import type { Caller } from '../auth/credential.ts'
 import { amount, CALLBACK_URL, currency, EMAIL_ADDRESS, HTTP_URL, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional, type Schema, type TypeOf } from '../json/schema.ts'
 import { defineMethod, type MethodDeps } from './method.ts'
-import { CREATED_PAYMENT_RESULT, PAYMENT_COMPONENTS, toPaymentResult } from './payment-result.ts'
+import { CREATED_PAYMENT_RESULT } from './payment-result.ts'
 import {
   credentialPolicy,
   MERCHANT_REFERENCE,
@@ -82,8 +82,8 @@ const PERSON_FIELDS = {
 /** What both methods have in common. */
 const NEW_PAYMENT_METHOD = {
   default_quota: 300_000,
-  result: CREATED_PAYMENT_RESULT,
-  result_components: PAYMENT_COMPONENTS,
+  result: CREATED_PAYMENT_RESULT.schema,
+  result_components: CREATED_PAYMENT_RESULT.components,
 } as const
 
 const CREATE_RESPONSE_TEXT =
@@ -234,7 +234,7 @@ function createPaymentCall({ clientOf, keyring, create_timeout_ms }: MethodDeps)
       },
       { timeoutMs: create_timeout_ms },
     )
-    return toPaymentResult(payment, 'create')
+    return CREATED_PAYMENT_RESULT.render(payment)
   }
 }
 

@@ -88,7 +88,7 @@ const TICKET_VIEW = defineView<Ticket>(
       'When the ticket last changed or got a comment.',
     ),
   },
-  [FILE_VIEW],
+  { parts: [FILE_VIEW] },
 )
 
 /** The text of a ticket (S1). */
@@ -266,7 +266,7 @@ const COMMENT_VIEW = defineView<TicketComment>(
     created_at: instantField(({ createTime }) => createTime),
     updated_at: instantField(({ updateTime }) => updateTime, 'When its text last changed.'),
   },
-  [FILE_VIEW],
+  { parts: [FILE_VIEW] },
 )
 
 /** `ticket.comment.create`: adds a comment of the merchant to its ticket (S4). */

@@ -1,8 +1,25 @@
 import { expect, test } from '@jest/globals'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { OperationType, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { OperationType, type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { barePayment, fullPayment } from './payment.fixture.ts'
-import { operationObject, paymentObject } from './public-payment.ts'
+import { CREATED_PAYMENT_VIEW, OPERATION_VIEW, PAYMENT_VIEW } from './public-payment.ts'
+
+interface ShownPayment {
+  readonly identifiers: object
+  readonly amount: { readonly value: number }
+  readonly receiver?: object
+  readonly redirect?: object
+  readonly status: object
+  readonly timestamps: object
+}
+
+function paymentObject(payment: Payment, audience: 'create' | 'status' | 'callback'): ShownPayment {
+  const shown =
+    audience === 'create'
+      ? CREATED_PAYMENT_VIEW.render(payment)
+      : PAYMENT_VIEW.render(payment, audience === 'status' ? 'response' : 'callback')
+  return shown as ShownPayment
+}
 
 const AMOUNT = { value: 150_000, currency: 'INR' }
 
@@ -92,11 +109,11 @@ test('an unknown field is absent, never null', () => {
   expect(Object.keys(bare)).toEqual([
     'identifiers',
     'amount',
-    'service_id',
     'status',
     'timestamps',
     'destination',
     'operations',
+    'service_id',
   ])
   expect(bare.identifiers).toStrictEqual({ c_id: 'order-1', h_id: '100000000000000001' })
   expect(bare.timestamps).not.toHaveProperty('finished')
@@ -155,7 +172,7 @@ test.each([
       },
     ],
   }).operations
-  expect(operation && operationObject(operation)).toMatchObject({
+  expect(OPERATION_VIEW.render(operation)).toMatchObject({
     operation_type: word,
     timestamps: { created: '1970-01-01T00:00:00.000Z' },
     status: { status: 'error', error: 7001 },

@@ -1,28 +1,35 @@
-import { type DescMessage, type MessageShape, toJson } from '@bufbuild/protobuf'
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import {
-  CustomerSchema,
+  type Bank,
+  type BankAccount,
+  type Customer,
+  type CustomerAccount,
+  type Document,
   type HistoryEntry,
   type Operation,
   OperationType,
   type Payment,
   type PaymentStatus as PaymentStatusProto,
+  type Person,
   type Receiver,
-  ReceiverSchema,
-  type Redirect,
-  type ReturnPages,
-  ReturnPagesSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { DIRECTIONS } from './payment-methods.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from './payment-status.ts'
 import { createEnumMap } from './proto-fields.ts'
-
-/** The public amount. The gateway refuses amounts that a JSON number cannot hold (E6), so one here is a fault. */
-export function amountObject(money: Money | undefined) {
-  const { minor, currency } = required(money, 'amount')
-  return { value: safeNumber(minor), currency }
-}
+import {
+  defineView,
+  field,
+  hiddenFromCallbacks,
+  instantField,
+  listField,
+  objectField,
+  optionalField,
+  partialField,
+  textField,
+  type ViewField,
+  within,
+  wordField,
+} from './view.ts'
 
 /** A 64-bit integer as a JSON number. Throws `RangeError` when that would round it. */
 export function safeNumber(value: bigint | string): number {
@@ -31,34 +38,13 @@ export function safeNumber(value: bigint | string): number {
   return number
 }
 
-/** A time as `YYYY-MM-DDTHH:mm:ss.SSSZ` (E15). */
-export function instantText(instant: Timestamp | undefined): string {
-  return timestampDate(required(instant, 'time')).toISOString()
-}
-
-/** A field that every payment has, which proto3 cannot express. */
-function required<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new TypeError(`a payment message has no ${name}`)
-  return value
-}
-
-/**
- * The fields that have a value: an unknown optional field is absent from a response, never null (E15). Returns
- * `undefined` when no field has a value, so that the caller can omit the object too.
- */
-function definedFields<T extends Readonly<Record<string, unknown>>>(fields: T): DefinedFields<T> | undefined {
-  let defined: Record<string, unknown> | undefined
-  for (const name in fields) {
-    const value = fields[name]
-    if (value === undefined) continue
-    defined ??= {}
-    defined[name] = value
-  }
-  return defined as DefinedFields<T> | undefined
-}
-
-/** The same fields; each may be absent but not undefined. */
-type DefinedFields<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+/** An amount. The gateway refuses amounts that a JSON number cannot hold (E6), so one here is a fault. */
+export const AMOUNT_VIEW = defineView<Money>('Amount', {
+  value: field({ type: 'integer', description: 'In minor units, such as cents.' }, ({ minor }) =>
+    safeNumber(minor),
+  ),
+  currency: textField(({ currency }) => currency, { description: 'An ISO 4217 code.' }),
+})
 
 /** One row of the table of statuses (spec: Payment statuses). `success` is null while the status is not final. */
 interface StatusRow {
@@ -84,13 +70,36 @@ const ROWS: Readonly<Record<PaymentStatus, StatusRow>> = {
   partially_refunded: row('partially_refunded', true),
 }
 
-/** All rows of the table, for the API reference. */
-export const STATUS_ROWS: readonly StatusRow[] = Object.values(ROWS)
-
 /** The row of a status. Throws `TypeError` for a status that this version does not know. */
-function statusRow(status: PaymentStatusProto): StatusRow {
+function rowOf({ status }: { readonly status: PaymentStatusProto }): StatusRow {
   return ROWS[PAYMENT_STATUSES.fromProtoOrThrow(status, 'payment status')]
 }
+
+const STATUS_FIELDS = {
+  status: field<Pick<Payment, 'status'>>(
+    {
+      type: 'string',
+      enum: PAYMENT_STATUSES.names,
+      description: Object.values(ROWS)
+        .map(({ status, final, success }) => `\`${status}\`: final ${final}, success ${success}`)
+        .join('; '),
+    },
+    (message) => rowOf(message).status,
+  ),
+  final: field<Pick<Payment, 'status'>>(
+    { type: 'boolean', description: 'Whether the payment has ended.' },
+    (message) => rowOf(message).final,
+  ),
+  success: field<Pick<Payment, 'status'>>(
+    { type: ['boolean', 'null'], description: 'Null until the payment has ended.' },
+    (message) => rowOf(message).success,
+  ),
+}
+
+const ERROR = field<Pick<Payment, 'errorCode'>>(
+  { type: ['integer', 'null'], description: 'Why the payment failed: a code of the error table.' },
+  ({ errorCode }) => errorCode ?? null,
+)
 
 /** The types of operations in RPCs, under their public names (P11). */
 export const OPERATION_TYPES = createEnumMap<'deposit' | 'withdrawal' | 'refund', OperationType>({
@@ -99,97 +108,144 @@ export const OPERATION_TYPES = createEnumMap<'deposit' | 'withdrawal' | 'refund'
   refund: OperationType.REFUND,
 })
 
-/** Where the payment object is shown: a create shows most fields, a callback fewest (spec: Payment object). */
-export type Audience = 'create' | 'status' | 'callback'
+/** A movement of money. The first operation of a payment is also shown as `result.operation`. */
+export const OPERATION_VIEW = defineView<Operation>(
+  'Operation',
+  {
+    id: textField(({ operationId }) => operationId),
+    operation_type: wordField(OPERATION_TYPES, ({ type }) => type),
+    amount: within(({ amount }) => amount, AMOUNT_VIEW),
+    timestamps: objectField({ created: instantField(({ createTime }) => createTime) }),
+    status: objectField<Operation>({ ...STATUS_FIELDS, error: ERROR }),
+  },
+  { description: 'One movement of money of a payment.' },
+)
 
-/**
- * Makes the public payment object. Responses and callbacks both use this function, so that they cannot differ. Throws
- * for a message without a required field or with an enum value that this version does not know.
- */
-export function paymentObject(payment: Payment, audience: Audience) {
-  const { cId: c_id, hId: h_id, pId: p_id, utr } = payment
-  const status = statusRow(payment.status)
-  const finished = status.final && payment.finishTime ? { finished: instantText(payment.finishTime) } : {}
-  const payer = jsonObject(CustomerSchema, payment.details?.payer)
-  const receiver = payment.receiver && receiverObject(payment.receiver, audience)
-  return {
-    identifiers: { c_id, h_id, ...definedFields({ p_id, utr }) },
-    amount: amountObject(payment.amount),
-    ...definedFields({ payer, receiver }),
-    ...(audience === 'callback' ? {} : fieldsHiddenFromCallbacks(payment)),
-    status: { ...status, error: payment.errorCode ?? null, history: payment.history.map(historyObject) },
-    timestamps: {
-      created: instantText(payment.createTime),
-      updated: instantText(payment.updateTime),
-      ...finished,
+const HISTORY_ENTRY = objectField<HistoryEntry>({
+  ...STATUS_FIELDS,
+  created: instantField(({ createTime }) => createTime),
+  reason: optionalField(textField(({ reason }) => reason)),
+  amount: within(({ amount }) => amount, AMOUNT_VIEW),
+})
+
+const PAYER = partialField<Customer>({
+  email: textField(({ email }) => email),
+  phone: textField(({ phone }) => phone),
+  person: within(
+    ({ person }) => person,
+    partialField<Person>({
+      first_name: textField(({ firstName }) => firstName),
+      last_name: textField(({ lastName }) => lastName),
+    }),
+  ),
+  customer_account: within(
+    ({ customerAccount }) => customerAccount,
+    partialField<CustomerAccount>({ id: textField(({ id }) => id) }),
+  ),
+})
+
+/** The greatest length of `qr_payload`, in characters (spec: Payment object). */
+export const QR_PAYLOAD_MAX = 4096
+
+const RECEIVER_FIELDS: Readonly<Record<string, ViewField<Receiver>>> = {
+  bank_account: within(
+    ({ bankAccount }) => bankAccount,
+    partialField<BankAccount>({
+      id: textField(({ id }) => id, { description: 'Account number, IBAN, CBU, CVU or CLABE.' }),
+      name: textField(({ name }) => name, { description: 'The holder of the account.' }),
+    }),
+  ),
+  phone: optionalField(
+    textField(({ phone }) => phone, { description: 'The phone number of a person who receives the money.' }),
+  ),
+  document: within(
+    ({ document }) => document,
+    partialField<Document>({
+      type: textField(({ type }) => type, {
+        description: 'The kind of the identity document of that person.',
+      }),
+      number: textField(({ number }) => number),
+    }),
+  ),
+  qr_payload: optionalField(
+    textField(({ qrPayload }) => qrPayload, {
+      description: 'The content of a QR code to show to the customer.',
+      maxLength: QR_PAYLOAD_MAX,
+    }),
+  ),
+}
+
+const BANK = partialField<Bank>({
+  name: textField(({ name }) => name, { description: 'The bank or network.' }),
+  code: textField(({ code }) => code),
+})
+
+const REDIRECT = partialField<Payment>({
+  to: field(
+    {
+      description: 'A page to send the customer to, or a list of links that open payment apps.',
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
     },
-    destination: DIRECTIONS.fromProtoOrThrow(payment.direction, 'direction'),
-    operations: payment.operations.map(operationObject),
-  }
-}
+    ({ redirect: { toUrl, toLinks } = {} }) => toUrl ?? (toLinks?.length ? toLinks : undefined),
+  ),
+  on_success: textField(({ details }) => details?.redirect?.onSuccess),
+  on_fail: textField(({ details }) => details?.redirect?.onFail),
+})
 
-/** Makes the public operation. The first operation of a payment is also shown as `result.operation`. */
-export function operationObject(operation: Operation) {
-  return {
-    id: operation.operationId,
-    operation_type: OPERATION_TYPES.fromProtoOrThrow(operation.type, 'operation type'),
-    amount: amountObject(operation.amount),
-    timestamps: { created: instantText(operation.createTime) },
-    status: { ...statusRow(operation.status), error: operation.errorCode ?? null },
-  }
-}
-
-/** The fields that callbacks do not contain. */
-function fieldsHiddenFromCallbacks({ details, redirect, serviceId }: Payment) {
-  const shown = {
-    description: details?.description,
-    redirect: redirectObject(redirect, details?.redirect),
-  }
-  return { ...definedFields(shown), service_id: safeNumber(serviceId) }
-}
-
-function historyObject({ status, createTime, reason, amount }: HistoryEntry) {
-  return {
-    ...statusRow(status),
-    created: instantText(createTime),
-    ...definedFields({ reason }),
-    amount: amountObject(amount),
-  }
-}
+const FINISH_TIME = instantField<Payment>(({ finishTime }) => finishTime)
 
 /**
- * The fields of a message that have a value, under the names of its proto, which are the public names. Leaves out objects
- * without fields, at any depth; `undefined` when nothing remains.
+ * A payment (spec: Payment object). Responses and callbacks both use its view, so that they cannot differ. What is not known is
+ * absent, never null (E15). A receiver may be empty, because only the response to a create shows the bank.
  */
-function jsonObject<D extends DescMessage>(
-  schema: D,
-  message: MessageShape<D> | undefined,
-): object | undefined {
-  const json = message && Object(toJson(schema, message, PUBLIC_NAMES))
-  return json && removeEmptyObjects(json) ? json : undefined
+function definePaymentView(name: string, receiver_fields: typeof RECEIVER_FIELDS) {
+  return defineView<Payment>(name, {
+    identifiers: objectField({
+      c_id: textField(({ cId }) => cId, { description: 'Your own reference.' }),
+      h_id: textField(({ hId }) => hId, { description: 'Our identifier: a UUID, or digits.' }),
+      p_id: optionalField(textField(({ pId }) => pId, { description: 'The identifier of the provider.' })),
+      utr: optionalField(textField(({ utr }) => utr, { description: 'The tracking reference of the bank.' })),
+    }),
+    amount: within(({ amount }) => amount, AMOUNT_VIEW),
+    description: optionalField(hiddenFromCallbacks(textField(({ details }) => details?.description))),
+    payer: within(({ details }) => details?.payer, PAYER),
+    receiver: optionalField(within(({ receiver }) => receiver, objectField(receiver_fields))),
+    redirect: hiddenFromCallbacks(REDIRECT),
+    status: objectField({
+      ...STATUS_FIELDS,
+      error: ERROR,
+      history: listField(HISTORY_ENTRY, ({ history }) => history),
+    }),
+    timestamps: objectField({
+      created: instantField(({ createTime }) => createTime),
+      updated: instantField(({ updateTime }) => updateTime),
+      finished: optionalField(
+        field(
+          { type: 'string', description: 'When the provider confirmed the payment.', format: 'date-time' },
+          (payment) => (rowOf(payment).final ? FINISH_TIME.read(payment, 'response') : undefined),
+        ),
+      ),
+    }),
+    destination: field(
+      { enum: ['in', 'out'], description: '`in` is a deposit, `out` a withdrawal.' },
+      ({ direction }) => DIRECTIONS.fromProtoOrThrow(direction, 'direction'),
+    ),
+    operations: listField(OPERATION_VIEW, ({ operations }) => operations),
+    service_id: optionalField(
+      hiddenFromCallbacks(
+        field({ type: 'integer', description: 'The number of the route.' }, ({ serviceId }) =>
+          safeNumber(serviceId),
+        ),
+      ),
+    ),
+  })
 }
 
-const PUBLIC_NAMES = { useProtoFieldName: true } as const
+/** A payment, in callbacks and in responses of methods that show one. */
+export const PAYMENT_VIEW = definePaymentView('Payment', RECEIVER_FIELDS)
 
-/** Changes the object in place, because every response of a payment takes this way. `false` when it is empty itself. */
-function removeEmptyObjects(object: Record<string, unknown>): boolean {
-  let has_fields = false
-  for (const name in object) {
-    const value = object[name]
-    if (typeof value === 'object' && !removeEmptyObjects(Object(value))) delete object[name]
-    else has_fields = true
-  }
-  return has_fields
-}
-
-/** May be empty (spec: Payment object): only the response to a create shows the bank, which may be the only known field. */
-function receiverObject({ bank, ...receiver }: Receiver, audience: Audience): object {
-  const shown = audience === 'create' && bank ? { ...receiver, bank } : receiver
-  return jsonObject(ReceiverSchema, shown) ?? {}
-}
-
-function redirectObject(redirect: Redirect | undefined, pages: ReturnPages | undefined): object | undefined {
-  const { toUrl, toLinks = [] } = redirect ?? {}
-  const to = toUrl ?? (toLinks.length > 0 ? toLinks : undefined)
-  return definedFields({ to, ...jsonObject(ReturnPagesSchema, pages) })
-}
+/** A payment in the response of the method that created it: it also names the bank to pay to. */
+export const CREATED_PAYMENT_VIEW = definePaymentView('CreatedPayment', {
+  ...RECEIVER_FIELDS,
+  bank: within(({ bank }) => bank, BANK),
+})

@@ -5,7 +5,7 @@ import {
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
 import { createEnumMap } from './proto-fields.ts'
-import { amountObject } from './public-payment.ts'
+import { safeNumber } from './public-payment.ts'
 import {
   defineView,
   field,
@@ -66,7 +66,7 @@ export const CHARGEBACK_VIEW = defineView<Chargeback>(
     payment: PAYMENT,
     amount: field(
       { type: 'integer', description: 'In minor units; it was taken from your balance.' },
-      ({ amount }) => amountObject(amount).value,
+      ({ amount }) => amount && safeNumber(amount.minor),
     ),
     currency: textField(({ amount }) => amount?.currency, CURRENCY),
     reason_code: textField(({ reasonCode }) => reasonCode, {
@@ -85,7 +85,7 @@ export const CHARGEBACK_VIEW = defineView<Chargeback>(
       'When its status last changed, or evidence was added.',
     ),
   },
-  [CHARGEBACK_HISTORY_ENTRY],
+  { parts: [CHARGEBACK_HISTORY_ENTRY] },
 )
 
 /**

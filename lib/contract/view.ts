@@ -1,6 +1,5 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { EnumMap } from './proto-fields.ts'
-import { instantText } from './public-payment.ts'
 
 /** A schema in JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -26,7 +25,7 @@ export function componentRef(
 export type ViewAudience = 'response' | 'callback'
 
 /** A field as merchants see it: its schema, and how its value is read from the message of a service. */
-interface ViewField<M> {
+export interface ViewField<M> {
   readonly schema: JsonSchema
   /** `undefined` leaves the field out, which only an optional field may. */
   readonly read: (message: M, audience: ViewAudience) => unknown
@@ -49,7 +48,7 @@ export function textField<M>(
   return { schema: { type: 'string', ...keywords }, read }
 }
 
-/** A time. */
+/** A time as `YYYY-MM-DDTHH:mm:ss.SSSZ` (E15). */
 export function instantField<M>(
   read: (message: M) => Timestamp | undefined,
   description?: string,
@@ -59,7 +58,7 @@ export function instantField<M>(
     schema,
     read(message) {
       const time = read(message)
-      return time && instantText(time)
+      return time && timestampDate(time).toISOString()
     },
   }
 }
@@ -91,25 +90,52 @@ export function objectField<M>(fields: ViewFields<M>): ViewField<M> {
   const entries = Object.entries(fields)
   const properties = Object.fromEntries(entries.map(([name, { schema }]) => [name, schema]))
   const optional_names = entries.filter(([, { is_optional }]) => is_optional).map(([name]) => name)
+  const in_responses = entries.map(([name, field]) => ({ name, ...field }))
+  const in_callbacks = in_responses.filter(({ is_hidden_from_callbacks }) => !is_hidden_from_callbacks)
   return {
     schema: record(properties, optional_names),
     read(message, audience) {
       const shown: Record<string, unknown> = {}
-      for (const [name, { read, is_optional, is_hidden_from_callbacks }] of entries) {
-        if (audience === 'callback' && is_hidden_from_callbacks) continue
-        const value = read(message, audience)
-        if (value !== undefined) shown[name] = value
-        else if (!is_optional) throw new TypeError(`a message has no value for ${name}`)
+      for (const field of audience === 'callback' ? in_callbacks : in_responses) {
+        const value = field.read(message, audience)
+        if (value !== undefined) shown[field.name] = value
+        else if (!field.is_optional) throw new TypeError(`a message has no value for ${field.name}`)
       }
       return shown
     },
   }
 }
 
+/** An object whose fields can all be absent. It is left out when they are. */
+export function partialField<M>(fields: ViewFields<M>): ViewField<M> {
+  const optional = Object.entries(fields).map(([name, field]) => [name, optionalField(field)] as const)
+  const { schema, read } = objectField<M>(Object.fromEntries(optional))
+  return optionalField({
+    schema,
+    read(message, audience) {
+      const shown = Object(read(message, audience))
+      for (const _name in shown) return shown
+      return undefined
+    },
+  })
+}
+
+/** A field whose value is read from a part of the message. It has no value while the message has no such part. */
+export function within<M, Part>(
+  partOf: (message: M) => Part | undefined,
+  field: ViewField<Part>,
+): ViewField<M> {
+  return {
+    ...field,
+    read(message, audience) {
+      const part = partOf(message)
+      return part === undefined ? undefined : field.read(part, audience)
+    },
+  }
+}
+
 /** How a kind of resource looks in responses and callbacks: a component of the API reference, and the function that renders it. */
-export interface View<M> {
-  /** The reference to the component. */
-  readonly schema: JsonSchema
+export interface View<M> extends ViewField<M> {
   /** The component, and those that it refers to. */
   readonly components: Readonly<Record<string, JsonSchema>>
   /** Makes the public object. Throws `TypeError` without a message, or for one without a required field. */
@@ -120,12 +146,19 @@ export interface View<M> {
 export function defineView<M>(
   name: string,
   fields: ViewFields<M>,
-  parts: readonly Pick<View<never>, 'components'>[] = [],
+  {
+    parts = [],
+    description,
+  }: { readonly parts?: readonly Pick<View<never>, 'components'>[]; readonly description?: string } = {},
 ): View<M> {
   const { schema, read } = objectField(fields)
   return {
     schema: componentRef(name),
-    components: Object.assign({ [name]: schema }, ...parts.map(({ components }) => components)),
+    read,
+    components: Object.assign(
+      { [name]: { ...(description !== undefined && { description }), ...schema } },
+      ...parts.map(({ components }) => components),
+    ),
     render(message, audience = 'response') {
       if (message === undefined) throw new TypeError(`a service answered without a ${name}`)
       return Object(read(message, audience))
@@ -135,12 +168,12 @@ export function defineView<M>(
 
 /** A list of parts of a resource, with more keywords of its schema. */
 export function listField<M, Part>(
-  { schema, render }: View<Part>,
+  { schema, read: readPart }: ViewField<Part>,
   read: (message: M) => readonly Part[],
   keywords: JsonSchema = {},
 ): ViewField<M> {
   return {
     schema: { type: 'array', items: schema, ...keywords },
-    read: (message, audience) => read(message).map((part) => render(part, audience)),
+    read: (message, audience) => read(message).map((part) => readPart(part, audience)),
   }
 }

@@ -1,10 +1,10 @@
 import { supportResourceOf } from '#lib/contract/methods.ts'
+import { QR_PAYLOAD_MAX } from '#lib/contract/public-payment.ts'
 import { CALLBACK_PORTS_REFUSED, CALLBACK_URL_LENGTH_MAX, PRIVATE_SUFFIXES } from '#lib/http/callback-url.ts'
 import { BODY_MAX_BYTES, HTTP_LIMITS } from '../../gateway/http/http-limits.ts'
 import { DEPTH_MAX, VALUES_MAX } from '../../gateway/json/parse-json.ts'
 import type { Shape } from '../../gateway/json/schema.ts'
 import type { PublicMethod } from '../../gateway/methods/method.ts'
-import { QR_PAYLOAD_MAX } from '../../gateway/methods/payment-result.ts'
 import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
 
 /** The rows of a table of a page. The first row has the names of the columns. */

@@ -1,7 +1,7 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import type { TicketCommentSnapshot, TicketSnapshot } from '#gen/multihub/support/v1/ticket_event_pb.ts'
-import { paymentObject } from '#lib/contract/public-payment.ts'
+import { PAYMENT_VIEW } from '#lib/contract/public-payment.ts'
 import { CHARGEBACK_VIEW, REFUND_VIEW } from '#lib/contract/public-support.ts'
 import {
   COMMENT_AUTHORS,
@@ -29,7 +29,10 @@ interface CallbackMetadata {
 export function toPublicResource({ resource }: MerchantEvent): PublicResource {
   switch (resource.case) {
     case 'payment':
-      return { public_id: resource.value.hId, result: { payment: paymentObject(resource.value, 'callback') } }
+      return {
+        public_id: resource.value.hId,
+        result: { payment: PAYMENT_VIEW.render(resource.value, 'callback') },
+      }
     case 'refund':
       return {
         public_id: resource.value.refundId,
