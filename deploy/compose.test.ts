@@ -17,7 +17,7 @@ interface Service {
   readonly secrets: readonly string[]
   readonly profiles?: readonly string[]
   readonly volumes?: readonly string[]
-  readonly networks?: { readonly default: { readonly aliases: readonly string[] } }
+  readonly networks: Readonly<Record<string, { readonly aliases?: readonly string[] }>>
   readonly ports?: readonly string[]
   readonly stop_grace_period?: string
 }
@@ -25,6 +25,7 @@ interface Service {
 interface Compose {
   readonly services: Readonly<Record<string, Service>>
   readonly secrets: Readonly<Record<string, { readonly file: string }>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
   readonly volumes: object
 }
 
@@ -70,8 +71,9 @@ const OWN_URLS: Readonly<Record<string, readonly (keyof typeof URLS)[]>> = {
 /** How long a process may take to end after its drain. */
 const STOP_S = 15
 
-const { services, secrets, volumes } = parse(readFileSync('docker-compose.yml', 'utf8'), {
+const { services, secrets, networks, volumes } = parse(readFileSync('docker-compose.yml', 'utf8'), {
   merge: true,
+  maxAliasCount: 1_000,
 }) as Compose
 const processes = Object.entries(services).filter(([, service]) => service.build !== undefined)
 
@@ -116,12 +118,36 @@ test('every role runs once, and with the profile several at least twice under it
   const roles = new Set(more.flatMap(([, { command }]) => command))
   expect([...roles].sort()).toEqual(ROLES.filter((role) => role !== 'sandbox').sort())
   for (const [, { command, networks }] of more)
-    if (command[0] !== 'gateway') expect(networks?.default.aliases).toEqual(command)
+    if (command[0] !== 'gateway') expect(networks['default']?.aliases).toEqual(command)
 })
 
 test('every image of others is named with its digest', () => {
   for (const [, { image, build }] of Object.entries(services))
     if (build === undefined) expect(image).toMatch(/@sha256:[0-9a-f]{64}$/)
+})
+
+test.each(Object.entries(services))('%s has bounds and no rights of root', (_name, service) => {
+  expect(service).toMatchObject({
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    mem_limit: expect.stringMatching(/^[1-4]g$/),
+    pids_limit: expect.any(Number),
+  })
+  // The user of our own image is in the image.
+  if (service.build === undefined)
+    expect(service).toMatchObject({ user: expect.stringMatching(/^(?!root|0)/) })
+})
+
+test('the stores and the scanner are in networks that lead nowhere, with those that call them', () => {
+  const of = (network: string) =>
+    Object.entries(services).flatMap(([name, service]) => (network in service.networks ? [name] : []))
+  const names = processes.map(([name]) => name)
+  expect(of('stores').sort()).toEqual(['mongodb', 'nats', ...names].sort())
+  expect(of('scanner').sort()).toEqual(['attachments', 'attachments-2', 'clamav'])
+  expect(of('signatures')).toEqual(['freshclam'])
+  expect(of('default').sort()).toEqual(names.filter((name) => name !== 'migrate').sort())
+  expect(networks).toEqual({ stores: { internal: true }, scanner: { internal: true }, signatures: {} })
 })
 
 test('the scanner has the settings of the manifests', () => {
@@ -135,9 +161,6 @@ test.each(processes)('%s has no rights, and is started and ended in order', (_na
   expect(service).toMatchObject({
     build: { context: '.', dockerfile: 'deploy/image/Dockerfile' },
     image: 'multihub',
-    read_only: true,
-    cap_drop: ['ALL'],
-    security_opt: ['no-new-privileges:true'],
   })
   expect(service).toMatchObject(is_job ? MIGRATING : SERVING)
   const drain_s = is_job ? 0 : Number.parseInt(service.environment['MULTIHUB_DRAIN'] ?? '', 10)
@@ -173,7 +196,7 @@ test.each(processes)(
 test('each process of balances has an address of its own', () => {
   const namesOf = ([name, { networks }]: (typeof processes)[number]) => [
     name,
-    ...(networks?.default.aliases ?? []),
+    ...(networks['default']?.aliases ?? []),
   ]
   const balances = processes.filter(([, { command }]) => command[0] === 'balances')
   expect(balances).toHaveLength(3)
@@ -213,8 +236,10 @@ test('MongoDB is a replica set that makes itself a primary, and its data outlive
       },
     },
     nats: { restart: 'unless-stopped' },
-    clamav: { restart: 'unless-stopped' },
+    clamav: { restart: 'unless-stopped', entrypoint: ['clamd', '--foreground'] },
+    freshclam: { restart: 'unless-stopped', image: services['clamav']?.image },
   })
-  expect(services['clamav']?.volumes).toContain('clamav:/var/lib/clamav')
+  for (const name of ['clamav', 'freshclam'])
+    expect(services[name]?.volumes).toContain('clamav:/var/lib/clamav')
   expect(volumes).toEqual({ mongodb: {}, clamav: {} })
 })

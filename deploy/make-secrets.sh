@@ -6,13 +6,13 @@
 #
 # Run it once and keep the result: without the master keys nothing that was stored can be decrypted. So it never replaces
 # a result, which no other user of this machine can read. Each role,
-# and migrate, can have its own user of MongoDB: MONGODB_URI_PAYMENTS=... is used by payments instead of MONGODB_URI. Only
-# migrate needs to create collections and indexes.
+# migrate, and backup can have its own user of MongoDB: MONGODB_URI_PAYMENTS=... is used by payments instead of MONGODB_URI.
+# Only migrate needs to create collections and indexes, and backup only reads.
 set -euo pipefail
 umask 077
 
 callers=(attachments balances gateway merchants notifier operator payments support)
-database_users=(attachments balances gateway merchants migrate notifier payments sandbox support)
+database_users=(attachments backup balances gateway merchants migrate notifier payments sandbox support)
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
 

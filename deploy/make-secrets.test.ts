@@ -7,6 +7,8 @@ import { makeSecretManifests } from './secrets.fixture.ts'
 
 const SERVERS = { MONGODB_URI: 'mongodb://db.example/', NATS_URL: 'nats://bus.example:4222' }
 
+const READER = 'mongodb://reader@db.example/'
+
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'multihub-make-secrets-'))
@@ -42,11 +44,16 @@ test.each([
 
 test('an address is the value of its secret, whatever its characters mean in YAML', () => {
   const uri = `mongodb+srv://me:it's"a\\$#{}@db.example/?a=b`
-  const made = makeSecretManifests({ ...process.env, ...SERVERS, MONGODB_URI_PAYMENTS: uri })
+  const made = makeSecretManifests({
+    ...process.env,
+    ...SERVERS,
+    MONGODB_URI_PAYMENTS: uri,
+    MONGODB_URI_BACKUP: READER,
+  })
   expect(made).toContainEqual(
     expect.objectContaining({
       metadata: { name: 'multihub-mongodb' },
-      stringData: expect.objectContaining({ payments: uri, migrate: SERVERS.MONGODB_URI }),
+      stringData: expect.objectContaining({ payments: uri, backup: READER, migrate: SERVERS.MONGODB_URI }),
     }),
   )
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { CALLBACK_PORTS_REFUSED, checkCallbackUrl } from '#lib/http/callback-url.ts'
 import {
   buildOverlay,
   containerOf,
@@ -22,7 +23,7 @@ interface PolicySpec extends Readonly<Record<Direction, readonly Rule[] | undefi
 interface Rule {
   readonly from?: readonly Peer[]
   readonly to?: readonly Peer[]
-  readonly ports?: readonly { readonly protocol: string; readonly port: number }[]
+  readonly ports?: readonly { readonly protocol: string; readonly port: number; readonly endPort?: number }[]
 }
 
 interface Peer {
@@ -180,6 +181,23 @@ describeManifests('the network of production', () => {
     for (const address of PRIVATE) expect([address, open(address, 443)]).toEqual([address, []])
   })
 
+  test('payments and the notifier call the ports that a callback may have, and no other', () => {
+    const labels = pods
+      .map(labelsOf)
+      .filter((pod) => /payments|notifier/.test(pod['app.kubernetes.io/name'] ?? ''))
+    const refused = [...CALLBACK_PORTS_REFUSED]
+    const around = refused.flatMap((port) => [port - 1, port, port + 1])
+    for (const port of [1, 22, 25, 79, 80, 81, 442, 443, 444, 1023, 1024, 8443, 65_535, ...around]) {
+      const is_permitted = checkCallbackUrl(`http://203.0.113.1:${port}/`, {
+        environment: 'test',
+        allow: () => true,
+      }).ok
+      for (const pod of labels)
+        expect([port, admits(pod, 'egress', { address: '203.0.113.1' }, port)]).toEqual([port, is_permitted])
+    }
+    expect(labels).toHaveLength(2)
+  })
+
   test('the database and the bus are at the addresses of the overlay, and at no other', () => {
     const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
     for (const port of [27_017, 4222]) {
@@ -221,9 +239,13 @@ function appliesTo({ podSelector, policyTypes }: PolicySpec, pod: Labels, direct
 function opens({ from, to, ports }: Rule, end: End, port: number, protocol: string): boolean {
   const peers = from ?? to
   return (
-    (ports === undefined || ports.some((opened) => opened.port === port && opened.protocol === protocol)) &&
+    (ports === undefined || ports.some((opened) => isIn(opened, port) && opened.protocol === protocol)) &&
     (peers === undefined || peers.some((peer) => includes(peer, end)))
   )
+}
+
+function isIn({ port: first, endPort = first }: { port: number; endPort?: number }, port: number): boolean {
+  return first <= port && port <= endPort
 }
 
 function includes({ podSelector, namespaceSelector, ipBlock }: Peer, end: End): boolean {
