@@ -9,12 +9,6 @@ import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { InstanceNumberLease } from './store/payments-store.ts'
 
-/** Makes 18-digit ids while the process has the lease of its instance number; throws `Unavailable` otherwise. */
-export interface NumericIdSource {
-  next(): string
-  stop(): Promise<void>
-}
-
 /** The instance numbers are 0 to 9,999: four digits of an id. */
 const INSTANCE_NUMBERS = 10_000
 const LEASE_MS = 60_000
@@ -37,10 +31,7 @@ interface HeldNumber {
  * releases it then. While the clock of this process is wrong, it neither leases nor makes ids: the leases of others would
  * look expired to it, or its own to them.
  */
-export async function leaseInstanceNumber(
-  leases: Collection<InstanceNumberLease>,
-  clock_guard: ClockGuard,
-): Promise<NumericIdSource> {
+export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease>, clock_guard: ClockGuard) {
   const holder = randomHex(16)
   let held: HeldNumber | undefined
   let is_stopped = false
@@ -68,13 +59,14 @@ export async function leaseInstanceNumber(
   )
 
   return {
-    next() {
+    /** Makes an 18-digit id; throws `Unavailable` without the lease. */
+    next(): string {
       clock_guard.assertTrusted()
       if (is_stopped || held === undefined || now() >= held.lease_until)
         throw new Unavailable('the lease of the instance number has expired')
       return held.nextId()
     },
-    async stop() {
+    async stop(): Promise<void> {
       is_stopped = true
       heartbeat.cancel()
       await Promise.allSettled([renewing])

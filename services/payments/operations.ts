@@ -20,7 +20,6 @@ import {
 import {
   type DataCheck,
   type ReadDocuments,
-  type Requirement,
   type ResealCount,
   type RoleOperations,
   resealDocuments,
@@ -84,26 +83,11 @@ export function createDataCheck(
 ): DataCheck {
   return {
     async *listRequirements() {
-      for await (const payment of readDocuments<StoredPayment>(PAYMENTS)) yield* requirementsOf(payment)
+      for await (const payment of readDocuments<StoredPayment>(PAYMENTS))
+        yield* requirementsOfPayment(payment)
     },
     holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
   }
-}
-
-function requirementsOf(payment: StoredPayment): Requirement[] {
-  const { merchant_id, environment, payment_id } = payment
-  return requirementsOfPayment(payment).map(({ role, id, at, event }) => {
-    const kind = role === 'balances' ? 'ledger entry' : 'event'
-    return {
-      role,
-      merchant_id,
-      environment,
-      id,
-      at,
-      ...(event && { event }),
-      subject: `the ${kind} ${id} of the payment ${payment_id}`,
-    }
-  })
 }
 
 /** Encrypts a sealed text again; the same text if nothing is to be done. */

@@ -1,6 +1,8 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   CREATE_TIMEOUT_SETTING,
@@ -24,7 +26,6 @@ import { createFindAccount, findAccountOfPayment } from './connectors/find-accou
 import type { PaymentRoute } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
-import { supportClients } from './effects/report-to-support.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
 import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
 import { serveProviderCallbacks } from './provider-callbacks/provider-callback-server.ts'
@@ -87,7 +88,10 @@ export const role: Role = {
     const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
-    const support = supportClients(context.clientOf)
+    const support = {
+      refunds: context.clientOf(RefundService),
+      chargebacks: context.clientOf(ChargebackService),
+    }
     let listening_url = ''
     let provider_callback_server: Listening | undefined
 

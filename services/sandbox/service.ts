@@ -8,13 +8,14 @@ import {
 } from '#lib/base/config/settings.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
+import type { Listening } from '#lib/http/network.ts'
 import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Role } from '#lib/role/role.ts'
 import type { Operation } from './domain/operation.ts'
 import { bindSendCallback } from './effects/send-callback.ts'
 import { createRequestHandler } from './http/handle-request.ts'
-import { type ProviderServer, serveProvider } from './http/server.ts'
+import { serveProvider } from './http/server.ts'
 import { openOperations, operationKey } from './store/operations.ts'
 
 /** The settings of the sandbox. */
@@ -69,7 +70,7 @@ export const role: Role = {
       delay_ms,
       baseUrl: () => base_url,
     })
-    let server: ProviderServer | undefined
+    let server: Listening | undefined
     return {
       services: [],
       async open() {
@@ -81,7 +82,7 @@ export const role: Role = {
         return { sandbox_url: base_url }
       },
       async stop() {
-        await server?.stop()
+        await server?.close()
         stopping.abort()
         await runner.stop()
         await http.close()

@@ -36,6 +36,11 @@ export function isAbsentOrText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string'
 }
 
+/** Makes the check of a field that contains one of these names. */
+export function isOneOf<Name extends string>(names: readonly Name[]): (value: unknown) => value is Name {
+  return (value): value is Name => names.some((name) => name === value)
+}
+
 /** What defines one kind of effect. */
 export interface EffectKindSpec<Source, Fields extends DataFields> {
   /** The name under which the effect is stored. Processes of other releases know the effect by it. */

@@ -86,23 +86,29 @@ export interface Capabilities {
   readonly idempotency_window_ms: number
 }
 
-/**
- * The code for one provider protocol, connected to one account. Errors of the provider or the network are results, never
- * exceptions.
- */
-export interface Connector extends Capabilities {
+/** What a connector implements. Errors of the provider or the network are results, never exceptions. */
+export interface ProviderCalls {
   /**
    * Creates an operation; a refund is an operation too. `signal` ends the wait; the result is then `unknown` if anything
    * was sent. An order that the protocol cannot express is `not_sent`.
    */
   create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CallResult>
-  /** Reads the status of an operation. */
-  lookUp(operation: OperationName, timeout_ms: number, signal?: AbortSignal): Promise<LookupResult>
+  /** Reads the status of 1 to `lookups_max` operations with one request; the results have the same order. */
+  lookUp(
+    operations: readonly OperationName[],
+    timeout_ms: number,
+    signal?: AbortSignal,
+  ): Promise<readonly LookupResult[]>
   /**
-   * The report of a callback; `undefined` when the account did not authenticate these exact bytes, when they are not a
-   * valid report, and for a provider that sends no callbacks.
+   * The report of a callback; `undefined` when the account did not authenticate these exact bytes, or when they are not a
+   * valid report. Only for a provider that sends callbacks.
    */
-  parseCallback(callback: ProviderCallback): ProviderReport | undefined
+  parseCallback?(callback: ProviderCallback): ProviderReport | undefined
+}
+
+/** The code for one provider protocol, connected to one account. Its lookups of one operation are gathered into requests. */
+export interface Connector extends Capabilities, Required<Omit<ProviderCalls, 'lookUp'>> {
+  lookUp(operation: OperationName, timeout_ms: number, signal?: AbortSignal): Promise<LookupResult>
 }
 
 /**
@@ -127,19 +133,6 @@ const JITTER = 0.1
 export function pollIntervalMs({ first_ms, max_ms }: PollSchedule, age_ms: number, random: number): number {
   const interval_ms = Math.min(Math.max(age_ms / 2, first_ms), max_ms)
   return Math.round(interval_ms * (1 + JITTER * random))
-}
-
-/** What a connector implements, see `Connector`. */
-export interface ProviderCalls {
-  create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CallResult>
-  /** Reads the status of 1 to `lookups_max` operations with one request; the results have the same order. */
-  lookUp(
-    operations: readonly OperationName[],
-    timeout_ms: number,
-    signal?: AbortSignal,
-  ): Promise<readonly LookupResult[]>
-  /** Only for a provider that sends callbacks. */
-  parseCallback?(callback: ProviderCallback): ProviderReport | undefined
 }
 
 /** Which texts can be a secret. A bearer token, for example, must be fit for a header. */

@@ -6,6 +6,7 @@ import {
   isAbsentOrInteger,
   isAbsentOrText,
   isInstant,
+  isOneOf,
   isText,
 } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
@@ -28,9 +29,7 @@ const ANOMALY_KINDS = [
  */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
-function isAnomalyKind(value: unknown): value is AnomalyKind {
-  return ANOMALY_KINDS.some((kind) => kind === value)
-}
+const isAnomalyKind = isOneOf(ANOMALY_KINDS)
 
 /**
  * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says

@@ -1,4 +1,3 @@
-import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { withCreatedStatus } from './new-payment.ts'
 import {
@@ -50,33 +49,12 @@ export function refuseWithdrawal(
 }
 
 /** The record of a withdrawal that the ledger refused. The withdrawal itself is deleted (P3). It has no bank data. */
-export interface WithdrawalRefusal {
-  readonly merchant_id: string
-  readonly payment_id: string
-  readonly environment: Environment
-  readonly c_id: string
-  readonly service_id: string
-  readonly amount: bigint
-  readonly currency: string
-  readonly error_code: ErrorCode
-  readonly created_at: Date
-  readonly refused_at: Date
-}
+export type WithdrawalRefusal = ReturnType<typeof refusalOf>
 
 /** Makes the record of a refused withdrawal. */
-export function refusalOf(refused: RefusedWithdrawal): WithdrawalRefusal {
+export function refusalOf(refused: RefusedWithdrawal) {
   const { merchant_id, payment_id, environment, c_id, service_id, amount, currency, error_code } = refused
   const { created_at, updated_at: refused_at } = refused
-  return {
-    merchant_id,
-    payment_id,
-    environment,
-    c_id,
-    service_id,
-    amount,
-    currency,
-    error_code,
-    created_at,
-    refused_at,
-  }
+  const what = { merchant_id, payment_id, environment, c_id, service_id, amount, currency }
+  return { ...what, error_code, created_at, refused_at }
 }

@@ -1,9 +1,10 @@
-import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import {
   defineEffect,
   type EffectDefinition,
   isAbsentOrText,
   isInstant,
+  isOneOf,
   isText,
 } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect, Lane } from '#lib/patterns/effects/effect.ts'
@@ -70,11 +71,7 @@ export interface EntryData extends OperationData {
   readonly chargeback_id?: string | undefined
 }
 
-const POSTINGS: readonly unknown[] = ['credit', 'capture', 'release', 'debit', 'return'] satisfies Posting[]
-
-function isPosting(value: unknown): value is Posting {
-  return POSTINGS.includes(value)
-}
+const isPosting = isOneOf<Posting>(['credit', 'capture', 'release', 'debit', 'return'])
 
 /** The effect that posts what follows in the ledger from the end of an operation, or from a chargeback (S10). */
 export const postEntryEffect: EffectDefinition<Payment, EntryData> = defineEffect({
@@ -105,9 +102,7 @@ export const discardRefusedEffect = defineEffect({
   id: ({ payment_id }: Pick<Payment, 'payment_id'>) => `${payment_id}:discard`,
 })
 
-function isRefundStatus(value: unknown): value is RefundStatus {
-  return REFUND_STATUSES.names.some((status) => status === value)
-}
+const isRefundStatus = isOneOf(REFUND_STATUSES.names)
 
 function isChangeNumber(value: unknown): value is number {
   return Number.isSafeInteger(value)

@@ -9,14 +9,14 @@ import {
   type Payment as PaymentProto,
   PaymentSchema,
   type ReceiverSchema,
-  type RedirectSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { type RefundChange, RefundChangeSchema } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
-import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
-import type { Payment, Refund, RefundState } from './payment.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
+import type { Payment, RefundState } from './payment.ts'
+import type { reportRefundEffect } from './payment-effects.ts'
 import { requireChargeback, requireRefund } from './refund.ts'
 
 /**
@@ -25,9 +25,10 @@ import { requireChargeback, requireRefund } from './refund.ts'
  * the message omits.
  */
 export function paymentToProto(payment: Payment): PaymentProto {
-  const { currency, error_code: errorCode, details } = payment
+  const { currency, error_code: errorCode, details, instructions } = payment
   const money = create(MoneySchema, { minor: payment.amount, currency })
   const status = PAYMENT_STATUSES.toProto(payment.status)
+  const is_refunded = payment.status === 'refunded' || payment.status === 'partially_refunded'
   const createTime = timestampFromDate(payment.created_at)
   const finished_at = isFinal(payment.status) ? payment.finished_at : undefined
   return create(PaymentSchema, {
@@ -44,7 +45,7 @@ export function paymentToProto(payment: Payment): PaymentProto {
     amount: money,
     details: details && fromBinary(MerchantDetailsSchema, details),
     receiver: receiverOf(payment),
-    redirect: redirectOf(payment),
+    redirect: { toUrl: instructions?.payment_url, toLinks: [...(instructions?.deep_links ?? [])] },
     status,
     errorCode,
     history: payment.history.map(({ status, at, amount, reason }) => ({
@@ -60,20 +61,16 @@ export function paymentToProto(payment: Payment): PaymentProto {
         type: payment.direction === 'in' ? OperationType.DEPOSIT : OperationType.WITHDRAWAL,
         amount: money,
         createTime,
-        status: isRefunded(payment) ? PAYMENT_STATUSES.toProto('success') : status,
+        // A refund does not change the deposit that it gives back: that operation stays a success.
+        status: is_refunded ? PAYMENT_STATUSES.toProto('success') : status,
         errorCode,
       },
-      ...(payment.refunds ?? []).flatMap((refund) => refundOperation(refund, currency)),
+      ...refundOperations(payment),
     ],
     createTime,
     updateTime: timestampFromDate(payment.updated_at),
     finishTime: finished_at && timestampFromDate(finished_at),
   })
-}
-
-/** A refund does not change the deposit that it gives back: that operation stays a success. */
-function isRefunded({ status }: Payment): boolean {
-  return status === 'refunded' || status === 'partially_refunded'
 }
 
 const OPERATION_STATUSES: Readonly<Partial<Record<RefundState, PaymentStatus>>> = {
@@ -82,23 +79,20 @@ const OPERATION_STATUSES: Readonly<Partial<Record<RefundState, PaymentStatus>>> 
   failed: 'error',
 }
 
-/** A refund as an operation of its payment, as soon as it was approved (P11). Its id is the `h_id` of the refund. */
-function refundOperation(
-  { refund_id, state, amount, approved_at, created_at, error_code: errorCode }: Refund,
-  currency: string,
-): MessageInitShape<typeof OperationSchema>[] {
-  const status = OPERATION_STATUSES[state]
-  if (status === undefined) return []
-  return [
-    {
+/** The refunds as operations of their payment, each as soon as it was approved (P11). Its id is the `h_id` of the refund. */
+function refundOperations({ refunds = [], currency }: Payment): MessageInitShape<typeof OperationSchema>[] {
+  return refunds.flatMap(({ refund_id, state, amount, approved_at, created_at, error_code: errorCode }) => {
+    const status = OPERATION_STATUSES[state]
+    if (status === undefined) return []
+    return {
       operationId: refund_id,
       type: OperationType.REFUND,
       amount: { minor: amount, currency },
       createTime: timestampFromDate(approved_at ?? created_at),
       status: PAYMENT_STATUSES.toProto(status),
       errorCode,
-    },
-  ]
+    }
+  })
 }
 
 /**
@@ -107,7 +101,7 @@ function refundOperation(
 function receiverOf({ instructions, beneficiary }: Payment): MessageInitShape<typeof ReceiverSchema> {
   if (beneficiary) {
     const { account_id: id, bank_code: code } = beneficiary
-    return { bankAccount: { id }, ...(code === undefined ? {} : { bank: { code } }) }
+    return { bankAccount: { id }, bank: code === undefined ? undefined : { code } }
   }
   return {
     bankAccount: instructions?.bank_account,
@@ -118,20 +112,8 @@ function receiverOf({ instructions, beneficiary }: Payment): MessageInitShape<ty
   }
 }
 
-function redirectOf({ instructions }: Payment): MessageInitShape<typeof RedirectSchema> {
-  return { toUrl: instructions?.payment_url, toLinks: [...(instructions?.deep_links ?? [])] }
-}
-
 /** One status that a refund has entered, as its payment reports it. */
-export interface ReportedChange {
-  readonly refund_id: string
-  readonly number: number
-  readonly status: RefundStatus
-  readonly changed_at: Date
-  /** The merchant's reference of the refund in the first change; empty in later ones. */
-  readonly c_id: string
-  readonly reason: string
-}
+export type ReportedChange = Parameters<typeof reportRefundEffect.newEffect>[1]
 
 /** The message of a change of a refund. */
 export function refundChangeToProto(payment: Payment, change: ReportedChange): RefundChange {
@@ -161,14 +143,12 @@ export function chargebackToProto(
     ...ownerOf(payment),
     amount: { minor, currency: payment.currency },
     reasonCode,
-    ...(deadline === '' ? {} : { deadlineTime: timestampFromDate(new Date(deadline)) }),
+    deadlineTime: deadline === '' ? undefined : timestampFromDate(new Date(deadline)),
     createTime: timestampFromDate(created_at),
   })
 }
 
-function ownerOf(
-  payment: Payment,
-): Pick<RefundChange, 'merchantId' | 'environment' | 'paymentId' | 'paymentCId' | 'paymentHId'> {
+function ownerOf(payment: Payment) {
   return {
     merchantId: payment.merchant_id,
     environment: environmentToProto(payment.environment),

@@ -1,30 +1,31 @@
-import type { EventName } from '#lib/contract/events.ts'
 import { isFinal } from '#lib/contract/payment-status.ts'
+import type { Requirement } from '#lib/role/operations.ts'
 import { type Operation, operationOf } from './operation.ts'
 import { isAdmitted, type Payment, type StoredPayment } from './payment.ts'
 import { newEndEntry, postEntryEffect } from './payment-effects.ts'
 import { EVENT_OF, eventKeyOf } from './payment-event.ts'
 
-/** What the ledger or the notifier must have, because the effect that stores it there is gone from the payment. */
-export interface PaymentRequirement {
-  readonly role: 'balances' | 'notifier'
-  readonly id: string
-  readonly at: Date
-  /** The event, if only endpoints of the merchant get it: without such an endpoint it is not stored. */
-  readonly event?: EventName
-}
-
 /**
- * The ledger entries that follow from a payment, its refunds and its chargebacks, and its events. Those whose effect
- * still waits in the document are not required yet. Pure.
+ * What the ledger and the notifier must have, because the effect that stores it there is gone from the payment: the entries
+ * that follow from it, its refunds and its chargebacks, and its events. Pure.
  */
-export function requirementsOfPayment(payment: StoredPayment): PaymentRequirement[] {
+export function requirementsOfPayment(payment: StoredPayment): Requirement[] {
   if (!isAdmitted(payment)) return []
-  const { effects, updated_at: at } = payment
+  const { effects, merchant_id, environment, payment_id, updated_at: at } = payment
+  const of = (kind: string, id: string) => ({
+    merchant_id,
+    environment,
+    id,
+    subject: `the ${kind} ${id} of the payment ${payment_id}`,
+  })
   const entries = entriesOf(payment).filter(({ effect_id }) => !effects.some(({ id }) => id === effect_id))
   return [
-    ...entries.map(({ entry_id: id }): PaymentRequirement => ({ role: 'balances', id, at })),
-    ...eventsOf(payment),
+    ...entries.map(({ entry_id }) => ({ role: 'balances' as const, ...of('ledger entry', entry_id), at })),
+    ...eventsOf(payment).map(({ id, ...event }) => ({
+      role: 'notifier' as const,
+      ...of('event', id),
+      ...event,
+    })),
   ]
 }
 
@@ -75,19 +76,15 @@ function posted(effect_id: string): EffectEntry {
 }
 
 /**
- * An event of a payment without a callback address of its own is stored only if an endpoint of the merchant gets it
- * (N1).
+ * The events that are published. One of a payment without a callback address of its own is stored only if an endpoint of the
+ * merchant gets it (N1).
  */
-function eventsOf(payment: Payment): PaymentRequirement[] {
+function eventsOf(payment: Payment) {
   const { webhook, effects } = payment
   return numberedHistory(payment)
-    .flatMap(({ number, at, status }): PaymentRequirement[] => {
-      const event = EVENT_OF[status]
-      if (event === undefined) return []
-      const requirement = { role: 'notifier', id: eventKeyOf(payment, number), at } as const
-      return [webhook === undefined ? { ...requirement, event } : requirement]
-    })
-    .filter(({ id }) => !effects.some((effect) => effect.data['event_key'] === id))
+    .map(({ number, at, status }) => ({ id: eventKeyOf(payment, number), at, event: EVENT_OF[status] }))
+    .filter(({ id, event }) => event && !effects.some((effect) => effect.data['event_key'] === id))
+    .map(({ id, at, event }) => ({ id, at, ...(event && !webhook && { event }) }))
 }
 
 /** The history with the number of the transition that made each entry. */

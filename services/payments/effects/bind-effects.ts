@@ -1,6 +1,5 @@
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-
 import { type Publisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
@@ -11,10 +10,10 @@ import { bindDiscardRefused } from './discard-refused.ts'
 import { bindHoldFunds, bindPostEntry, type HoldFundsDeps } from './post-to-ledger.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
 import { bindRecordAnomaly, bindReportOpen } from './report-to-operator.ts'
-import { bindReportChargeback, bindReportRefund, type SupportClients } from './report-to-support.ts'
+import { bindReportsToSupport, type SupportClients } from './report-to-support.ts'
 
 /** What the effects of payments call. */
-export interface PaymentEffectDeps extends HoldFundsDeps {
+interface PaymentEffectDeps extends HoldFundsDeps {
   readonly store: Pick<PaymentsStore, 'payments' | 'withdrawal_refusals' | 'anomalies'>
   readonly provider_calls: ProviderCallDeps
   readonly publisher: Publisher
@@ -22,28 +21,21 @@ export interface PaymentEffectDeps extends HoldFundsDeps {
 }
 
 /** Binds every kind of effect that a payment can have. */
-export function bindEffects({
-  store,
-  provider_calls,
-  publisher,
-  ledger,
-  findRoute,
-  support,
-}: PaymentEffectDeps): readonly BoundEffect<StoredPayment>[] {
+export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<StoredPayment>[] {
+  const { store, provider_calls } = deps
   return [
     bindCreateAtProvider(provider_calls),
     bindPollProvider(provider_calls),
     bindRepeatCreate(provider_calls),
     bindExpirePayment(provider_calls),
     bindLookUpLate(provider_calls),
-    bindHoldFunds({ ledger, findRoute }),
-    bindPostEntry(ledger),
+    bindHoldFunds(deps),
+    bindPostEntry(deps.ledger),
     bindDiscardRefused(store),
     bindRecordAnomaly(store.anomalies),
     bindReportOpen(),
-    bindReportRefund(support),
-    bindReportChargeback(support),
-    bindPublishEvent(publisher),
+    ...bindReportsToSupport(deps.support),
+    bindPublishEvent(deps.publisher),
   ]
 }
 

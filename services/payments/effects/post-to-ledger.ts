@@ -89,11 +89,13 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
 /** The code with which the ledger refused a hold; `undefined` when it placed the hold. */
 function refusalOfEntry(entry: Pick<LedgerEntry, 'refusedCode'> | undefined): ErrorCode | undefined {
   if (!entry) throw new TypeError('the ledger answered without an entry')
-  const { refusedCode } = entry
-  if (refusedCode === 0) return undefined
-  if (!isErrorCode(refusedCode))
-    throw new TypeError(`the ledger refused a hold with the unknown code ${refusedCode}`)
-  return refusedCode
+  return entry.refusedCode === 0 ? undefined : refusedCodeOf(entry.refusedCode)
+}
+
+/** A code with which the ledger refuses, as one of the error table. */
+export function refusedCodeOf(code: number): ErrorCode {
+  if (!isErrorCode(code)) throw new TypeError(`the ledger refuses with the unknown code ${code}`)
+  return code
 }
 
 /** The accounts between which an entry moves an amount, or the end that it gives to a hold. */

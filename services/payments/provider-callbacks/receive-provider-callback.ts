@@ -20,20 +20,15 @@ import { recordAnomaly } from '../store/anomalies.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 
-/** Admits a limited number of actions per provider account and interval. */
-interface PerAccountRate {
-  /** Whether one more action is admitted now. */
-  admit(account_id: string): boolean
-}
-
 /**
  * Makes a rate of `max` per account and `interval_ms`, which begins with the first action. It remembers one window per
  * account, so call it only with the ids of configured accounts.
  */
-export function createPerAccountRate(max: number, interval_ms: number): PerAccountRate {
+export function createPerAccountRate(max: number, interval_ms: number) {
   const windows = new Map<string, { readonly since_ms: number; count: number }>()
   return {
-    admit(account_id) {
+    /** Whether one more action is within the rate now. */
+    isWithin(account_id: string): boolean {
       const now_ms = clock.monotonic_ms()
       const window = windows.get(account_id)
       if (window === undefined || now_ms - window.since_ms >= interval_ms) {
@@ -46,25 +41,24 @@ export function createPerAccountRate(max: number, interval_ms: number): PerAccou
   }
 }
 
-/** A verified report that fits no payment of the account that sent it. */
-interface UnmatchedReport {
-  readonly account_id: string
-  readonly report: ProviderReport
-  /** The payment that the callback's address names, which may not exist. */
+/** The account and the payment that the address of a callback names. The payment may not exist. */
+interface Target {
+  readonly connected: ConnectedAccount
   readonly merchant_id: string
   readonly environment: Environment
   readonly h_id: string
 }
 
 /**
- * Stores the report as an anomaly, so that the operator learns of money that moved at a provider without a payment here. A
+ * Stores a verified report that fits no payment of its account as an anomaly, so that the operator learns of money that moved at a provider without a payment here. A
  * repeated report is the same anomaly. Throws when the store is unavailable.
  */
 async function recordUnmatchedReport(
   anomalies: Collection<Anomaly>,
-  { account_id, report, merchant_id, environment, h_id }: UnmatchedReport,
+  { connected, merchant_id, environment, h_id }: Target,
+  { kind, idempotency_key, result }: ProviderReport,
 ): Promise<void> {
-  const { kind, idempotency_key, result } = report
+  const { account_id } = connected.account
   const amount = result.amount ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
   const reported = `provider account ${account_id} reported ${result.kind}${amount} for the ${kind} ${idempotency_key}`
   const anomaly_id = sha256Hex(`${merchant_id}:${environment}:${h_id}:${reported}`).slice(0, 32)
@@ -139,9 +133,8 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
 
   const receiveVerified = async (target: Target, report: ProviderReport): Promise<CallbackHttpStatus> => {
     if (await applyReport(deps, target, report)) return 200
-    const { account_id } = target.connected.account
-    if (unmatched_rate.admit(account_id))
-      await recordUnmatchedReport(deps.anomalies, { ...target, account_id, report })
+    if (unmatched_rate.isWithin(target.connected.account.account_id))
+      await recordUnmatchedReport(deps.anomalies, target, report)
     return 404
   }
   return async (callback) => {
@@ -157,7 +150,7 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
     const report = connector.parseCallback(callback)
     if (!report) {
       count(account_id, 'unverified')
-      if (hint_rate.admit(account_id)) hastenPoll(deps, target)
+      if (hint_rate.isWithin(account_id)) hastenPoll(deps, target)
       return 401
     }
     const release = budget.reserve(account_id)
@@ -173,14 +166,6 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
       release()
     }
   }
-}
-
-/** The account and the payment that the address of a callback names. The payment may not exist. */
-interface Target {
-  readonly connected: ConnectedAccount
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly h_id: string
 }
 
 function targetOf(findAccount: FindAccount, path: string): Target | undefined {

@@ -1,11 +1,16 @@
 import type { CheckHoldResponse } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
-import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { FindAccount } from '../connectors/find-account.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
-import { holdLimitsToProto, LEDGER_CALL, type LedgerClient } from '../effects/post-to-ledger.ts'
+import {
+  holdLimitsToProto,
+  LEDGER_CALL,
+  type LedgerClient,
+  refusedCodeOf,
+} from '../effects/post-to-ledger.ts'
 import {
   areAccountsConfigured,
   isAmountPermitted,
@@ -56,7 +61,7 @@ export async function explainRoute(
   const funds = is_withdrawal && isAmountPossible(amount) && (await checkHold(deps.ledger, route, amount))
   const refused_codes = [
     ...refusalsByRoute(deps, route, amount),
-    ...(funds ? funds.refusedCodes.map(errorCodeOf) : []),
+    ...(funds ? funds.refusedCodes.map(refusedCodeOf) : []),
   ]
   return { refused_codes, route, accounts: accountsOf(deps, route), ...(funds && { funds }) }
 }
@@ -84,17 +89,9 @@ function checkHold(
   )
 }
 
-function accountsOf(
-  { hasAccount, findAccount }: ExplainRouteDeps,
-  route: PaymentRoute,
-): RouteExplanation['accounts'] {
+function accountsOf({ hasAccount, findAccount }: ExplainRouteDeps, route: PaymentRoute) {
   return route.provider_accounts.map((account_id) => {
     const is_configured = hasAccount(account_id, route)
     return { account_id, connected: is_configured ? findAccount(account_id, route.environment) : undefined }
   })
-}
-
-function errorCodeOf(code: number): ErrorCode {
-  if (!isErrorCode(code)) throw new TypeError(`the ledger refuses with the unknown code ${code}`)
-  return code
 }

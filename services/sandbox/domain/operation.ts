@@ -17,13 +17,13 @@ export interface Operation extends EffectDocument {
   readonly method: string
   readonly amount: bigint
   readonly currency: string
-  readonly deposit_idempotency_key?: string
+  readonly deposit_idempotency_key?: string | undefined
   readonly create_response: CreateResponse
   readonly result: FinalResult
   /** When the operation becomes final; absent when it stays pending permanently. */
-  readonly completes_at?: Date
+  readonly completes_at?: Date | undefined
   /** The bank's reference of a withdrawal, which reports show after success. */
-  readonly utr?: string
+  readonly utr?: string | undefined
   readonly callback_url: string
   readonly created_at: Date
   /** The accepted refunds of a deposit. */
@@ -42,30 +42,27 @@ export interface Report {
   readonly idempotency_key: string
   readonly provider_id: string
   readonly status: 'pending' | FinalResult['status']
-  readonly code?: number
+  readonly code?: number | undefined
   readonly amount: number
   readonly currency: string
-  readonly completed_at?: string
-  readonly utr?: string
-  readonly instructions?: Instructions
-}
-
-/** What `newOperation` needs in addition to the order: a new id, the time, and the delay of ordinary operations. */
-export interface OperationStart {
-  readonly provider_id: string
-  readonly now: Date
-  readonly delay_ms: number
+  readonly completed_at?: string | undefined
+  readonly utr?: string | undefined
+  readonly instructions?: Instructions | undefined
 }
 
 /**
- * Makes the operation of an order, without effects. A deposit that would succeed at or after its `expires_at` stays
+ * Makes the operation of an order, without effects; `delay_ms` is how long an ordinary one stays pending. A deposit that would succeed at or after its `expires_at` stays
  * pending, because customers cannot pay after that time.
  */
 export function newOperation(
   account_id: string,
   order: Order,
   scenario: Scenario,
-  { provider_id, now, delay_ms }: OperationStart,
+  {
+    provider_id,
+    now,
+    delay_ms,
+  }: { readonly provider_id: string; readonly now: Date; readonly delay_ms: number },
 ): Operation {
   const completes_at = new Date(now.getTime() + (scenario.completes === 'later' ? delay_ms : 0))
   const is_too_late =
@@ -78,11 +75,11 @@ export function newOperation(
     method: order.method,
     amount: order.amount,
     currency: order.currency,
-    ...(order.kind === 'refund' ? { deposit_idempotency_key: order.deposit_idempotency_key } : {}),
+    deposit_idempotency_key: order.kind === 'refund' ? order.deposit_idempotency_key : undefined,
     create_response: scenario.create_response,
     result: scenario.result,
-    ...(scenario.completes === 'never' || is_too_late ? {} : { completes_at }),
-    ...(order.kind === 'withdrawal' ? { utr: utrOf(provider_id) } : {}),
+    completes_at: scenario.completes === 'never' || is_too_late ? undefined : completes_at,
+    utr: order.kind === 'withdrawal' ? utrOf(provider_id) : undefined,
     callback_url: order.callback_url,
     created_at: now,
     effects: [],
@@ -109,7 +106,7 @@ export function isPaid(operation: Operation, at: Date): boolean {
 export function reportOf(operation: Operation, at: Date, base_url: string): Report {
   if (isFinal(operation, at)) return finalReport(operation)
   const instructions = operation.kind === 'deposit' ? instructionsOf(operation, base_url) : undefined
-  return { ...pendingReport(operation), ...(instructions === undefined ? {} : { instructions }) }
+  return { ...pendingReport(operation), instructions }
 }
 
 /** The report that a callback carries. */
@@ -139,8 +136,8 @@ function finalReport(operation: Operation): Report {
   return {
     ...pendingReport(operation),
     ...result,
-    ...(completes_at === undefined ? {} : { completed_at: completes_at.toISOString() }),
-    ...(utr !== undefined && result.status === 'success' ? { utr } : {}),
+    completed_at: completes_at?.toISOString(),
+    utr: result.status === 'success' ? utr : undefined,
   }
 }
 

@@ -1,4 +1,5 @@
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { isOneOf } from '#lib/patterns/effects/define-effect.ts'
 
 /** The kinds of operation that a provider executes. */
 export type OperationKind = 'deposit' | 'withdrawal' | 'refund'
@@ -28,9 +29,7 @@ export type CreateResponse =
 export type CallbackContent = 'result' | 'other_amount' | 'pending'
 
 /** Whether a stored value is the content of a callback. */
-export function isCallbackContent(value: unknown): value is CallbackContent {
-  return value === 'result' || value === 'other_amount' || value === 'pending'
-}
+export const isCallbackContent = isOneOf<CallbackContent>(['result', 'other_amount', 'pending'])
 
 /** How an operation behaves. The last digits of an amount decide it. */
 export interface Scenario {

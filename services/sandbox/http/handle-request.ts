@@ -69,9 +69,9 @@ async function lookUp(
 async function create(deps: RequestHandlerDeps, account_id: string, body: Buffer): Promise<ServerAction> {
   const order = parseOrder(body)
   if (order === undefined) return refuse('malformed')
-  const result = await createOperation(deps, account_id, order)
-  if (result.kind === 'key_conflict') return refuse('key_conflict')
-  const { operation, is_new } = result
+  const created = await createOperation(deps, account_id, order)
+  if (created === undefined) return refuse('key_conflict')
+  const { operation, is_new } = created
   // A slow insert must not make the first report final: it shows the status at creation.
   return respondToCreate(deps, operation, is_new ? operation.created_at : now())
 }

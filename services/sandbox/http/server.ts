@@ -1,18 +1,10 @@
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { clock } from '#lib/base/time.ts'
-import { type Address, listen } from '#lib/http/network.ts'
+import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { RequestHandler } from './handle-request.ts'
 import { refuse, respondText, type ServerAction, type ServerResponse } from './protocol.ts'
-
-/** A listening server. */
-export interface ProviderServer {
-  /** `host:port` as in a URL. */
-  readonly host_and_port: string
-  /** Accepts no new connection, closes connections that wait without a response, and lets requests finish. */
-  stop(): Promise<void>
-}
 
 const BODY_MAX_BYTES = 64 * 1024
 const NO_BODY = Buffer.alloc(0)
@@ -31,7 +23,7 @@ const sandbox_log = log.child('sandbox')
 export async function serveProvider(
   handle: RequestHandler,
   { silence_ms, ...address }: Address & { readonly silence_ms: number },
-): Promise<ProviderServer> {
+): Promise<Listening> {
   const silent_sockets = new Set<Socket>()
 
   const keepSilent = (socket: Socket): void => {
@@ -86,10 +78,10 @@ export async function serveProvider(
   await app.ready()
   const listening = await listen(app.server, address)
   return {
-    host_and_port: listening.host_and_port,
-    stop() {
+    ...listening,
+    close(grace_ms) {
       for (const socket of silent_sockets) socket.destroy()
-      return listening.close()
+      return listening.close(grace_ms)
     },
   }
 }

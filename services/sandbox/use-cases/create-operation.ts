@@ -3,7 +3,7 @@ import { now } from '#lib/base/time.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
 import type { Order } from '../domain/order.ts'
-import { decideRefund, type RefundDecision, type RefundOrder } from '../domain/refund.ts'
+import { decideRefund, type RefundOrder } from '../domain/refund.ts'
 import { paymentScenario, type Scenario } from '../domain/scenario.ts'
 import { callbackEffects } from '../effects/send-callback.ts'
 import { type OperationCollection, operationKey, type StoredOperation } from '../store/operations.ts'
@@ -15,31 +15,29 @@ export interface CreateOperationDeps {
   readonly delay_ms: number
 }
 
-/** The result of an order. `key_conflict` means that its key names an operation with other content. */
-export type CreateResult =
-  | { readonly kind: 'stored'; readonly operation: StoredOperation; readonly is_new: boolean }
-  | { readonly kind: 'key_conflict' }
+/** The stored operation of an order, and whether the order created it. */
+interface CreatedOperation {
+  readonly operation: StoredOperation
+  readonly is_new: boolean
+}
 
-/** Creates the operation of an order, once per key. A repeated order gets the stored operation. */
+/**
+ * Creates the operation of an order, once per key. A repeated order gets the stored operation. `undefined` when the key names
+ * an operation with other content.
+ */
 export async function createOperation(
   deps: CreateOperationDeps,
   account_id: string,
   order: Order,
-): Promise<CreateResult> {
+): Promise<CreatedOperation | undefined> {
   if (order.kind !== 'refund')
     return storeOperation(deps, account_id, order, paymentScenario(order.kind, order.amount))
   // A stored refund was decided before. Another decision could count it again.
   const { idempotency_key } = order
   const operation = await deps.operations.get(operationKey({ account_id, idempotency_key }))
-  if (operation) {
-    return matchesOrder(operation, order)
-      ? { kind: 'stored', operation, is_new: false }
-      : { kind: 'key_conflict' }
-  }
+  if (operation) return matchesOrder(operation, order) ? { operation, is_new: false } : undefined
   const decision = await acceptRefund(deps, account_id, order)
-  return decision.kind === 'decided'
-    ? storeOperation(deps, account_id, order, decision.scenario)
-    : { kind: 'key_conflict' }
+  return decision && storeOperation(deps, account_id, order, decision.scenario)
 }
 
 async function storeOperation(
@@ -47,29 +45,25 @@ async function storeOperation(
   account_id: string,
   order: Order,
   scenario: Scenario,
-): Promise<CreateResult> {
+): Promise<CreatedOperation | undefined> {
   const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
   const { stored: operation, is_new } = await runner.insertOrGet({ ...created, effects })
-  if (!matchesOrder(operation, order)) return { kind: 'key_conflict' }
+  if (!matchesOrder(operation, order)) return undefined
   if (is_new) runner.runEffectsInBackground(operation)
-  return { kind: 'stored', operation, is_new }
+  return { operation, is_new }
 }
 
 /**
  * Decides on a refund and stores its amount with the deposit, before the refund itself. After a crash between the two
  * writes the repeated order finds its amount there.
  */
-async function acceptRefund(
-  { runner }: CreateOperationDeps,
-  account_id: string,
-  order: RefundOrder,
-): Promise<RefundDecision> {
+async function acceptRefund({ runner }: CreateOperationDeps, account_id: string, order: RefundOrder) {
   let decision = decideRefund(undefined, order, now())
   const key = operationKey({ account_id, idempotency_key: order.deposit_idempotency_key })
   const deposit = await runner.update(key, (current) => {
     decision = decideRefund(current, order, now())
-    return decision.kind === 'decided' ? decision.deposit : undefined
+    return decision?.deposit
   })
   if (deposit) runner.runEffectsInBackground(deposit)
   return decision
