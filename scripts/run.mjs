@@ -82,7 +82,7 @@ function installPackages(with_dev) {
     fail(`the packages could not be installed: run "npm ${words.join(' ')}" here to see why`)
 }
 
-/** The Node.js to run with: that of this machine when it is new enough, otherwise the one of `scripts/runtime`. */
+/** The Node.js to run with: the Node.js of this machine when it is new enough, otherwise the one of `scripts/runtime`. */
 function findNode() {
   if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return process.execPath
   const folder = join(root, 'scripts', 'runtime')

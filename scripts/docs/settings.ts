@@ -53,7 +53,7 @@ function readersText(same: readonly RoleDescription[]): string {
   return readers.includes(ALL_ROLES) ? ALL_ROLES : readers.join(', ')
 }
 
-/** The default that all roles have in common, or that of each role. */
+/** The default that all roles have in common, or the default of each role. */
 function defaultText(same: readonly RoleDescription[]): string {
   const [first] = same
   if (same.every((description) => description.default === first?.default)) return first?.default ?? ''

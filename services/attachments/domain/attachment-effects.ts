@@ -4,7 +4,7 @@ import type { Attachment } from './attachment.ts'
 
 type AttachmentId = Pick<Attachment, 'attachment_id'>
 
-/** An effect of which an attachment has at most one. */
+/** An effect that an attachment has at most once. */
 function onceEffect(kind: string, id_end: string) {
   const id = ({ attachment_id }: AttachmentId) => `${attachment_id}:${id_end}`
   return defineEffect({ kind, lane: 'independent', data: {}, id })

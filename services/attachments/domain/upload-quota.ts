@@ -31,7 +31,7 @@ export const QUOTA_LIMITS = { places: 20, unfinished_bytes: 100 * 1024 * 1024 } 
 
 /**
  * The places with a new one, and without those that have expired: the place of a session that a crash left behind is free
- * when the session is over. `undefined` when the file has a place already, until that end or later; one that ends earlier is
+ * when the session is over. `undefined` when the file has a place already, until that end or later; a place that ends earlier is
  * replaced. Throws 1000 with HTTP 429 (E10) when all places are taken, with the time until one may be free.
  */
 export function withPlace(
@@ -51,7 +51,7 @@ export function withPlace(
   return [...taken, place]
 }
 
-/** The places with that of a file kept; `undefined` when it is kept already or not there. */
+/** The places, where the place of a file is kept now; `undefined` when it is kept already or not there. */
 export function withKeptPlace(
   places: readonly FilePlace[],
   attachment_id: string,
@@ -61,7 +61,7 @@ export function withKeptPlace(
   return places.map((place) => (place === own ? { ...own, is_kept: true } : place))
 }
 
-/** The places without those of some files; `undefined` when none of them has one. */
+/** The places without the places of some files; `undefined` when none of them has one. */
 export function withoutPlaces(
   places: readonly FilePlace[],
   attachment_ids: readonly string[],

@@ -14,7 +14,7 @@ import type { ContentCheck } from './content-check.ts'
 
 /** Each holds a whole file in memory, up to 10 MiB, and waits for the same thread. */
 const INSPECTIONS_MAX = 4
-/** Those of one merchant at once: its files may all take long, and files of others must go on meanwhile. */
+/** Inspections of one merchant at once: its files may all take long, and files of others must go on meanwhile. */
 const INSPECTIONS_PER_MERCHANT_MAX = 2
 /** It outlasts the checks of all files that are inspected at once. */
 const LEASE_MS = 60_000
@@ -34,8 +34,8 @@ export function bindInspectContent(
       INSPECTIONS_PER_MERCHANT_MAX,
       ({ merchant_id }) => merchant_id,
     ),
-    async run({ data }, { attachment_id, mime_type }) {
-      const content = await readWhole(files, data.blob_id)
+    async run({ data }, { attachment_id, mime_type, size_bytes }) {
+      const content = await readWhole(files, data.blob_id, size_bytes)
       const inspection = await content_check
         .run({ content, mime_type }, [content.buffer])
         .catch((error: unknown) => rejectUnlessFault(error, attachment_id))
@@ -54,12 +54,14 @@ function rejectUnlessFault(error: unknown, attachment_id: string): Inspection {
 }
 
 /** In a buffer of its own, which can be moved to a thread. */
-async function readWhole(files: Blobs, blob_id: string): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of await readBytes(files, blob_id)) chunks.push(chunk)
-  const content = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+async function readWhole(
+  files: Blobs,
+  blob_id: string,
+  size_bytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const content = new Uint8Array(size_bytes)
   let at = 0
-  for (const chunk of chunks) {
+  for await (const chunk of await readBytes(files, blob_id)) {
     content.set(chunk, at)
     at += chunk.length
   }

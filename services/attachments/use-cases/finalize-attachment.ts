@@ -11,7 +11,7 @@ import { keepPlace } from './upload-places.ts'
 /** A request to finalize an upload. */
 export interface FinalizeRequest extends AttachmentIdentity {
   readonly method: 'attachment.finalize' | 'evidence.finalize'
-  /** An attachment of another purpose is 3008. */
+  /** An attachment of another purpose is refused with 3008. */
   readonly permitted_purposes: readonly AttachmentPurpose[]
   readonly operation_id: string
   readonly payload_hash: string

@@ -12,7 +12,7 @@ import { type Attachment, type AttachmentIdentity, statusAt } from '../domain/at
 import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
-/** Reads an attachment of a merchant. Throws 13001 for one that is unknown or of another merchant or environment. */
+/** Reads an attachment of a merchant. Throws 13001 for an id that is unknown, or of another merchant or environment. */
 export async function getAttachment(
   { attachments }: Pick<AttachmentsDeps, 'attachments'>,
   identity: AttachmentIdentity,

@@ -102,7 +102,7 @@ export type LedgerEntry = Message<"multihub.balances.v1.LedgerEntry"> & {
   reason: string;
 
   /**
-   * refused_code is a code of the error table when the command was refused and no money moved; 0 otherwise. It is 8801
+   * refused_code is a code of the error table when the command was refused and no money moved; 0 otherwise. The code is 8801
    * for a release that arrived before its hold, and for that hold when it arrives.
    *
    * @generated from field: int32 refused_code = 7;

@@ -170,7 +170,7 @@ export type WithdrawalFunds = Message<"multihub.payments.v1.WithdrawalFunds"> & 
   available: bigint;
 
   /**
-   * limits are those of the route.
+   * limits are the limits of the route.
    *
    * @generated from field: multihub.balances.v1.HoldLimits limits = 2;
    */

@@ -361,7 +361,7 @@ export const ChargebackService: GenService<{
   },
   /**
    * RecordChargeback stores a chargeback that was taken from the merchant's funds. The payments service repeats it until it
-   * succeeds. One that is known already changes nothing.
+   * succeeds. A chargeback that is known already changes nothing.
    *
    * @generated from rpc multihub.support.v1.ChargebackService.RecordChargeback
    */

@@ -281,7 +281,7 @@ export const SummarizeChargebacksResponseSchema: GenMessage<SummarizeChargebacks
 
 /**
  * MerchantChargebackService does what the chargeback methods of the gateway ask for, for the merchant of the credential. A
- * chargeback of another merchant or environment is refused with 12001, like one that does not exist.
+ * chargeback of another merchant or environment is refused with 12001, like a chargeback that does not exist.
  *
  * @generated from service multihub.support.v1.MerchantChargebackService
  */

@@ -583,7 +583,7 @@ export const SummarizeRefundsResponseSchema: GenMessage<SummarizeRefundsResponse
 
 /**
  * MerchantRefundService does what the refund methods of the gateway ask for, for the merchant of the credential. A refund of
- * another merchant or environment is refused with 11001, like one that does not exist.
+ * another merchant or environment is refused with 11001, like a refund that does not exist.
  *
  * @generated from service multihub.support.v1.MerchantRefundService
  */

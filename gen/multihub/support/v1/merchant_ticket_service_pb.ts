@@ -861,7 +861,7 @@ export const TicketStatusCountSchema: GenMessage<TicketStatusCount> = /*@__PURE_
 
 /**
  * MerchantTicketService does what the ticket methods of the gateway ask for, for the merchant of the credential. A ticket
- * of another merchant or environment is refused with 10001, like one that does not exist.
+ * of another merchant or environment is refused with 10001, like a ticket that does not exist.
  *
  * @generated from service multihub.support.v1.MerchantTicketService
  */

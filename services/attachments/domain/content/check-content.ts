@@ -10,7 +10,7 @@ export interface Inspection {
 }
 
 /**
- * A cell that begins with `=`, `+`, `-` or `@`, also in full width, and is no plain number. Cells begin behind any of the
+ * A cell that begins with `=`, `+`, `-` or `@`, also in full width, and is not a plain number. Cells begin behind any of the
  * usual delimiters.
  */
 const FORMULA =

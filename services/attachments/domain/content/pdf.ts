@@ -11,7 +11,7 @@ const END_WINDOW_BYTES = 64
 const REFERENCE = String.raw`[-+.\d]+(?:%|${SPACE}+[-+.\d%])`
 /** One character of a comment, up to what can be the next name of this kind: so no byte is read often. */
 const COMMENT_CHARACTER = String.raw`(?:(?!/[E#])[^\r\n])`
-/** A comment before a value. One that is longer than in any real file counts too, because its end is not looked for. */
+/** A comment before a value. A comment that is longer than in any real file counts too, because its end is not looked for. */
 const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[E#]|[\\r\\n]${SPACE}*(?:<<|[-+.\\d%]))|${COMMENT_CHARACTER}{1000})`
 
 /** Names of objects that run code, start programs, contain other files, or reach outside: to files, URLs and media. */
@@ -34,9 +34,9 @@ const ENCRYPTED = new RegExp(namePattern('Encrypt'))
 
 /**
  * Checks that a PDF ends where its file ends and has no active content, also in its object streams, and calls no URL by
- * itself. One that is encrypted,
- * or whose object streams cannot be read within the limits, could hide some, and is malformed. It looks for names and is
- * not a PDF reader; each byte is read about once, so the time is that of the file's length, whatever the bytes are.
+ * itself. A PDF that is encrypted, or whose object streams cannot be read within the limits, could hide some, and is
+ * malformed. The check looks for names and is not a PDF reader; it reads each byte about once, so its time depends on the
+ * length of the file only, whatever the bytes are.
  */
 export function checkPdf(content: Buffer): RejectionReason | undefined {
   const text = content.toString('latin1')
