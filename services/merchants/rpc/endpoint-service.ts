@@ -1,7 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -49,8 +50,7 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
 export function endpointToProto(endpoint: Endpoint): MessageInitShape<typeof EndpointSchema> {
   return {
     endpointId: endpoint.endpoint_id,
-    merchantId: endpoint.merchant_id,
-    environment: environmentToProto(endpoint.environment),
+    ...scopeToProto(endpoint),
     url: endpoint.url,
     events: [...endpoint.events],
     timeoutSeconds: endpoint.timeout_seconds,

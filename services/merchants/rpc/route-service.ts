@@ -5,7 +5,8 @@ import {
   type RouteSchema,
 } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -66,8 +67,7 @@ export function routeToProto(route: Route): MessageInitShape<typeof RouteSchema>
   const { since_settlement, ...limits } = route.payout_limits
   return {
     serviceId: String(route.service_id),
-    merchantId: route.merchant_id,
-    environment: environmentToProto(route.environment),
+    ...scopeToProto(route),
     direction: DIRECTIONS.toProto(route.direction),
     method: route.method,
     currency: route.currency,

@@ -1,5 +1,6 @@
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { IndexSpec } from '#lib/store/store.ts'
-import type { MerchantScope, PaymentReference } from './support-resource.ts'
+import type { PaymentReference } from './support-resource.ts'
 
 /** A ticket, a refund or a chargeback, as lists know it. */
 export interface ListedResource extends MerchantScope {

@@ -1,11 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import type { EventName } from '#lib/contract/events.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import type { MerchantScope } from './support-resource.ts'
 
 /** An event of a resource of support. */
 interface SupportEvent {
@@ -31,8 +31,7 @@ export function newSupportEvent({ owner, h_id, event, number, resource, at, afte
   const message = create(MerchantEventSchema, {
     eventKey: event_key,
     event,
-    merchantId: owner.merchant_id,
-    environment: environmentToProto(owner.environment),
+    ...scopeToProto(owner),
     createTime: timestampFromDate(at),
     resource,
     number: number ?? 0,

@@ -1,13 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { TicketAttachmentSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
-import type { Environment } from '#lib/contract/environment.ts'
-
-/** A merchant in one environment: the owner of everything that support keeps. */
-export interface MerchantScope {
-  readonly merchant_id: string
-  readonly environment: Environment
-}
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 
 /** A merchant's ticket or refund by one of its public identifiers. */
 export interface ResourceQuery extends MerchantScope {

@@ -1,9 +1,9 @@
 import { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
+import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type FileOwners, isAttachmentUsed } from '../use-cases/attachment-use.ts'
-import { scopeFromProto } from './request-from-proto.ts'
 
 /** Serves the RPC by which the attachments service checks whether the ticket, comment or chargeback of a claim was stored with the file (F7). */
 export function createAttachmentUseRpc(owners: FileOwners): RpcService {

@@ -1,31 +1,17 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { CredentialPolicy } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { type ScopeFields, scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { type EnumMap, requiredText } from '#lib/contract/proto-fields.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { ResourceFilter } from '../domain/resource-list.ts'
-import type { MerchantScope, ResourceQuery } from '../domain/support-resource.ts'
+import type { ResourceQuery } from '../domain/support-resource.ts'
 import type { OperatorFilter } from '../use-cases/list-resources.ts'
 import type { Mutation } from '../use-cases/mutation.ts'
 import { createSummary } from '../use-cases/summarize.ts'
-
-/** The merchant that a request acts for, as every request of the gateway names it. */
-interface ScopeFields {
-  readonly merchantId: string
-  readonly environment: EnvironmentProto
-}
-
-/** Maps the merchant and environment of a request. Throws 1005 without one of them. */
-export function scopeFromProto({ merchantId, environment }: ScopeFields): MerchantScope {
-  return {
-    merchant_id: requiredId(merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(environment, 'environment'),
-  }
-}
 
 /** The one identifier of a resource in a request, of a oneof with these cases. */
 interface Identifier {

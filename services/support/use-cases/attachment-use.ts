@@ -1,5 +1,4 @@
-import type { MerchantScope } from '../domain/support-resource.ts'
-
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 /** One claim of one file, with the values of the `FileClaim` that made it. */
 export interface AttachmentUse extends MerchantScope {
   readonly attachment_id: string

@@ -5,11 +5,12 @@ import type { AttachmentService } from '#gen/multihub/attachments/v1/attachment_
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES, type AttachmentPurpose } from '#lib/contract/attachments.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { CLAIM_USE_MS } from '#lib/patterns/attachment-claim.ts'
-import type { AttachedFile, MerchantScope } from '../domain/support-resource.ts'
+import type { AttachedFile } from '../domain/support-resource.ts'
 
 /** What claims need of the service that keeps files. */
 export type AttachmentClaims = Pick<
@@ -42,14 +43,14 @@ interface ClaimedFiles {
  */
 export async function withClaimed<T>(
   attachments: AttachmentClaims,
-  { merchant_id, environment, purpose, attachment_ids, claim_owner, ticket_id: ticketId = '' }: FileClaim,
+  request: FileClaim,
   work: (claimed: ClaimedFiles) => Promise<T>,
 ): Promise<T> {
+  const { purpose, attachment_ids, claim_owner, ticket_id: ticketId = '' } = request
   if (attachment_ids.length === 0) return work({ files: [], assertHeld: () => {} })
   const until_ms = now().getTime() + CLAIM_USE_MS
   const claim = {
-    merchantId: merchant_id,
-    environment: environmentToProto(environment),
+    ...scopeToProto(request),
     attachmentIds: [...attachment_ids],
     usedBy: claim_owner,
     callId: randomHex(8),

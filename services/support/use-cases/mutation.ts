@@ -1,5 +1,5 @@
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
-import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** A merchant's mutation under its key. */
 export interface Mutation extends MerchantScope {

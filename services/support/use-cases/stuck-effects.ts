@@ -1,10 +1,10 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { listStuckEffects } from '#lib/patterns/effects/stuck-effects.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
-import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** Documents of one kind, as the operator's retry of stuck effects reaches them. */
 export interface StuckDocumentsDeps<D extends EffectDocument & MerchantScope> {

@@ -1,8 +1,8 @@
 import { withoutRequest } from '#lib/base/context.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { Collection } from '#lib/store/store.ts'
-import type { MerchantScope } from '../domain/support-resource.ts'
 
 /** Which resources of a merchant to count: those that were created from `created_from` to before `created_to`. */
 interface SummaryRequest extends MerchantScope {

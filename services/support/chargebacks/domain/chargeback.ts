@@ -5,8 +5,10 @@ import {
   type Chargeback as ChargebackProto,
   ChargebackSchema,
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
-import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { requiredMessage, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public-support.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
@@ -15,7 +17,6 @@ import {
   type AttachedFile,
   fileToProto,
   hasFile,
-  type MerchantScope,
   type PaymentReference,
 } from '../../domain/support-resource.ts'
 
@@ -115,8 +116,7 @@ export function chargebackToProto(chargeback: Chargeback): ChargebackProto {
   const { payment, deadline_at } = chargeback
   return create(ChargebackSchema, {
     chargebackId: chargeback.chargeback_id,
-    merchantId: chargeback.merchant_id,
-    environment: environmentToProto(chargeback.environment),
+    ...scopeToProto(chargeback),
     paymentId: payment.payment_id,
     paymentCId: payment.c_id,
     paymentHId: payment.h_id,
@@ -130,8 +130,7 @@ export function chargebackToProto(chargeback: Chargeback): ChargebackProto {
       note,
     })),
     evidence: chargeback.evidence.map(fileToProto),
-    createTime: timestampFromDate(chargeback.created_at),
-    updateTime: timestampFromDate(chargeback.updated_at),
+    ...timesToProto(chargeback),
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { type Chargeback, returnAmountEffect } from '../domain/chargeback.ts'
 
@@ -14,9 +14,10 @@ export function bindReturnAmount(
 ): BoundEffect<Chargeback> {
   return returnAmountEffect.bind<Chargeback>({
     ...LIMITS,
-    async run(_effect, { merchant_id: merchantId, environment, payment, chargeback_id: chargebackId }) {
-      const owner = { merchantId, environment: environmentToProto(environment) }
-      await payments.returnChargeback({ ...owner, paymentCId: payment.c_id, chargebackId }, CALL)
+    async run(_effect, chargeback) {
+      const { payment, chargeback_id: chargebackId } = chargeback
+      const request = { ...scopeToProto(chargeback), paymentCId: payment.c_id, chargebackId }
+      await payments.returnChargeback(request, CALL)
       return (current) => current
     },
   })

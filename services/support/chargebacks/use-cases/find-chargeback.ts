@@ -1,6 +1,6 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import type { MerchantScope } from '../../domain/support-resource.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 import { findChargebackById, keyOfChargeback } from '../store/chargebacks.ts'
 

@@ -1,9 +1,10 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
-import { type AttachedFile, isEditable, type MerchantScope } from '../../domain/support-resource.ts'
+import { type AttachedFile, isEditable } from '../../domain/support-resource.ts'
 
 /** A comment on a ticket or a refund, as it is stored. */
 export type Comment = {

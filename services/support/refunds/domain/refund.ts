@@ -1,9 +1,10 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { RefundChange as RefundChangeProto } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { type Refund as RefundProto, RefundSchema } from '#gen/multihub/support/v1/refund_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
-import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { requiredMessage, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
 import type { CommentThread } from '../../comments/domain/comment.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
@@ -125,8 +126,7 @@ export function refundToProto(refund: Refund): RefundProto {
   return create(RefundSchema, {
     refundId: refund.refund_id,
     cId: refund.c_id,
-    merchantId: refund.merchant_id,
-    environment: environmentToProto(refund.environment),
+    ...scopeToProto(refund),
     paymentId: payment.payment_id,
     paymentCId: payment.c_id,
     paymentHId: payment.h_id,
@@ -134,7 +134,6 @@ export function refundToProto(refund: Refund): RefundProto {
     status: REFUND_STATUSES.toProto(refund.status),
     reason: refund.reason,
     operatorReason: refund.operator_reason,
-    createTime: timestampFromDate(refund.created_at),
-    updateTime: timestampFromDate(refund.updated_at),
+    ...timesToProto(refund),
   })
 }

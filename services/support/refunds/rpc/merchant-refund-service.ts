@@ -3,6 +3,7 @@ import {
   type RequestRefundRequest as RequestRefundRequestProto,
 } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -13,7 +14,6 @@ import {
   paymentFilter,
   policyFromProto,
   queryFromProto,
-  scopeFromProto,
   serveSummary,
 } from '../../rpc/request-from-proto.ts'
 import { listResources } from '../../use-cases/list-resources.ts'

@@ -1,8 +1,8 @@
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/store/store.ts'
-import type { MerchantScope } from '../../domain/support-resource.ts'
 import { runMutation } from '../../use-cases/mutation.ts'
 import { type Refund, refundChangeFromProto } from '../domain/refund.ts'
 import { findRefund, getRefund } from './find-refund.ts'
@@ -42,11 +42,10 @@ export async function requestRefund(
 
 /** Reserves the amount, under an id that a repetition has too, and stores the refund. */
 async function reserve(deps: RefundDeps, request: RequestRefundRequest, refund_id: string): Promise<void> {
-  const { merchant_id: merchantId, environment, policy, payment, amount, reason } = request
+  const { policy, payment, amount, reason } = request
   const { change } = await deps.payments.reserveRefund(
     {
-      merchantId,
-      environment: environmentToProto(environment),
+      ...scopeToProto(request),
       policy: { serviceIds: [...policy.service_ids], currencies: [...policy.currencies] },
       paymentCId: payment.by === 'c_id' ? payment.id : undefined,
       paymentHId: payment.by === 'h_id' ? payment.id : undefined,
@@ -90,6 +89,6 @@ export async function closeRefund(
   return recordRefundChange(deps, refundChangeFromProto(change))
 }
 
-function nameOf({ merchant_id: merchantId, environment, payment, refund_id: refundId }: Refund) {
-  return { merchantId, environment: environmentToProto(environment), paymentCId: payment.c_id, refundId }
+function nameOf(refund: Refund) {
+  return { ...scopeToProto(refund), paymentCId: refund.payment.c_id, refundId: refund.refund_id }
 }

@@ -1,5 +1,6 @@
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
-import type { AttachedFile, MerchantScope, PaymentReference } from '../../domain/support-resource.ts'
+import type { AttachedFile, PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline, type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
 

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type TicketSnapshot, TicketSnapshotSchema } from '#gen/multihub/support/v1/ticket_event_pb.ts'
 import type { EventName } from '#lib/contract/events.ts'
+import { timesToProto } from '#lib/contract/proto-fields.ts'
 import {
   COMMENT_AUTHORS,
   TICKET_CATEGORIES,
@@ -54,8 +55,7 @@ function snapshotOf(ticket: Ticket, comment: Comment | undefined): TicketSnapsho
     status: TICKET_STATUSES.toProto(ticket.status),
     priority: TICKET_PRIORITIES.toProto(ticket.priority),
     paymentHId: ticket.payment?.h_id,
-    createTime: timestampFromDate(ticket.created_at),
-    updateTime: timestampFromDate(ticket.updated_at),
+    ...timesToProto(ticket),
     comment: comment && {
       commentId: comment.comment_id,
       author: COMMENT_AUTHORS.toProto(comment.author),

@@ -4,6 +4,7 @@ import {
   MerchantTicketService,
   type ReopenTicketRequest,
 } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
+import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
@@ -15,7 +16,6 @@ import {
   paymentFilter,
   policyFromProto,
   queryFromProto,
-  scopeFromProto,
   serveSummary,
 } from '../../rpc/request-from-proto.ts'
 import { listResources } from '../../use-cases/list-resources.ts'

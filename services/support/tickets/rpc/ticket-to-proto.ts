@@ -2,7 +2,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { TicketCommentSchema } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
 import type { TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { timesToProto } from '#lib/contract/proto-fields.ts'
 import {
   COMMENT_AUTHORS,
   TICKET_CATEGORIES,
@@ -18,8 +19,7 @@ export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSch
   const { payment } = ticket
   return {
     ticketId: ticket.ticket_id,
-    merchantId: ticket.merchant_id,
-    environment: environmentToProto(ticket.environment),
+    ...scopeToProto(ticket),
     cId: ticket.c_id,
     category: TICKET_CATEGORIES.toProto(ticket.category),
     status: TICKET_STATUSES.toProto(ticket.status),
@@ -29,8 +29,7 @@ export function ticketToProto(ticket: Ticket): MessageInitShape<typeof TicketSch
     payment: payment && { paymentId: payment.payment_id, cId: payment.c_id, hId: payment.h_id },
     attachments: ticket.attachments.map(fileToProto),
     slaDeadlineTime: timestampFromDate(ticket.sla_deadline),
-    createTime: timestampFromDate(ticket.created_at),
-    updateTime: timestampFromDate(ticket.updated_at),
+    ...timesToProto(ticket),
     lastActivityTime: timestampFromDate(ticket.last_activity_at),
   }
 }
@@ -42,8 +41,7 @@ export function commentToProto(comment: Comment): MessageInitShape<typeof Ticket
     author: COMMENT_AUTHORS.toProto(comment.author),
     body: comment.body,
     attachments: comment.attachments.map(fileToProto),
-    createTime: timestampFromDate(comment.created_at),
-    updateTime: timestampFromDate(comment.updated_at),
+    ...timesToProto(comment),
     internal: comment.shown_at === undefined,
   }
 }

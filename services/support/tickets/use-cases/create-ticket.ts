@@ -1,6 +1,6 @@
 import { now } from '#lib/base/time.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
@@ -92,13 +92,13 @@ function replace(
 /** The merchant's payment that the ticket is about. Throws 10001 when the merchant has none with this `c_id`. */
 async function findPayment(
   { payments }: TicketDeps,
-  { merchant_id, environment, policy, payment_c_id }: CreateTicketRequest,
+  request: CreateTicketRequest,
 ): Promise<PaymentReference | undefined> {
+  const { policy, payment_c_id } = request
   if (payment_c_id === undefined) return undefined
   const found = await payments
     .findPayment({
-      merchantId: merchant_id,
-      environment: environmentToProto(environment),
+      ...scopeToProto(request),
       policy: { serviceIds: [...policy.service_ids], currencies: [...policy.currencies] },
       cId: payment_c_id,
     })
