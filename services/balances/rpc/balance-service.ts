@@ -1,14 +1,15 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { checkPageSize } from '#lib/patterns/paging/read-page.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Ledger } from '../ledger.ts'
+import { EXPORT_PART_ENTRIES_MAX } from '../limits.ts'
 import { adjustmentFromProto, recordCommand, settlementFromProto } from './command-proto.ts'
 import {
   balanceToProto,
-  entryPageFromProto,
   entryPageToProto,
+  entryQueryFromProto,
   entryToProto,
-  exportPartFromProto,
   exportPartToProto,
 } from './entries-proto.ts'
 import { pastInstantOf, scopeOf } from './request-fields.ts'
@@ -34,12 +35,12 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
       entry: entryToProto(await recordCommand(ledger, settlementFromProto(request))),
     })),
     listEntries: by(['operator', 'internal'], async (request) => {
-      const page = entryPageFromProto(request)
-      return entryPageToProto(page, await ledger.listEntries(page.query))
+      const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)
+      return entryPageToProto(query, await ledger.listEntries(query))
     }),
     exportEntries: by(['operator', 'internal'], async (request) => {
-      const part = exportPartFromProto(request)
-      return exportPartToProto(part, await ledger.listEntries(part.query))
+      const query = entryQueryFromProto(request, EXPORT_PART_ENTRIES_MAX)
+      return exportPartToProto(query, await ledger.listEntries(query))
     }),
   })
 }

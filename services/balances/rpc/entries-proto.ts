@@ -12,7 +12,6 @@ import {
 import type {
   ExportEntriesRequest,
   ExportEntriesResponseSchema,
-  ListEntriesRequest,
   ListEntriesResponseSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
@@ -20,11 +19,11 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import { checkPageSize, decodePageToken, encodePageToken } from '#lib/patterns/paging/read-page.ts'
+import { decodePageToken, encodePageToken } from '#lib/patterns/paging/read-page.ts'
 import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
 import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
 import type { WithdrawalCount } from '../domain/payout-limits.ts'
-import { EXPORT_PART_CHARACTERS, EXPORT_PART_ENTRIES_MAX } from '../limits.ts'
+import { EXPORT_PART_CHARACTERS } from '../limits.ts'
 import type { EntryQuery, StatementEntry } from '../use-cases/list-entries.ts'
 import { currencyOf, idOf } from './request-fields.ts'
 
@@ -125,29 +124,15 @@ export function balanceToProto({
 
 const POSITION = { seq: 'int64', position: 'integer' } as const
 
-/** A page to read: the query asks for one entry more than the page has, which tells whether it is the last one. */
-interface EntryPage {
-  readonly query: EntryQuery
-  readonly page_size: number
-}
-
-// Both readers throw `PublicError` 1005 for a missing field and 9000 for a wrong one.
-
-/** Reads a ListEntries request. */
-export function entryPageFromProto(request: ListEntriesRequest): EntryPage {
-  const page_size = checkPageSize(request.pageSize)
-  return { query: queryOf(request, request.newestFirst, page_size), page_size }
-}
-
-/** Reads an ExportEntries request. */
-export function exportPartFromProto(request: ExportEntriesRequest): EntryPage {
-  const page_size = EXPORT_PART_ENTRIES_MAX
-  return { query: queryOf(request, false, page_size), page_size }
-}
-
-type Filters = Omit<ExportEntriesRequest, '$typeName'>
-
-function queryOf(request: Filters, newest_first: boolean, page_size: number): EntryQuery {
+/**
+ * Reads the filters and the token of a page. The query asks for one entry more than the page has, which tells whether it is
+ * the last one. Throws `PublicError` 1005 for a missing field and 9000 for a wrong one.
+ */
+export function entryQueryFromProto(
+  request: Omit<ExportEntriesRequest, '$typeName'>,
+  page_size: number,
+  newest_first = false,
+): EntryQuery {
   const { paymentId } = request
   const filters = {
     environment: ENVIRONMENTS.optional(request.environment, 'environment') ?? 'test',
@@ -168,21 +153,21 @@ function listOf(filters: Omit<EntryQuery, 'after' | 'limit'>): string {
 
 /** Maps a page of entries. `entries` are the result of its query. */
 export function entryPageToProto(
-  { query, page_size }: EntryPage,
+  query: EntryQuery,
   entries: readonly StatementEntry[],
 ): MessageInitShape<typeof ListEntriesResponseSchema> {
-  const page = entries.slice(0, page_size)
+  const page = entries.slice(0, query.limit - 1)
   return { entries: page.map(entryToProto), nextPageToken: tokenAfter(query, page, entries) }
 }
 
 /** Maps a part of an export: as many entries as fit. `entries` are the result of its query. */
 export function exportPartToProto(
-  { query, page_size }: EntryPage,
+  query: EntryQuery,
   entries: readonly StatementEntry[],
 ): MessageInitShape<typeof ExportEntriesResponseSchema> {
   let csv = query.after === undefined ? CSV_HEADER : ''
   const part: StatementEntry[] = []
-  for (const entry of entries.slice(0, page_size)) {
+  for (const entry of entries.slice(0, query.limit - 1)) {
     if (csv.length > EXPORT_PART_CHARACTERS) break
     csv += csvLine(entry)
     part.push(entry)

@@ -17,6 +17,7 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp, createShardProcessor, type ShardProcessor } from './shard-processor.ts'
 
 interface LoadedShard {
+  readonly state: ShardState
   readonly processor: ShardProcessor
   readonly checkpointer: Checkpointer
   /** The repair of the checkpoint that it was loaded from. */
@@ -39,7 +40,6 @@ interface ShardSlot {
   readonly loading: Promise<LoadedShard>
   loaded?: LoadedShard
   users: number
-  state?: ShardState
   /** The approximate memory of the state when it was last used. */
   size_bytes: number
 }
@@ -64,9 +64,8 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
     async function loadState(): Promise<LoadedShard> {
       const { state, checkpointer, repair_id } = await loadShardState(store, shard)
       checkpointer.wake()
-      slot.state = state
       const processor = createShardProcessor(state, store.journal, clock_guard, checkpointer.wake)
-      slot.loaded = { processor, checkpointer, repair_id }
+      slot.loaded = { state, processor, checkpointer, repair_id }
       return slot.loaded
     }
   }
@@ -88,7 +87,7 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
   }
 
   function measure(slot: ShardSlot): void {
-    const size_bytes = slot.state?.sizeBytes() ?? 0
+    const size_bytes = slot.loaded?.state.sizeBytes() ?? 0
     countBytes(size_bytes - slot.size_bytes)
     slot.size_bytes = size_bytes
   }
@@ -103,7 +102,7 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
     const idle = [...slots].slice(0, -1).filter(([, { users }]) => users === 0)
     for (const [, slot] of idle) {
       if (used_bytes <= memory_max_bytes) return
-      slot.state?.forgetRecentEntries()
+      slot.loaded?.state.forgetRecentEntries()
       measure(slot)
     }
     for (const [shard, slot] of idle) {

@@ -23,8 +23,7 @@ import type { Ownership } from './ownership.ts'
 import { countAttempt, countBreakerChange, countIfDead } from './pipeline-metrics.ts'
 import type { Slot, Slots } from './slots.ts'
 
-/** What the attempts of a process need. */
-export interface AttemptsDeps {
+interface AttemptsDeps {
   readonly deliveries: Deliveries
   readonly ownership: Pick<Ownership, 'hasLease' | 'save'>
   readonly slots: Slots

@@ -2,6 +2,7 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
+import type { Destination } from '../domain/destination.ts'
 import { type Deliveries, findWaitingIn } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import type { OwnedDestination } from './owned-destination.ts'
@@ -67,15 +68,6 @@ export function countBreakerChange(to: 'open' | 'closed'): void {
   breaker_changes.increment({ to })
 }
 
-/** The earliest time since which a destination has waited for an owner; `undefined` when none waits. */
-export async function findLongestWaiting(
-  destinations: Pick<Destinations, 'find'>,
-  at: Date,
-): Promise<Date | undefined> {
-  const [waiting] = await destinations.find('by_wake', { to: at }, { limit: 1 })
-  return waiting?.wake_at
-}
-
 /** Measures what waits for a secret or breaker in the whole store, by four reads. When one fails, the metric has no value. */
 export function measureWaiting(deliveries: Pick<Deliveries, 'find'>): Promise<void> {
   const series = ENVIRONMENTS.names.flatMap((environment) => WAITS.map((wait) => ({ environment, ...wait })))
@@ -92,13 +84,25 @@ export function measureWaiting(deliveries: Pick<Deliveries, 'find'>): Promise<vo
   )
 }
 
-/** Sets the gauges of a process. `at` is by the clock of the store, `waiting_since` see `findLongestWaiting`. */
-export function measurePipeline(
+/**
+ * Sets the gauges of a process, also when the read of the longest-waiting destination without an owner fails. `at` is by the
+ * clock of the store.
+ */
+export async function measurePipeline(
+  destinations: Pick<Destinations, 'find'>,
   owned: Iterable<OwnedDestination>,
   slots: Slots,
   at: Date,
-  waiting_since: Date = at,
-): void {
+): Promise<void> {
+  let unowned: Destination | undefined
+  try {
+    unowned = (await destinations.find('by_wake', { to: at }, { limit: 1 }))[0]
+  } finally {
+    setGauges(owned, slots, at, unowned?.wake_at)
+  }
+}
+
+function setGauges(owned: Iterable<OwnedDestination>, slots: Slots, at: Date, waiting_since = at): void {
   const states = { closed: 0, half_open: 0, open: 0 }
   let oldest_ms = Math.min(at.getTime(), waiting_since.getTime())
   for (const { breaker, queue } of owned) {

@@ -32,9 +32,9 @@ import type { Delivery } from '../domain/delivery.ts'
 import type { DestinationName } from '../domain/destination.ts'
 import type { NotifierStore } from '../store/notifier-store.ts'
 import { createAssignment } from './assignment.ts'
-import { type Attempts, type AttemptsDeps, createAttempts } from './attempts.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
 import { createLeaseLimit, createOwnership } from './ownership.ts'
-import { findLongestWaiting, measurePipeline, measureWaiting } from './pipeline-metrics.ts'
+import { measurePipeline, measureWaiting } from './pipeline-metrics.ts'
 import { queueDelivery } from './queue-delivery.ts'
 import { createLeaseRenewal } from './renew-leases.ts'
 import { createRequeueWaiting } from './requeue-waiting.ts'
@@ -62,78 +62,17 @@ const MEASURE_WAITING_MS = 15_000
 /** Five missed heartbeats fit into a lease: when it ends, the others know that its holder is gone. */
 const HEARTBEAT_MS = 500
 
-/** Creates the pipeline of a process. */
+/** Creates the pipeline of a process: its parts, each connected to those before it, and what the notifier does with them. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: it connects the parts from top to bottom, see the comment above
 export function createPipeline(options: PipelineOptions) {
-  const parts = createParts(options)
-  const { ownership, scheduler, assignment, membership, background, storeNow } = parts
-  const timers: Timer[] = []
-  const repeat = (action: () => Promise<void>, message: string, pause_ms = TICK_MS): void => {
-    const onError = (error: unknown): void => log.warn({ error }, message)
-    timers.push(every(pause_ms, () => background.track(action(), onError), onError))
-  }
-  return {
-    /**
-     * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
-     * are for the insert.
-     */
-    async queueDelivery(delivery: Delivery, body: Uint8Array, insert_options?: InsertOptions): Promise<void> {
-      options.clock_guard.assertTrusted()
-      await queueDelivery(parts, delivery, body, insert_options)
-    },
-    /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */
-    async wake(waiting: DestinationName & Pick<Delivery, 'due_at'>): Promise<void> {
-      await assignment.wakeOwner(waiting, waiting.due_at ?? storeNow())
-    },
-    /** Takes its share of the destinations. */
-    async start(): Promise<void> {
-      await Promise.all([assignment.open(), membership.join()])
-      repeat(parts.renew, 'leases could not be renewed; they are renewed again')
-      repeat(parts.measure, 'the longest wait for an owner could not be read; it is tried again')
-      repeat(
-        parts.measureWaiting,
-        'waiting deliveries could not be counted; they are counted again',
-        MEASURE_WAITING_MS,
-      )
-      repeat(parts.takeUnowned, 'waiting destinations could not be read; they are tried again')
-    },
-    /** Leaves its share to the other notifiers, and goes on with what they do not take. */
-    leave: membership.leave,
-    /** Waits for the attempts in progress, which the process aborts, and gives all leases back. */
-    async stop(): Promise<void> {
-      for (const timer of timers) timer.cancel()
-      parts.stop()
-      await assignment.close()
-      await Promise.all([parts.attempts.ended(), background.ended()])
-      const given_back = [...ownership.all()].map((owned) => {
-        scheduler.remove(owned)
-        return ownership.giveBack(owned)
-      })
-      for (const result of await Promise.allSettled(given_back))
-        if (result.status === 'rejected')
-          log.warn({ error: result.reason }, 'a lease could not be given back; it ends by itself')
-      await membership.stop()
-    },
-  }
-}
-
-/** Logs that notifiers come and go, unless there is only this one: then no destination moves. */
-function createChangeReport(): (live_count: number) => void {
-  let was_shared = false
-  return (count) => {
-    const is_shared = count > 1
-    if (was_shared || is_shared)
-      log.info({ count }, 'the live notifiers changed, and destinations move between them')
-    was_shared = is_shared
-  }
-}
-
-/** Makes the parts of a pipeline and connects them, see the diagram above. */
-function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_max }: PipelineOptions) {
+  const { store, bus, clock_guard, makeAttempt, hasSecret, owned_max } = options
   const { deliveries, destinations, members } = store
   const { store_now_ms } = clock_guard
   const self_address = randomHex(8)
   const storeNow = (): Date => new Date(store_now_ms())
+  const timers: Timer[] = []
   let is_stopping = false
+  let was_shared = false
 
   const background = createBackgroundWork()
   const slots = createSlots()
@@ -143,21 +82,29 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
     self_address,
     isFit: clock_guard.isTrusted,
     announce: () => ({}),
-    onChange: createChangeReport(),
+    onChange(count) {
+      // With only this notifier, no destination moves.
+      if (was_shared || count > 1)
+        log.info({ count }, 'the live notifiers changed, and destinations move between them')
+      was_shared = count > 1
+    },
     heartbeat_ms: HEARTBEAT_MS,
   })
   const { live } = membership
   const lease_deps = { destinations, deliveries, self_address, store_now_ms }
   const ownership = createOwnership({ ...lease_deps, clock_guard, lease_limit, live })
-  const isStopping = (): boolean => is_stopping
-  const onEnd: AttemptsDeps['onEnd'] = (owned, stored) => {
-    if (stored?.waits_since !== undefined) owned.may_have_waiting = true
-    else if (stored !== undefined) scheduler.add(owned, stored)
-    scheduler.wake(owned)
-  }
-  const common = { deliveries, ownership, slots, storeNow }
-  const attempts: Attempts = createAttempts({ ...common, makeAttempt, isStopping, onEnd })
   const { hasLease } = ownership
+  const common = { deliveries, ownership, slots, storeNow }
+  const attempts: Attempts = createAttempts({
+    ...common,
+    makeAttempt,
+    isStopping: () => is_stopping,
+    onEnd(owned, stored) {
+      if (stored?.waits_since !== undefined) owned.may_have_waiting = true
+      else if (stored !== undefined) scheduler.add(owned, stored)
+      scheduler.wake(owned)
+    },
+  })
   const scheduler: Scheduler = createScheduler({ ...common, ...attempts, hasLease, store_now_ms })
   const requeueWaiting = createRequeueWaiting({ ...common, hasSecret, onQueued: scheduler.add })
   const shared = { ...common, lease_limit, scheduler, background, requeueWaiting, self_address }
@@ -167,33 +114,62 @@ function createParts({ store, bus, clock_guard, makeAttempt, hasSecret, owned_ma
     hasRoom: () => !is_stopping && clock_guard.isTrusted() && lease_limit.hasRoom(),
     visit: assignment.takeUnowned,
   })
+
+  function repeat(action: () => Promise<void>, message: string, pause_ms = TICK_MS): void {
+    const onError = (error: unknown): void => log.warn({ error }, message)
+    timers.push(every(pause_ms, () => background.track(action(), onError), onError))
+  }
+
+  async function renew(): Promise<void> {
+    attempts.detectSlow()
+    await renewLeases()
+  }
+
   return {
-    deliveries,
-    ownership,
-    scheduler,
-    attempts,
-    assignment,
-    membership,
-    background,
-    storeNow,
-    takeUnowned,
-    async renew() {
-      attempts.detectSlow()
-      await renewLeases()
+    /**
+     * Stores a delivery unless it exists; resolves when it is durable and will be attempted. Throws `Unavailable`. `options`
+     * are for the insert.
+     */
+    async queueDelivery(delivery: Delivery, body: Uint8Array, insert_options?: InsertOptions): Promise<void> {
+      clock_guard.assertTrusted()
+      await queueDelivery({ ...common, assignment, attempts, scheduler }, delivery, body, insert_options)
     },
-    async measure() {
-      const at = storeNow()
-      let waiting_since: Date | undefined
-      try {
-        waiting_since = await findLongestWaiting(destinations, at)
-      } finally {
-        measurePipeline(ownership.all(), slots, at, waiting_since)
-      }
+    /** Makes sure that what was queued again in the store for a destination is attempted, now unless it is due later. */
+    async wake(waiting: DestinationName & Pick<Delivery, 'due_at'>): Promise<void> {
+      await assignment.wakeOwner(waiting, waiting.due_at ?? storeNow())
     },
-    measureWaiting: () => measureWaiting(deliveries),
-    stop() {
+    /** Takes its share of the destinations. */
+    async start(): Promise<void> {
+      await Promise.all([assignment.open(), membership.join()])
+      repeat(renew, 'leases could not be renewed; they are renewed again')
+      repeat(
+        () => measurePipeline(destinations, ownership.all(), slots, storeNow()),
+        'the longest wait for an owner could not be read; it is tried again',
+      )
+      repeat(
+        () => measureWaiting(deliveries),
+        'waiting deliveries could not be counted; they are counted again',
+        MEASURE_WAITING_MS,
+      )
+      repeat(takeUnowned, 'waiting destinations could not be read; they are tried again')
+    },
+    /** Leaves its share to the other notifiers, and goes on with what they do not take. */
+    leave: membership.leave,
+    /** Waits for the attempts in progress, which the process aborts, and gives all leases back. */
+    async stop(): Promise<void> {
       is_stopping = true
+      for (const timer of timers) timer.cancel()
       ownership.close()
+      await assignment.close()
+      await Promise.all([attempts.ended(), background.ended()])
+      const given_back = [...ownership.all()].map((owned) => {
+        scheduler.remove(owned)
+        return ownership.giveBack(owned)
+      })
+      for (const result of await Promise.allSettled(given_back))
+        if (result.status === 'rejected')
+          log.warn({ error: result.reason }, 'a lease could not be given back; it ends by itself')
+      await membership.stop()
     },
   }
 }

@@ -4,16 +4,10 @@ import type { Delivery } from '../domain/delivery.ts'
 import { type DeliveryFilter, planFilter } from '../domain/delivery-filter.ts'
 import { type Deliveries, findDelivery } from '../store/deliveries.ts'
 
-/** A page of deliveries, newest first. */
-interface DeliveryPage {
-  readonly deliveries: readonly Delivery[]
-  readonly next_page_token: string
-}
-
 const POSITION = { created_at: 'instant', delivery_id: 'text' } as const
 
 /**
- * Lists deliveries. One filter is read from its index; with several, a page before the last can be short, even empty:
+ * Lists deliveries, newest first. One filter is read from its index; with several, a page before the last can be short, even empty:
  * only an empty token ends the list.
  */
 export async function listDeliveries(
@@ -21,7 +15,7 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   page_size: number,
   page_token: string,
-): Promise<DeliveryPage> {
+) {
   const { equals, ...plan } = planFilter(filter)
   const list = { collection: deliveries, reverse: true, token_scope: equals, position: POSITION, ...plan }
   const { items, next_page_token } = await readPage<Delivery>(list, { page_size, page_token })

@@ -86,6 +86,9 @@ export async function replayDeliveries(
     wake_at: new Date(created_at.getTime() + LEASE_MS),
     kept_until: new Date(created_at.getTime() + KEPT_MS),
   })
+  // The walk through the replays continues one that ended early.
+  const onInterrupted = (error: unknown): void =>
+    log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
   await withTimeout(background.track(runReplay(deps, replay), onInterrupted), ANSWER_MAX_MS)
   return await getReplay(deps, replay.replay_id)
 }
@@ -110,11 +113,6 @@ export async function runReplay(deps: ReplayDeliveriesDeps, stored: Stored<Repla
     // Another notifier has made progress meanwhile, so it goes on.
     if (!(error instanceof Conflict)) throw error
   }
-}
-
-/** Logs what ended a replay early. The walk through the replays continues it. */
-function onInterrupted(error: unknown): void {
-  log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
 }
 
 /**
