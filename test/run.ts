@@ -153,7 +153,7 @@ async function testsWithServers(filter: readonly string[]): Promise<void> {
 /** The suites that must hold while MongoDB elects another primary again and again. */
 const STEP_DOWN_TESTS = [
   'lib/store/mongodb.test.ts',
-  'services/balances/ledger-mongodb.test.ts',
+  'services/balances/ledger.mongodb.test.ts',
   'test/integration/claims.test.ts',
   'test/integration/effects.test.ts',
   'test/integration/idempotency.test.ts',

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from '@jest/globals'
-import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import { type BalancesProcess, startProcess } from '../balances-process.fixture.ts'
-import { SHARDS, shardOf } from '../domain/shard.ts'
-import { credit, openFixture } from '../ledger.fixture.ts'
-import type { LedgerStore } from '../store/ledger-store.ts'
-import { verifyLedger } from '../verification/verification.fixture.ts'
-import { rankShardOwners } from './shard-placement.ts'
+import { createSwitchedClockGuard } from '../../test/support/clock-guard.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type BalancesProcess, startProcess } from './balances-process.fixture.ts'
+import { SHARDS, shardOf } from './domain/shard.ts'
+import { rankShardOwners } from './forwarding/shard-placement.ts'
+import { credit, openFixture } from './ledger.fixture.ts'
+import type { LedgerStore } from './store/ledger-store.ts'
+import { verifyLedger } from './verification/verification.fixture.ts'
 
 /** One merchant for each shard of the test environment. */
 const MERCHANTS: ReadonlyMap<number, string> = (() => {
