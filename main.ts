@@ -27,7 +27,11 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
     run: restore,
   },
   verify: { words: '', purpose: 'checks that the databases are complete and agree', run: verify },
-  reseal: { words: '', purpose: 'encrypts stored secrets again under the newest master key', run: reseal },
+  reseal: {
+    words: '[--to ID]',
+    purpose: 'encrypts stored secrets again under the active master key',
+    run: reseal,
+  },
   '--help': {
     words: '',
     purpose: 'prints this text',

@@ -41,6 +41,12 @@ const build_info = gauge(
   ['role', 'version', 'commit', 'node'],
 )
 
+const active_master_key = gauge(
+  'multihub_active_master_key',
+  'Always 1. The label is the id of the master key under which the process encrypts secrets.',
+  ['key_id'],
+)
+
 const ready_roles = gauge(
   'multihub_ready',
   'Whether this process can do the work of the role: 1, or 0 while it starts, stops or lacks what the role needs.',
@@ -109,6 +115,7 @@ export async function startRoles(
   lifecycle.onStop('health', () => health.close())
   const { version, commit } = readBuildInfo()
   for (const role of names) build_info.set({ role, version, commit, node: process.versions.node }, 1)
+  active_master_key.set({ key_id: keyring.key_ids[0] }, 1)
   const name_in_traces = names.length === ROLES.length ? 'multihub' : `multihub-${names.join('-')}`
   lifecycle.onStop('traces', await openTracing(config, name_in_traces, version))
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }

@@ -21,7 +21,10 @@ const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], setti
       'NATS_URL_FILE',
     ],
   ],
-  reseal: [['reseal'], ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE']],
+  reseal: [
+    ['reseal', '--to', '$(KEY_ID)'],
+    ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE'],
+  ],
   restore: [
     ['restore', '--verify', '/backups/$(BACKUP)'],
     ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE'],
@@ -31,6 +34,7 @@ const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], setti
 /** What fills the arguments: the pod's own name is new for each run, and a restore does not start without a backup. */
 const ARGUMENTS = {
   POD_NAME: { fieldRef: { fieldPath: 'metadata.name' } },
+  KEY_ID: { configMapKeyRef: { name: 'multihub-reseal', key: 'to', optional: false } },
   BACKUP: { configMapKeyRef: { name: 'multihub-restore', key: 'backup', optional: false } },
 }
 

@@ -8,14 +8,23 @@ import { databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from './databa
 export const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'notifier']
 
 /**
- * `node main.ts reseal`: encrypts all stored secrets again that are not under the newest master key, so that the older
- * keys can be removed. It may run while the system works, and be interrupted and repeated. Throws `StartError` when a
- * secret cannot be decrypted.
+ * `node main.ts reseal [--to ID]`: encrypts all stored secrets again that are not under the active master key, so that the
+ * others can be removed. Prints the documents by key: a wrong order of the keys would look like a success otherwise. It may
+ * run while the system works, and be interrupted and repeated. Throws `StartError` when a secret cannot be decrypted, and
+ * before anything when `--to` names another key than the active one.
  */
 export const reseal: Command = async (words, variables, { printLine, printProgress }) => {
-  if (words.length > 0) throw new StartError(`${words[0]} is not a word of reseal: leave it out`)
+  const [option, to, ...more] = words
+  if (option !== undefined && (option !== '--to' || to === undefined || more.length > 0))
+    throw new StartError(`${words.join(' ')} is not understood: reseal takes --to and the id of a master key`)
   const config = readConfig(VERIFY_SETTINGS, variables)
+  const [active, ...others] = config.keyring.key_ids
+  if (to !== undefined && to !== active)
+    throw new StartError(
+      `the active master key is ${active}, not ${to}: put ${to} first in MULTIHUB_MASTER_KEYS, here and in all processes`,
+    )
   const databases = databasesOf(config)
+  const by_key = Object.fromEntries([active, ...others].map((id) => [id, 0]))
   let [changed, left] = [0, 0]
   for (const role of await loadOperations(SEALING_ROLES)) {
     // Each document is changed by itself, however long they take together.
@@ -26,6 +35,7 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
       for await (const count of role.reseal?.(store, readDocuments, config.keyring) ?? []) {
         changed += count.changed
         left += count.left
+        for (const [id, documents] of Object.entries(count.by_key)) by_key[id] = (by_key[id] ?? 0) + documents
         for (const failure of count.failures) printLine(`PROBLEM  ${role.name}: ${failure}`)
         printProgress(`${role.name}: ${count.collection}: ${count.changed} of ${count.read} encrypted again`)
       }
@@ -34,6 +44,7 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
       await snapshot.close()
     }
   }
-  printLine(`${changed} documents were encrypted again under the newest master key, ${left} are left`)
+  printLine(`${changed} documents were encrypted again under the master key ${active}`)
+  for (const [id, documents] of Object.entries(by_key)) printLine(`documents under ${id}: ${documents}`)
   if (left > 0) throw new StartError('some secrets cannot be decrypted: add their master keys and repeat')
 }

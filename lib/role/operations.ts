@@ -1,4 +1,4 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { type Keyring, keyIdOf } from '#lib/base/crypto/keyring.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { RoleName } from './role.ts'
@@ -42,6 +42,8 @@ export interface ResealCount {
   readonly read: number
   /** Documents whose secrets were encrypted again. */
   readonly changed: number
+  /** The documents with secrets by the id of their master key, as they are now. */
+  readonly by_key: Readonly<Record<string, number>>
   /** The number of documents with a secret that cannot be decrypted. */
   readonly left: number
   /** Some of those documents, each with the reason. */
@@ -94,12 +96,20 @@ export async function resealDocuments<D extends object>(
 ): Promise<ResealCount> {
   let [read, changed, left] = [0, 0, 0]
   const failures: string[] = []
+  const by_key: Record<string, number> = {}
+  let key: string | undefined
   const resealed = (document: D): D | undefined => {
-    const next = change(document, keyring.reseal)
+    const next = change(document, (sealed, owner) => {
+      key = keyIdOf(sealed)
+      const again = keyring.reseal(sealed, owner)
+      key = keyring.key_ids[0]
+      return again
+    })
     return next === document ? undefined : next
   }
   for await (const document of readDocuments<D>(spec)) {
     read += 1
+    key = undefined
     try {
       if (resealed(document) === undefined) continue
     } catch (error) {
@@ -107,11 +117,13 @@ export async function resealDocuments<D extends object>(
       const reason = error instanceof Error ? error.message : 'not readable'
       if (failures.length < FAILURES_MAX) failures.push(`${nameOf(spec, document)}: ${reason}`)
       continue
+    } finally {
+      if (key !== undefined) by_key[key] = (by_key[key] ?? 0) + 1
     }
     await update(document, resealed)
     changed += 1
   }
-  return { collection: spec.name, read, changed, left, failures }
+  return { collection: spec.name, read, changed, by_key, left, failures }
 }
 
 /** The document in a message: its collection and its key. */

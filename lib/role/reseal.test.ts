@@ -46,6 +46,7 @@ test('only what is under an older key is written, over a change that another wri
     collection: 'items',
     read: 3,
     changed: 1,
+    by_key: { newer: 2, unknown: 1 },
     left: 1,
     failures: ['items c: master key unknown is not configured'],
   })

@@ -68,6 +68,16 @@ test(
     }
     const dead = await eventually(listDead, (found = []) => found.length === 2)
 
+    const other_order = await runUntilEnd('main.ts', ['reseal', '--to', 'new'], variables(`${OLD},${NEW}`))
+    expect(other_order).toMatchObject({ code: 1, output: '' })
+    expect(other_order.log).toContain('the active master key is old, not new: put new first')
+    const in_other_order = await runToEnd('main.ts', ['reseal'], variables(`${OLD},${NEW}`))
+    expect(in_other_order).toEqual([
+      '0 documents were encrypted again under the master key old',
+      expect.stringMatching(/^documents under old: [1-9]/),
+      'documents under new: 0',
+    ])
+
     const refused = await runUntilEnd('main.ts', ['reseal'], variables(NEW))
     expect({ ...refused, log: '' }).toMatchObject({ code: 1 })
     expect(refused.output).toContain(
@@ -81,9 +91,11 @@ test(
       (log) => log?.includes('encrypted again') ?? false,
     )
     await killed.kill()
-    await runToEnd('main.ts', ['reseal'], variables(`${NEW},${OLD}`))
-    expect(await runToEnd('main.ts', ['reseal'], variables(`${NEW},${OLD}`))).toEqual([
-      '0 documents were encrypted again under the newest master key, 0 are left',
+    await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(`${NEW},${OLD}`))
+    expect(await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(`${NEW},${OLD}`))).toEqual([
+      '0 documents were encrypted again under the master key new',
+      expect.stringMatching(/^documents under new: [1-9]/),
+      'documents under old: 0',
     ])
 
     // Only what the process with the new key delivers is counted.

@@ -10,12 +10,19 @@ const SEALED_TEXT = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{38,})$/
 
 /** Encrypts and decrypts secrets at rest. */
 export interface Keyring {
+  /** The ids of the master keys, the active one, which encrypts, first. */
+  readonly key_ids: readonly [active: string, ...older: string[]]
   /** Encrypts with AES-256-GCM under the newest master key. `unseal` needs the same `owner`. */
   seal(secret: Secret, owner: string): string
   /** Decrypts. Throws when the text was altered, belongs to another owner, or its master key is unknown. */
   unseal(sealed: string, owner: string): Secret
   /** The text for the same secret under the newest master key: the same text if it is. Throws like `unseal`. */
   reseal(sealed: string, owner: string): string
+}
+
+/** The id of the master key that encrypted a text; `no key` for a text that was never sealed, of which nothing is shown. */
+export function keyIdOf(sealed: string): string {
+  return SEALED_TEXT.exec(sealed)?.[1] ?? 'no key'
 }
 
 /**
@@ -35,6 +42,7 @@ export function createKeyring(master_keys: Secret): Keyring {
   if (!newest) throw new TypeError('at least one master key is needed')
   const [newest_id, newest_key] = newest
   const keyring: Keyring = {
+    key_ids: [newest_id, ...[...keys.keys()].slice(1)],
     seal(secret, owner) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', newest_key, nonce).setAAD(Buffer.from(owner))
