@@ -20,6 +20,7 @@ import { bindInspectContent } from './inspect-content.ts'
 import { bindScanContent } from './scan-content.ts'
 
 const files: Blobs = Object.freeze({}) as Blobs
+const TEXT = Buffer.from('a text')
 const scanner: Scanner = { host: 'clamd', port: 3310 }
 
 function fileOf(merchant_id: string): Attachment {
@@ -31,7 +32,7 @@ function fileOf(merchant_id: string): Attachment {
       purpose: 'ticket',
       name: 'receipt.txt',
       mime_type: 'text/plain',
-      size_bytes: 1,
+      size_bytes: TEXT.length,
       sha256: '',
     },
     new Date(),
@@ -99,10 +100,12 @@ describe('the check of a file', () => {
   test('runs in a thread of its own, where the bytes are moved', async () => {
     const content_check = createContentCheck()
     const content = new Uint8Array(png())
-    expect(await content_check.run({ content, mime_type: 'image/png' }, [content.buffer])).toBeUndefined()
+    const accepted = { reason: undefined, has_formulas: false }
+    expect(await content_check.run({ content, mime_type: 'image/png' }, [content.buffer])).toEqual(accepted)
     expect(content.length).toBe(0)
     const wrong = new Uint8Array(png())
-    expect(await content_check.run({ content: wrong, mime_type: 'image/jpeg' })).toBe('wrong_type')
+    const { reason } = await content_check.run({ content: wrong, mime_type: 'image/jpeg' })
+    expect(reason).toBe('wrong_type')
     await content_check.close()
   })
 
@@ -117,7 +120,7 @@ describe('the check of a file', () => {
   })
 })
 
-const oneFile = (): Blobs => ({ ...files, get: async () => Readable.from([Buffer.from('a text')]) })
+const oneFile = (): Blobs => ({ ...files, get: async () => Readable.from([TEXT]) })
 
 function failingCheck(error: Error): ContentCheck {
   return { run: () => Promise.reject(error), close: async () => {} }
