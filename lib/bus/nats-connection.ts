@@ -138,13 +138,6 @@ const FLUSH_TIMEOUT_MS = 2_000
 
 const connections = gauge('multihub_bus_connected', 'Whether NATS is connected: 1 or 0.')
 
-/** A connection to NATS that is reopened whenever it is lost, until it is closed. */
-interface PersistentConnection {
-  /** The open connection; `undefined` while NATS is unavailable. */
-  current(): NatsConnection | undefined
-  close(): Promise<void>
-}
-
 /** What a connection to NATS needs. */
 export interface NatsConnectionOptions {
   readonly address: NatsAddress
@@ -162,7 +155,7 @@ export interface NatsConnectionOptions {
 export async function openPersistentConnection(
   { address, name, security, start_wait }: NatsConnectionOptions,
   onConnect: (connection: NatsConnection) => void,
-): Promise<PersistentConnection> {
+) {
   const { servers, display_name, credentials } = address
   const options: ConnectionOptions = {
     servers,
@@ -199,8 +192,9 @@ export async function openPersistentConnection(
   const first = await connectAtStart(options, display_name, start_wait)
   attach(first)
   return {
+    /** The open connection; `undefined` while NATS is unavailable. */
     current: () => current,
-    async close() {
+    async close(): Promise<void> {
       closing.abort()
       // The connection can be lost during the flush, and then there is no current one.
       const connection = current

@@ -97,15 +97,8 @@ function register(connection: NatsConnection, subscriber: Subscriber): void {
   })
 }
 
-interface FlowControl {
-  /** Counts bytes to be sent, or throws `Unavailable` when too many are unconfirmed. */
-  reserve(connection: NatsConnection, bytes: number): void
-  /** Resets the count after the connection was lost. */
-  reset(): void
-}
-
 /** Limits unconfirmed bytes, because the client buffers without a limit for a server that has stopped reading. */
-function createFlowControl(): FlowControl {
+function createFlowControl() {
   let unconfirmed_bytes = 0
   let is_confirming = false
   const confirm = async (connection: NatsConnection): Promise<void> => {
@@ -115,11 +108,13 @@ function createFlowControl(): FlowControl {
     is_confirming = false
   }
   return {
-    reserve(connection, bytes) {
+    /** Counts bytes to be sent, or throws `Unavailable` when too many are unconfirmed. */
+    reserve(connection: NatsConnection, bytes: number) {
       if (!is_confirming && unconfirmed_bytes > CONFIRM_EVERY_BYTES) void confirm(connection)
       if (unconfirmed_bytes + bytes > UNCONFIRMED_MAX_BYTES) throw new Unavailable('NATS does not keep up')
       unconfirmed_bytes += bytes
     },
+    /** Resets the count after the connection was lost. */
     reset() {
       unconfirmed_bytes = 0
     },

@@ -23,8 +23,7 @@ export function withSubjectPrefix(bus: Bus, prefix: string): Bus {
   }
 }
 
-/** The options of the bus of a process. */
-export interface BusOptions {
+interface BusOptions {
   readonly nats_url?: Secret | undefined
   /** The name of the connection in the monitoring of NATS. */
   readonly name: string

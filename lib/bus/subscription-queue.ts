@@ -5,15 +5,10 @@ import { counter } from '#lib/telemetry/metrics.ts'
 import type { Handler, Message } from './bus.ts'
 
 /** The messages that one subscription has received and not handled yet. */
-export interface SubscriptionQueue {
-  /** Adds a message. It is dropped and counted when too many wait, and ignored after `close`. */
-  accept(message: Message): void
-  /** Accepts no new message and resolves when all received ones are handled. */
-  close(): Promise<void>
-}
+export type SubscriptionQueue = ReturnType<typeof createSubscriptionQueue>
 
 /** The limits of a subscription, and the subject that names it in logs and metrics. */
-export interface SubscriptionQueueOptions {
+interface SubscriptionQueueOptions {
   readonly pattern: string
   readonly concurrency: number
   readonly pending_max: number
@@ -38,7 +33,7 @@ const handlers_failed = counter('multihub_bus_handler_failures_total', 'Messages
 export function createSubscriptionQueue(
   handler: Handler,
   { pattern, concurrency, pending_max }: SubscriptionQueueOptions,
-): SubscriptionQueue {
+) {
   const label = { subject: pattern.split('.')[0] ?? '' }
   const waiting = createFifo()
   let active = 0
@@ -96,13 +91,15 @@ export function createSubscriptionQueue(
   }
 
   return {
-    accept(message) {
+    /** Adds a message. It is dropped and counted when too many wait, and ignored after `close`. */
+    accept(message: Message) {
       if (is_closed) return
       if (waiting.size() >= pending_max + concurrency - active) return drop()
       waiting.add(message)
       schedule()
     },
-    close() {
+    /** Accepts no new message and resolves when all received ones are handled. */
+    close(): Promise<void> {
       is_closed = true
       resolveIfDrained()
       return drained.promise
@@ -110,20 +107,14 @@ export function createSubscriptionQueue(
   }
 }
 
-interface Fifo {
-  size(): number
-  add(message: Message): void
-  take(): Message | undefined
-}
-
 /** A first-in, first-out queue. `shift` on an array costs its length, so the used front is removed in large steps. */
-function createFifo(): Fifo {
+function createFifo() {
   const messages: Message[] = []
   let first = 0
   return {
     size: () => messages.length - first,
-    add: (message) => void messages.push(message),
-    take() {
+    add: (message: Message) => void messages.push(message),
+    take(): Message | undefined {
       if (first === messages.length) return undefined
       const message = messages[first]
       first += 1

@@ -189,14 +189,7 @@ export interface HttpClientOptions {
 }
 
 /** The only way by which this system sends HTTP requests. */
-export interface HttpClient {
-  /**
-   * Sends a request at most once, or twice if it `is_repeatable`; see `HttpRequest` for the limits. Throws `HttpFailure`, or what `createHeaders` throws.
-   */
-  request(request: HttpRequest): Promise<HttpResponse>
-  /** Waits up to 2 s for running requests, then closes every connection. */
-  close(): Promise<void>
-}
+export type HttpClient = ReturnType<typeof createHttpClient>
 
 /** No connection lives longer, so that changes of DNS and of the address policy take effect. */
 const CONNECTION_LIFE_MAX_MS = 10_000
@@ -206,7 +199,7 @@ const CLOSE_TIMEOUT_MS = 2_000
  * Makes a client for destinations that are not trusted. It speaks HTTP/1.1 only. It follows no redirect, decompresses
  * nothing, repeats only what it may, and ignores proxy settings in the environment.
  */
-export function createHttpClient(options: HttpClientOptions): HttpClient {
+export function createHttpClient(options: HttpClientOptions) {
   const { in_progress_max = 10_000 } = options
   const connections = createConnectionPool({
     open: simulatedConnection() ?? realConnection(options),
@@ -237,7 +230,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   return {
-    async request(request) {
+    /**
+     * Sends a request at most once, or twice if it `is_repeatable`; see `HttpRequest` for the limits. Throws `HttpFailure`, or what `createHeaders` throws.
+     */
+    async request(request: HttpRequest): Promise<HttpResponse> {
       const url = URL.parse(request.url)
       if (url === null || !isHttpWithoutUserInfo(url)) throw new HttpFailure('not_sent', 'bad_request')
       if (in_progress.size >= in_progress_max) throw new HttpFailure('not_sent', 'busy')
@@ -249,7 +245,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         in_progress.delete(response)
       }
     },
-    async close() {
+    /** Waits up to 2 s for running requests, then closes every connection. */
+    async close(): Promise<void> {
       await withTimeout(Promise.allSettled(in_progress), CLOSE_TIMEOUT_MS)
       closing.abort()
       await connections.close()

@@ -2,8 +2,7 @@ import { clock } from '#lib/base/time.ts'
 import type { Connection, OpenConnection } from './connect.ts'
 import { HttpFailure } from './http-failure.ts'
 
-/** The limits of a pool. */
-export interface ConnectionPoolOptions {
+interface ConnectionPoolOptions {
   /** Makes a connection to an origin. It connects with its first request. */
   readonly open: OpenConnection
   /** Connections to one origin, in use and idle. */
@@ -13,30 +12,11 @@ export interface ConnectionPoolOptions {
 }
 
 /** A connection that the caller has for itself until it releases it. */
-export interface AcquiredConnection extends Pick<Connection, 'dispatch'> {
+interface AcquiredConnection extends Pick<Connection, 'dispatch'> {
   /** Whether it has carried an earlier request. Its receiver can have closed it since, or close it at this moment. */
   readonly was_kept: boolean
   /** Gives the connection back. A connection that is not `reusable` is closed at once, also while it is still connecting. */
   release(reusable: boolean): void
-}
-
-/**
- * The connections of an HTTP client. Requests wait here, in their order, and not in the transport: so the client knows when
- * a connection is available, and a request that ends always gives its connection back.
- */
-export interface ConnectionPool {
-  /**
-   * Returns a connection, or a promise of one while all are in use. Throws `HttpFailure` `not_sent`: `busy` when none was
-   * available within `wait_ms`, `aborted` when one of the signals is aborted before. `new` closes the idle ones before,
-   * because they may be stale too.
-   */
-  acquire(
-    origin: string,
-    wait_ms: number,
-    signals: readonly AbortSignal[],
-    kind?: 'any' | 'new',
-  ): AcquiredConnection | Promise<AcquiredConnection>
-  close(): Promise<void>
 }
 
 interface Origin {
@@ -55,7 +35,7 @@ interface KeptConnection {
 }
 
 /** Makes a pool without connections. */
-export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
+export function createConnectionPool(options: ConnectionPoolOptions) {
   const { open, connections_per_origin, life_ms } = options
   const origins = new Map<string, Origin>()
 
@@ -117,13 +97,23 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 
   return {
-    acquire(url, wait_ms, signals, kind = 'any') {
+    /**
+     * Returns a connection, or a promise of one while all are in use. Throws `HttpFailure` `not_sent`: `busy` when none was
+     * available within `wait_ms`, `aborted` when one of the signals is aborted before. `new` closes the idle ones before,
+     * because they may be stale too.
+     */
+    acquire(
+      url: string,
+      wait_ms: number,
+      signals: readonly AbortSignal[],
+      kind: 'any' | 'new' = 'any',
+    ): AcquiredConnection | Promise<AcquiredConnection> {
       if (signals.some((signal) => signal.aborted)) throw new HttpFailure('not_sent', 'aborted')
       const origin = originOf(url)
       if (kind === 'new') for (const kept of origin.idle.splice(0)) close(origin, kept.connection)
       return take(origin) ?? wait(origin.waiting, wait_ms, signals)
     },
-    async close() {
+    async close(): Promise<void> {
       const open_connections = [...origins.values()].flatMap((origin) => [...origin.open])
       origins.clear()
       await Promise.all(open_connections.map((connection) => connection.destroy()))

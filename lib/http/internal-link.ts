@@ -32,10 +32,7 @@ export interface StreamResponse {
 export type StreamHandler = (request: StreamRequest) => Promise<StreamResponse>
 
 /** Sends streams to a role in another process. */
-export interface StreamClient {
-  readonly send: StreamHandler
-  close(): Promise<void>
-}
+export type StreamClient = ReturnType<typeof createStreamClient>
 
 /** The time of a connection that transfers nothing. */
 const INACTIVITY_TIMEOUT_MS = 75_000
@@ -87,7 +84,7 @@ async function answer(
 }
 
 /** Makes a client of the server at a base URL. With TLS it presents the certificate of this process. */
-export function createStreamClient(base_url: string, tls: Tls | undefined): StreamClient {
+export function createStreamClient(base_url: string, tls: Tls | undefined) {
   let agent = createAgent(tls)
   tls?.onChange(() => {
     const before = agent
@@ -95,7 +92,7 @@ export function createStreamClient(base_url: string, tls: Tls | undefined): Stre
     void before.close()
   })
   return {
-    async send({ method, path, headers = {}, body, signal }) {
+    async send({ method, path, headers = {}, body, signal }: StreamRequest): Promise<StreamResponse> {
       try {
         const response = await agent.request({
           origin: new URL(base_url).origin,

@@ -3,8 +3,7 @@ import { now } from '#lib/base/time.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 
-/** What is done with due documents. */
-export interface DueVisitor<D> {
+interface DueVisitor<D> {
   /** Handles one document. A failure is logged; a later walk repeats the visit. */
   readonly visit: (document: Stored<D>) => Promise<void>
   /** Whether more documents may be visited. Without room nothing is read. */

@@ -11,14 +11,6 @@ export interface SemaphoreLimits {
   readonly wait_max_ms: number
 }
 
-/** A counting semaphore that serves its waiters in the order of their calls. */
-export interface Semaphore {
-  /** Returns `undefined` when the semaphore is acquired at once, otherwise a promise of it. Rejects with 2002. */
-  acquire(): Promise<void> | undefined
-  /** Gives back what `acquire` took. */
-  release(): void
-}
-
 interface Waiter {
   readonly since_ms: number
   readonly admit: () => void
@@ -29,12 +21,13 @@ interface Waiter {
  * Creates a semaphore. Waiting needs no timer: the age of a waiter is checked at each release, and releases keep coming
  * because whatever holds the semaphore has a time limit.
  */
-export function createSemaphore({ concurrency_max, waiting_max, wait_max_ms }: SemaphoreLimits): Semaphore {
+export function createSemaphore({ concurrency_max, waiting_max, wait_max_ms }: SemaphoreLimits) {
   const waiters: Waiter[] = []
   let holders = 0
 
   return {
-    acquire() {
+    /** Returns `undefined` when the semaphore is acquired at once, otherwise a promise of it. Rejects with 2002. */
+    acquire(): Promise<void> | undefined {
       if (holders < concurrency_max) {
         holders += 1
         return undefined
@@ -44,6 +37,7 @@ export function createSemaphore({ concurrency_max, waiting_max, wait_max_ms }: S
       waiters.push({ since_ms: clock.monotonic_ms(), admit, refuse })
       return promise
     },
+    /** Gives back what `acquire` took. */
     release() {
       holders -= 1
       while (holders < concurrency_max) {

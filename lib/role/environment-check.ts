@@ -117,8 +117,7 @@ export function noResponse(reason: string, advice: string): StartError {
   return new StartError(`something listens there, but gives no HTTP response (${reason}): ${advice}`)
 }
 
-/** How a certificate is looked at. */
-export interface InspectionOptions {
+interface InspectionOptions {
   /** The certificate that the client presents and the authority that it trusts; without it, the authorities of Node.js. */
   readonly material?: ClientMaterial | undefined
   readonly limit_ms: number
@@ -130,7 +129,6 @@ export interface InspectionOptions {
   readonly greets_first?: boolean
 }
 
-/** What a client may have for TLS. */
 interface ClientMaterial {
   readonly key?: Buffer | undefined
   readonly certificate?: Buffer | undefined

@@ -74,8 +74,7 @@ export interface RoleOperations {
   environmentChecks?(context: CheckContext): readonly EnvironmentCheck[]
 }
 
-/** Documents with sealed texts. */
-export interface SealedDocuments<D extends object> {
+interface SealedDocuments<D extends object> {
   readonly spec: CollectionSpec
   /** The document with its sealed texts after `reseal`; the same document when none of them changed. Pure but for that. */
   change(document: D, reseal: Keyring['reseal']): D

@@ -14,7 +14,7 @@ import { type CallerName, type RpcService, roleOf } from './service.ts'
 import { addressesOf, type RpcConfig } from './settings.ts'
 
 /** Sends the errors of grpc-js to our log instead of the console. grpc-js has one logger per process. */
-export function logGrpc(log: Log): void {
+function logGrpc(log: Log): void {
   const write = (...texts: readonly unknown[]): void =>
     log.warn({ part: 'grpc', error: texts.map(String).join(' ') }, 'gRPC library message')
   setLogger({ error: write })

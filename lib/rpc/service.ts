@@ -18,7 +18,7 @@ export const CALLERS = [
 export type CallerName = (typeof CALLERS)[number]
 
 /** The answer to one RPC: its function, and the callers that may use it. All others are refused. */
-export interface RpcHandler<Handle> {
+interface RpcHandler<Handle> {
   readonly callers: readonly CallerName[]
   readonly handle: Handle
 }

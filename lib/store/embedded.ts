@@ -13,8 +13,7 @@ import type { Collection, CollectionSpec, Store } from './store.ts'
 
 const SWEEP_INTERVAL_MS = 1_000
 
-/** The options of the embedded store of one service. */
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly directory: string
   readonly timeout_ms: number
 }

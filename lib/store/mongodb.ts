@@ -20,8 +20,7 @@ import type { CollectionSpec, Store, Collection as StoreCollection } from './sto
 /** How much longer a check of a server may take than its connection and its response, which have the limit of a call. */
 const CHECK_SLACK_MS = 5_000
 
-/** The options of the MongoDB store of one service. */
-export interface MongodbOptions {
+interface MongodbOptions {
   readonly uri: Secret
   readonly database: string
   readonly timeout_ms: number

@@ -1,7 +1,6 @@
 import { isNativeError } from 'node:util/types'
 
-/** An error as a log line shows it. */
-export interface LoggedFault {
+interface LoggedFault {
   readonly type: string
   readonly message: string
   readonly code?: string | number

@@ -37,11 +37,9 @@ export type LogFields = { readonly [Name in LogField]?: Scalar | readonly Scalar
   readonly error?: unknown
 }
 
-/** Formats an entry as one line of JSON, with its newline. */
-export type LineFormatter = (entry: LogEntry) => string
+type LineFormatter = (entry: LogEntry) => string
 
-/** The content of one log line. */
-export interface LogEntry {
+interface LogEntry {
   readonly fields: LogFields
   readonly message: string
   readonly now_ms: number
@@ -58,7 +56,7 @@ const fields_dropped = counter('multihub_log_fields_dropped_total', 'Log fields 
  * Creates the formatter for one level and role. It builds the JSON itself, because every request writes a line and the
  * allow-list of fields is applied in the same pass.
  */
-export function createLineFormatter(level: string, role: string | undefined): LineFormatter {
+function createLineFormatter(level: string, role: string | undefined): LineFormatter {
   const start = `{"level":"${level}","time":"`
   const who = role === undefined ? '"' : `","role":${JSON.stringify(role)}`
   return ({ fields, message, now_ms, request_id, trace_id }) => {
@@ -124,7 +122,7 @@ function plainText(value: unknown): string | undefined {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** The lowest level that is written; `silent` writes nothing. */
-export type LogLevel = (typeof LOG_LEVELS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
  * Writes one line of JSON per call, with the ids of the request and of its trace. `message` is a constant sentence and

@@ -26,8 +26,7 @@ import { LOG_FIELDS, log } from './log.ts'
 import { counter } from './metrics.ts'
 import type { Span, SpanFields, SpanKind, Tracer } from './span.ts'
 
-/** How spans are sent to a collector. */
-export interface OtlpOptions {
+interface OtlpOptions {
   /** The base URL of OTLP over HTTP; spans go to `/v1/traces` below it. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
@@ -37,8 +36,7 @@ export interface OtlpOptions {
   readonly version: string
 }
 
-/** A tracer that sends its spans. */
-export interface OtlpTracer extends Tracer {
+interface OtlpTracer extends Tracer {
   /** Sends what waits, for at most 3 s. */
   close(): Promise<void>
 }

@@ -11,8 +11,7 @@ export interface StartWait {
   readonly signal?: AbortSignal
 }
 
-/** A server that a process needs from its start on. */
-export interface NeededServer {
+interface NeededServer {
   /** Its name for the log. */
   readonly name: string
   /**

@@ -30,7 +30,7 @@ export function fileVariableOf(variable: string): string {
 }
 
 /** Reads a variable without the white space around it. The address of a service counts as absent. */
-export function readVariable(variable: string, variables: Variables): string {
+function readVariable(variable: string, variables: Variables): string {
   const text = variables[variable]?.trim() ?? ''
   return isPortLink(variable, text) ? '' : text
 }

@@ -5,7 +5,7 @@
 export type Retry = 'no' | 'yes' | 'depends' | 'next_day' | 'while_scanning'
 
 /** The gRPC status names that the table uses, spelled like Connect's `Code`. */
-export type RpcCode =
+type RpcCode =
   | 'InvalidArgument'
   | 'NotFound'
   | 'AlreadyExists'

@@ -4,10 +4,10 @@ import type { Budget } from './budget.ts'
 import { createEffect, type Effect, type EffectDocument, type Lane, type StoredEffectData } from './effect.ts'
 
 /** The fields of an effect's data, each with the check of its stored value. */
-export type DataFields = Readonly<Record<string, (value: unknown) => value is Value | undefined>>
+type DataFields = Readonly<Record<string, (value: unknown) => value is Value | undefined>>
 
 /** The typed data that a set of fields describes. */
-export type DataOf<Fields extends DataFields> = {
+type DataOf<Fields extends DataFields> = {
   readonly [Name in keyof Fields]: Fields[Name] extends (value: unknown) => value is infer T ? T : never
 }
 
@@ -41,8 +41,7 @@ export function isOneOf<Name extends string>(names: readonly Name[]): (value: un
   return (value): value is Name => names.some((name) => name === value)
 }
 
-/** What defines one kind of effect. */
-export interface EffectKindSpec<Source, Fields extends DataFields> {
+interface EffectKindSpec<Source, Fields extends DataFields> {
   /** The name under which the effect is stored. Processes of other releases know the effect by it. */
   readonly kind: string
   readonly lane: Lane

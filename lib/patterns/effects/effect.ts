@@ -103,7 +103,7 @@ const FAR_FUTURE = new Date(8.64e15)
 type DueField = (typeof DUE_FIELDS)[Lane]
 
 /** What `createEffect` needs. The effect is due at once unless `due_at` is given. */
-export interface NewEffectFields {
+interface NewEffectFields {
   readonly id: string
   readonly kind: string
   readonly lane: Lane

@@ -19,15 +19,7 @@ interface Reservation extends LeaseTerms {
 export type Reserve<D> = (document: D, effect: Effect) => Reservation | undefined
 
 /** Which effects this process can lease now. */
-export interface EffectCapacity<D extends EffectDocument> {
-  /** Whether effects of this lane may be leased at all: a kind of the lane has room, and the process leases effects. */
-  hasRoom(lane: Lane): boolean
-  /** Whether this process has a handler for the effect, and room for it. Reserves nothing. */
-  canRun(document: D, effect: Effect): boolean
-  readonly reserve: Reserve<D>
-  /** Whether all tries are used up. Of an unknown kind they never are. */
-  isExhausted(effect: Effect): boolean
-}
+export type EffectCapacity<D extends EffectDocument> = ReturnType<typeof createEffectCapacity<D>>
 
 const releaseNothing: Release = () => {}
 
@@ -38,11 +30,13 @@ const releaseNothing: Release = () => {}
 export function createEffectCapacity<D extends EffectDocument>(
   by_kind: ReadonlyMap<string, BoundEffect<D>>,
   mayLease: () => boolean,
-): EffectCapacity<D> {
+) {
+  /** Whether all tries are used up. Of an unknown kind they never are. */
   const isExhausted = (effect: Effect): boolean =>
     countedTries(effect) >= (by_kind.get(effect.kind)?.tries_max ?? Number.POSITIVE_INFINITY)
   return {
-    hasRoom(lane) {
+    /** Whether effects of this lane may be leased at all: a kind of the lane has room, and the process leases effects. */
+    hasRoom(lane: Lane): boolean {
       if (!mayLease()) return false
       for (const bound of by_kind.values()) {
         if (bound.lane !== lane) continue
@@ -51,11 +45,12 @@ export function createEffectCapacity<D extends EffectDocument>(
       }
       return false
     },
-    canRun: (document, effect) => {
+    /** Whether this process has a handler for the effect, and room for it. Reserves nothing. */
+    canRun: (document: D, effect: Effect) => {
       const bound = by_kind.get(effect.kind)
       return bound !== undefined && (budgetOf(bound, effect)?.hasRoom(document) ?? true)
     },
-    reserve(document, effect) {
+    reserve(document: D, effect: Effect): Reservation | undefined {
       const bound = by_kind.get(effect.kind)
       if (!bound || isExhausted(effect) || !mayLease()) return undefined
       const budget = budgetOf(bound, effect)
@@ -109,36 +104,29 @@ function triedAgain(effect: Effect): Effect {
   return effect.tries > 0 ? dueAgain(effect, effect.due_at) : effect
 }
 
-/** The leases that this process wrote and has not used yet. */
-export interface UnusedLeases {
-  /** Adds the lease of an effect, with the release of its room. */
-  add(effect: Effect, release: Release): void
-  /** Uses the lease of an effect: returns the release of its room, once per lease; `undefined` unless it is here. */
-  use(effect: Effect): Release | undefined
-  /** Releases the room of leases that expired unused, in case a caller never ran their effects. */
-  dropExpired(at: Date): void
-}
-
 /**
  * Creates the collection of unused leases of one runner. Leases of different kinds last for different times, so all of
  * them are looked at, but only when the first of them may have expired.
  */
-export function createUnusedLeases(): UnusedLeases {
+export function createUnusedLeases() {
   const by_token = new Map<string, { readonly until: Date; readonly release: Release }>()
   // The earliest expiry of all leases that were added since the last look; it may be of a lease that was used since.
   let first_until_ms = Number.POSITIVE_INFINITY
   return {
-    add({ lease }, release) {
+    /** Adds the lease of an effect, with the release of its room. */
+    add({ lease }: Effect, release: Release) {
       if (!lease) return
       by_token.set(lease.token, { until: lease.until, release })
       first_until_ms = Math.min(first_until_ms, lease.until.getTime())
     },
-    use({ lease }) {
+    /** Uses the lease of an effect: returns the release of its room, once per lease; `undefined` unless it is here. */
+    use({ lease }: Effect): Release | undefined {
       const unused = lease && by_token.get(lease.token)
       if (unused) by_token.delete(lease.token)
       return unused?.release
     },
-    dropExpired(at) {
+    /** Releases the room of leases that expired unused, in case a caller never ran their effects. */
+    dropExpired(at: Date) {
       if (first_until_ms > at.getTime()) return
       first_until_ms = Number.POSITIVE_INFINITY
       for (const [token, { until, release }] of by_token) {

@@ -30,17 +30,7 @@ export function applyOutcomes<D extends EffectDocument>(
 }
 
 /** Writes the outcomes of one document's effects, so that the outcomes of one process never conflict with each other. */
-export interface OutcomeBatcher<D> {
-  /** Registers an effect that is about to run. Its `end` must follow. */
-  begin(effect: Effect): void
-  /**
-   * Resolves with the document after the write that took the outcome; `undefined` when the document is gone. Rejects
-   * when that write failed, also when it took other outcomes along.
-   */
-  finish(outcome: EffectOutcome<D>): Promise<Stored<D> | undefined>
-  /** Unregisters an effect when whatever follows from it has begun. */
-  end(effect: Effect): void
-}
+export type OutcomeBatcher<D> = ReturnType<typeof createOutcomeBatcher<D>>
 
 /** An outcome that waits for a write, with the promise of that write's result. */
 interface WaitingOutcome<D> extends PromiseWithResolvers<Stored<D> | undefined> {
@@ -55,7 +45,7 @@ interface WaitingOutcome<D> extends PromiseWithResolvers<Stored<D> | undefined> 
 export function createOutcomeBatcher<D>(
   document: Stored<D>,
   write: (newest: Stored<D>, outcomes: readonly EffectOutcome<D>[]) => Promise<Stored<D> | undefined>,
-): OutcomeBatcher<D> {
+) {
   let newest: Stored<D> | undefined = document
   let waiting: WaitingOutcome<D>[] = []
   let last_write: Promise<void> = Promise.resolve()
@@ -80,16 +70,22 @@ export function createOutcomeBatcher<D>(
     }
   }
 
+  /** Unregisters an effect when whatever follows from it has begun. */
   function end(effect: Effect): void {
     if (running.delete(effect) && running.size === 0) idle.resolve()
   }
 
   return {
-    begin(effect) {
+    /** Registers an effect that is about to run. Its `end` must follow. */
+    begin(effect: Effect) {
       if (running.size === 0) idle = Promise.withResolvers()
       running.add(effect)
     },
-    async finish(outcome) {
+    /**
+     * Resolves with the document after the write that took the outcome; `undefined` when the document is gone. Rejects
+     * when that write failed, also when it took other outcomes along.
+     */
+    async finish(outcome: EffectOutcome<D>): Promise<Stored<D> | undefined> {
       const { effect } = outcome
       const entry: WaitingOutcome<D> = { outcome, ...Promise.withResolvers() }
       waiting.push(entry)

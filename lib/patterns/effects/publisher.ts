@@ -20,23 +20,7 @@ export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
 export const TRACEPARENT_HEADER = 'traceparent'
 
 /** Publishes events and waits for the receipts of their consumer. */
-export interface Publisher {
-  /**
-   * Resolves when the consumer confirms with a receipt that it does not need the event again: it has stored all that
-   * follows from it, which is nothing for an event without a destination. `data` contains the `event_key`, which the
-   * receipt repeats. Throws `Unavailable` without a receipt within 2 s: the event may have arrived, so the
-   * caller publishes it again under the same key.
-   */
-  publish(subject: string, event_key: string, data: Uint8Array): Promise<void>
-  /** Whether events get receipts, as far as this process knows. */
-  getsReceipts(): boolean
-  /**
-   * Bounds the events that are published at once. While no receipts arrive, it has room for one event per second, the first of
-   * them as soon as the bus is connected again; without a connection it has none.
-   */
-  readonly budget: Budget<unknown>
-  close(): Promise<void>
-}
+export type Publisher = Awaited<ReturnType<typeof createPublisher>>
 
 const RECEIPT_TIMEOUT_MS = 2_000
 const PROBE_INTERVAL_MS = 1_000
@@ -62,7 +46,7 @@ interface PendingReceipt {
  * Creates the publisher of a process. The bus may lose an event, so only a receipt of the consumer proves that it was
  * handled. While no receipts arrive, one event per second is published as a probe instead of all of them.
  */
-export async function createPublisher(bus: Bus): Promise<Publisher> {
+export async function createPublisher(bus: Bus) {
   const receipt_subject = `receipts.${randomHex(8)}`
   const pending = new Map<string, PendingReceipt>()
   let gets_receipts = true
@@ -83,6 +67,12 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     for (const event_key of fromBinary(ReceiptSchema, data).eventKeys) pending.get(event_key)?.resolve()
   })
 
+  /**
+   * Resolves when the consumer confirms with a receipt that it does not need the event again: it has stored all that
+   * follows from it, which is nothing for an event without a destination. `data` contains the `event_key`, which the
+   * receipt repeats. Throws `Unavailable` without a receipt within 2 s: the event may have arrived, so the
+   * caller publishes it again under the same key.
+   */
   async function publish(subject: string, event_key: string, data: Uint8Array): Promise<void> {
     const receipt = Promise.withResolvers<void>()
     const timer = clock.after(RECEIPT_TIMEOUT_MS, () => {
@@ -117,6 +107,10 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
     }
     return gets_receipts || clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
   }
+  /**
+   * Bounds the events that are published at once. While no receipts arrive, it has room for one event per second, the first of
+   * them as soon as the bus is connected again; without a connection it has none.
+   */
   const budget: Budget<unknown> = {
     hasRoom: () => mayPublish() && pending_budget.hasRoom(),
     reserve(document) {
@@ -130,9 +124,10 @@ export async function createPublisher(bus: Bus): Promise<Publisher> {
 
   return {
     publish,
+    /** Whether events get receipts, as far as this process knows. */
     getsReceipts: () => gets_receipts,
     budget,
-    async close() {
+    async close(): Promise<void> {
       for (const { reject } of pending.values()) reject(new Unavailable('the process is stopping'))
       await subscription.close()
     },

@@ -8,8 +8,7 @@ import type { EffectCapacity, Reserve } from './leases.ts'
 import { recordFailure } from './outcomes.ts'
 import type { EffectWrites } from './writes.ts'
 
-/** What the sweeper needs of its runner. */
-export interface SweepOptions<D extends EffectDocument> {
+interface SweepOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly capacity: EffectCapacity<D>
   readonly writes: EffectWrites<D>

@@ -42,7 +42,7 @@ export interface EffectWrites<D extends EffectDocument> {
 }
 
 /** What the writes need. `isStopping` ends the repetition of writes. */
-export interface EffectWritesOptions<D extends EffectDocument> {
+interface EffectWritesOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
   readonly capacity: EffectCapacity<D>

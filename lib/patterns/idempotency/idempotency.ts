@@ -154,22 +154,7 @@ function keyOf({
 export type SeededId = (label: string) => string
 
 /** Runs a mutation once per key, however many callers ask for it and however often. */
-export interface Idempotency {
-  /**
-   * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
-   * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
-   * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution
-   * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`,
-   * which must be far longer than the work, limits how long the record is kept, from its first try. Throws `Unavailable`
-   * before anything is stored while the clock of the process is wrong: the record and what `work` reserves would have wrong ends.
-   */
-  run(
-    key: IdempotencyKey,
-    payload_hash: string,
-    work: (id: SeededId) => Promise<Uint8Array>,
-    lifetime_ms?: number,
-  ): Promise<Uint8Array>
-}
+export type Idempotency = ReturnType<typeof createIdempotency>
 
 /** Codes after which the outcome is unknown, here or in a called process: the work may have been done. */
 const UNKNOWN_OUTCOME_CODES: ReadonlySet<number> = new Set([2000, 2001, 2002])
@@ -178,7 +163,7 @@ const UNKNOWN_OUTCOME_CODES: ReadonlySet<number> = new Set([2000, 2001, 2002])
 export function createIdempotency(
   collection: Collection<IdempotencyRecord>,
   clock_guard: Pick<ClockGuard, 'assertTrusted'>,
-): Idempotency {
+) {
   async function join(key: IdempotencyKey, mutation: NewMutation): Promise<Stored<IdempotencyRecord>> {
     const record = await upsert(collection, keyOf(key), (current) =>
       joinMutation(current, key, mutation, now()),
@@ -208,7 +193,20 @@ export function createIdempotency(
   }
 
   return {
-    async run(key, payload_hash, work, lifetime_ms) {
+    /**
+     * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
+     * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
+     * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution
+     * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`,
+     * which must be far longer than the work, limits how long the record is kept, from its first try. Throws `Unavailable`
+     * before anything is stored while the clock of the process is wrong: the record and what `work` reserves would have wrong ends.
+     */
+    async run(
+      key: IdempotencyKey,
+      payload_hash: string,
+      work: (id: SeededId) => Promise<Uint8Array>,
+      lifetime_ms?: number,
+    ): Promise<Uint8Array> {
       clock_guard.assertTrusted()
       const execution = randomHex(8)
       const record = await join(key, { execution, payload_hash, seed: randomHex(32), lifetime_ms })

@@ -25,14 +25,7 @@ export type Member<F extends object> = F & {
 export type Heartbeat<F extends object> = F & { readonly version: number }
 
 /** The stored list of the processes that share work. `F` is what each of them announces. */
-export interface Members<F extends object> {
-  /** Writes a heartbeat: the document of the process gets another version, which is returned. */
-  beat(address: string, announced: F): Promise<number>
-  /** Deletes the document of a process, unless another process with the same address has written it since. */
-  remove(address: string, version: number): Promise<void>
-  /** The last heartbeat of each process, by address. */
-  list(): Promise<ReadonlyMap<string, Heartbeat<F>>>
-}
+export type Members<F extends object> = ReturnType<typeof createMembers<F>>
 
 /** The declaration of the collection of members. */
 export const MEMBERS_SPEC: CollectionSpec = {
@@ -46,17 +39,20 @@ const KEPT_MS = 600_000
 const MEMBERS_MAX = 1_000
 
 /** Makes the list of the processes of a role over the collection of `MEMBERS_SPEC`. */
-export function createMembers<F extends object>(collection: Collection<Member<F>>, role: string): Members<F> {
+export function createMembers<F extends object>(collection: Collection<Member<F>>, role: string) {
   return {
-    async beat(address, announced) {
+    /** Writes a heartbeat: the document of the process gets another version, which is returned. */
+    async beat(address: string, announced: F): Promise<number> {
       const expires_at = new Date(clock.now_ms() + KEPT_MS)
       const member = { ...announced, role, address, expires_at }
       const stored = await upsert(collection, { role, address }, () => member)
       if (stored === undefined) throw new Error('a heartbeat was not written')
       return stored.version
     },
-    remove: (address, version) => deleteUnchanged(collection, { role, address }, version),
-    async list() {
+    /** Deletes the document of a process, unless another process with the same address has written it since. */
+    remove: (address: string, version: number) => deleteUnchanged(collection, { role, address }, version),
+    /** The last heartbeat of each process, by address. */
+    async list(): Promise<ReadonlyMap<string, Heartbeat<F>>> {
       const found = await collection.find('key', { equals: [role] }, { limit: MEMBERS_MAX })
       return new Map(found.map((member) => [member.address, member]))
     },
@@ -70,22 +66,8 @@ const HEARTBEAT_MS = 1_000
 const MISSED_MAX = 5
 
 /** The live processes that share work, as this process sees them. `F` is what each of them announces. */
-export interface Membership<F extends object> {
-  /**
-   * The addresses of the live processes; the same array until they change. It has this process only while it takes part.
-   */
-  live(): readonly string[]
-  /** The last heartbeat of a process. */
-  heartbeatOf(address: string): Heartbeat<F> | undefined
-  /** Takes part from now on. Resolves when the others can see that, and `live` is known. */
-  join(): Promise<void>
-  /** Takes part no more, so that the others take over. This process still sees the live ones. */
-  leave(): Promise<void>
-  /** Leaves and stops reading. */
-  stop(): Promise<void>
-}
+export type Membership<F extends object> = ReturnType<typeof createMembership<F>>
 
-/** What a membership needs. */
 interface MembershipOptions<F extends object> {
   readonly members: Members<F>
   readonly self_address: string
@@ -103,7 +85,7 @@ interface MembershipOptions<F extends object> {
  * stays the same for `MISSED_MAX` readings in a row, so that no process counts as dead after an outage of the store.
  * Views may differ between processes for a moment, so they may only serve speed: safety needs a fence.
  */
-export function createMembership<F extends object>(options: MembershipOptions<F>): Membership<F> {
+export function createMembership<F extends object>(options: MembershipOptions<F>) {
   const { members, self_address, isFit, announce, onChange, heartbeat_ms = HEARTBEAT_MS } = options
   const seen = new Map<string, { readonly heartbeat: Heartbeat<F>; readonly missed: number }>()
   let live: readonly string[] = []
@@ -148,19 +130,26 @@ export function createMembership<F extends object>(options: MembershipOptions<F>
 
   const timer = every(heartbeat_ms, round, () => {})
 
+  /** Takes part no more, so that the others take over. This process still sees the live ones. */
   const leave = (): Promise<void> => {
     is_member = false
     return round()
   }
   return {
+    /**
+     * The addresses of the live processes; the same array until they change. It has this process only while it takes part.
+     */
     live: () => live,
-    heartbeatOf: (address) => seen.get(address)?.heartbeat,
-    join() {
+    /** The last heartbeat of a process. */
+    heartbeatOf: (address: string) => seen.get(address)?.heartbeat,
+    /** Takes part from now on. Resolves when the others can see that, and `live` is known. */
+    join(): Promise<void> {
       is_member = true
       return round()
     },
     leave,
-    async stop() {
+    /** Leaves and stops reading. */
+    async stop(): Promise<void> {
       timer.cancel()
       await leave()
     },

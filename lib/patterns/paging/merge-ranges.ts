@@ -8,7 +8,7 @@ export interface IndexedRange {
 }
 
 /** How to merge ranges: how many documents to return, and which of two comes first. */
-export interface MergeOptions<D> {
+interface MergeOptions<D> {
   readonly limit: number
   readonly reverse: boolean
   readonly compare: (a: D, b: D) => number
@@ -21,7 +21,6 @@ interface Stream<D> {
   has_more: boolean
 }
 
-/** How many ranges are read at once. */
 const READS_AT_ONCE = 16
 
 /**

@@ -30,8 +30,7 @@ const age = gauge(
   ['role'],
 )
 
-/** The dependencies and callbacks of a change watch. */
-export interface ChangeWatchOptions {
+interface ChangeWatchOptions {
   readonly client: Pick<Client<typeof RegistryService>, 'listChanges'>
   readonly bus: Bus
   /** The role that owns the cache, for the log and the metric. */
@@ -43,16 +42,8 @@ export interface ChangeWatchOptions {
   readonly onUnknownChanges: () => void
 }
 
-/** Watches the registry: it polls once per second, which is what counts, and listens for notices, which are only faster. */
-export interface ChangeWatch {
-  /** The monotonic time up to which every change is known; minus infinity before the first response. */
-  confirmedAtMs(): number
-  start(): Promise<void>
-  stop(): Promise<void>
-}
-
 /** Creates a watch. Each poll begins where the last response ended, so an outage of any length leaves no gap. */
-export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
+export function createChangeWatch(options: ChangeWatchOptions) {
   const { client, bus, role, onResponse, onChange, onUnknownChanges } = options
   const stopping = new AbortController()
   let since: Timestamp | undefined
@@ -100,15 +91,16 @@ export function createChangeWatch(options: ChangeWatchOptions): ChangeWatch {
   const notice = (message: Message): void => onChange(fromBinary(ChangeSchema, message.data))
 
   return {
+    /** The monotonic time up to which every change is known; minus infinity before the first response. */
     confirmedAtMs: () => confirmed_ms,
-    async start() {
+    async start(): Promise<void> {
       started_ms = clock.monotonic_ms()
       subscription = await bus.subscribe(CHANGES_SUBJECT, notice)
       // The merchants service may be a role of this process that starts later, so the start does not wait for it.
       void tick()
       timer = every(POLL_INTERVAL_MS, tick, failed)
     },
-    async stop() {
+    async stop(): Promise<void> {
       timer?.cancel()
       stopping.abort()
       await Promise.all([subscription?.close(), poll_in_progress])

@@ -15,23 +15,6 @@ interface ReadResult<F> {
   readonly started_at_ms: number
 }
 
-/** Reads by key, with at most one read per key in progress. Every method throws `PublicError` 2002 when the read fails. */
-interface SharedReads<F> {
-  /** Joins the read in progress, or starts one. */
-  read(key: string): Promise<ReadResult<F>>
-  /**
-   * Returns a read that begins after this call, and at least `interval_ms` after `last_started_ms`, the beginning of the
-   * previous read. All calls before it begins share it.
-   */
-  readAfter(key: string, last_started_ms: number, interval_ms: number): Promise<ReadResult<F>>
-  /**
-   * Invalidates the read in progress: its present callers get its result, but it is neither kept nor joined. A read that
-   * still waits for the semaphore is not affected, because it will see the change.
-   */
-  forget(key: string): void
-  forgetAll(): void
-}
-
 interface ReadInProgress<F> {
   readonly result: Promise<ReadResult<F>>
   has_begun: boolean
@@ -45,7 +28,7 @@ function createSharedReads<F>(
   read: (key: string) => Promise<F>,
   keep: (key: string, result: ReadResult<F>) => void,
   limits: SemaphoreLimits,
-): SharedReads<F> {
+) {
   const in_progress = new Map<string, ReadInProgress<F>>()
   const planned = new Map<string, Promise<ReadResult<F>>>()
   const semaphore = createSemaphore(limits)
@@ -82,6 +65,10 @@ function createSharedReads<F>(
     return begun.result
   }
 
+  /**
+   * Invalidates the read in progress: its present callers get its result, but it is neither kept nor joined. A read that
+   * still waits for the semaphore is not affected, because it will see the change.
+   */
   const forget = (key: string): void => {
     if (in_progress.get(key)?.has_begun === true) in_progress.delete(key)
   }
@@ -99,8 +86,13 @@ function createSharedReads<F>(
   }
 
   return {
-    read: (key) => in_progress.get(key)?.result ?? begin(key),
-    readAfter(key, last_started_ms, interval_ms) {
+    /** Joins the read in progress, or starts one. */
+    read: (key: string) => in_progress.get(key)?.result ?? begin(key),
+    /**
+     * Returns a read that begins after this call, and at least `interval_ms` after `last_started_ms`, the beginning of the
+     * previous read. All calls before it begins share it.
+     */
+    readAfter(key: string, last_started_ms: number, interval_ms: number): Promise<ReadResult<F>> {
       const planned_read = planned.get(key)
       if (planned_read !== undefined) return planned_read
       const next = pausedRead(key, last_started_ms, interval_ms)
@@ -166,17 +158,7 @@ const REFRESH_PAUSE_MS = 1_000
 export const REACHABLE_MS = 3_000
 
 /** A read-through cache. Callers that miss a key at the same time share one read. */
-export interface ReadThroughCache<V> {
-  /** The value; `undefined` for an unknown key. Throws `PublicError` 2002 when a necessary read fails. */
-  get(key: string): Promise<V | undefined>
-  /** The value by a read that began after `instant`, which must lie in the past. */
-  getReadAfter(key: string, instant: Date): Promise<V | undefined>
-  /** Drops a key that changed. */
-  drop(key: string): void
-  /** Drops the values of a merchant that changed. */
-  dropMerchant(merchant_id: string): void
-  dropAll(): void
-}
+export type ReadThroughCache<V> = ReturnType<typeof createReadThroughCache<V>>
 
 interface CacheEntry<V> extends ReadResult<CachedValue<V> | undefined> {
   next_refresh_ms: number
@@ -190,7 +172,7 @@ export function createReadThroughCache<V>(
   read: (key: string) => Promise<CachedValue<V> | undefined>,
   confirmedAtMs: () => number,
   limits: CacheLimits = CACHE_LIMITS,
-): ReadThroughCache<V> {
+) {
   const present = new LRUCache<string, CacheEntry<V>>(entriesUpTo(limits.present_max))
   const absent = new LRUCache<string, CacheEntry<V>>(entriesUpTo(limits.absent_max))
   const reads = createSharedReads(read, keep, limits)
@@ -227,24 +209,28 @@ export function createReadThroughCache<V>(
   }
 
   return {
-    async get(key) {
+    /** The value; `undefined` for an unknown key. Throws `PublicError` 2002 when a necessary read fails. */
+    async get(key: string): Promise<V | undefined> {
       const entry = findUsable(key)
       if (!entry) return (await reads.read(key)).value?.value
       refreshIfOld(key, entry)
       return entry.value?.value
     },
-    async getReadAfter(key, instant) {
+    /** The value by a read that began after `instant`, which must lie in the past. */
+    async getReadAfter(key: string, instant: Date): Promise<V | undefined> {
       const entry = findUsable(key)
       if (entry && entry.started_at_ms >= instant.getTime() + CLOCK_SKEW_MS) return entry.value?.value
       const last_started_ms = entry?.started_ms ?? Number.NEGATIVE_INFINITY
       return (await reads.readAfter(key, last_started_ms, limits.read_interval_ms)).value?.value
     },
-    drop(key) {
+    /** Drops a key that changed. */
+    drop(key: string) {
       present.delete(key)
       absent.delete(key)
       reads.forget(key)
     },
-    dropMerchant(merchant_id) {
+    /** Drops the values of a merchant that changed. */
+    dropMerchant(merchant_id: string) {
       const keys = [...present]
         .filter(([, { value }]) => value?.merchant_id === merchant_id)
         .map(([key]) => key)

@@ -25,36 +25,26 @@ import {
 const AHEAD_MAX = 1_000
 
 /**
- * The range of application ids that the merchants service has issued. Ids are issued in order, so an id outside the
- * range names no credential, and a client that guesses ids causes no reads.
- */
-interface IssuedIdRange {
-  /** Takes the range from a response. The highest id never falls, because responses can arrive out of order. */
-  update(response: Pick<ListChangesResponse, 'lowestApplicationId' | 'highestApplicationId'>): void
-  /** Extends the range to the id of an existing credential. */
-  include(application_id: string): void
-  /** Whether the id may name a credential. `true` while the range is unknown. */
-  mayContain(application_id: string): boolean
-}
-
-/**
  * Creates a range that is unknown at first, while `isConfirmed` says that the last response is too old, and after a
  * response of a version of the merchants service that sends no range.
  */
-function createIssuedIdRange(isConfirmed: () => boolean): IssuedIdRange {
+function createIssuedIdRange(isConfirmed: () => boolean) {
   let range: { lowest: number; highest: number } | undefined
 
   return {
-    update(response) {
+    /** Takes the range from a response. The highest id never falls, because responses can arrive out of order. */
+    update(response: Pick<ListChangesResponse, 'lowestApplicationId' | 'highestApplicationId'>) {
       const highest = Number(response.highestApplicationId)
       const lowest = Number(response.lowestApplicationId)
       range = highest === 0 ? undefined : { lowest, highest: Math.max(highest, range?.highest ?? 0) }
     },
-    include(application_id) {
+    /** Extends the range to the id of an existing credential. */
+    include(application_id: string) {
       const number = Number(application_id)
       if (range && number > range.highest) range.highest = number
     },
-    mayContain(application_id) {
+    /** Whether the id may name a credential. `true` while the range is unknown. */
+    mayContain(application_id: string): boolean {
       if (!range || !isConfirmed()) return true
       const number = Number(application_id)
       return number >= range.lowest && number <= range.highest + AHEAD_MAX
@@ -62,20 +52,9 @@ function createIssuedIdRange(isConfirmed: () => boolean): IssuedIdRange {
   }
 }
 
-/** The request for a list of the registry: a merchant in one environment. */
 interface MerchantEnvironment {
   readonly merchantId: string
   readonly environment: ProtoEnvironment
-}
-
-/** The cached lists of one kind, one per merchant and environment. A merchant without a list has an empty one. */
-interface MerchantLists<T> {
-  get(merchant_id: string, environment: Environment): Promise<readonly Frozen<T>[]>
-  /** The list by a read that began after `instant`. */
-  getReadAfter(merchant_id: string, environment: Environment, instant: Date): Promise<readonly Frozen<T>[]>
-  /** Drops both lists of a merchant. */
-  drop(merchant_id: string): void
-  dropAll(): void
 }
 
 /** Makes the cache of one kind of list. The other parameters are those of `createReadThroughCache`. */
@@ -83,7 +62,7 @@ function createMerchantLists<T>(
   read: (request: MerchantEnvironment) => Promise<readonly T[]>,
   confirmedAtMs: () => number,
   limits: CacheLimits,
-): MerchantLists<T> {
+) {
   const cache = createReadThroughCache<readonly Frozen<T>[]>(
     async (key) => {
       const request = parseKey(key)
@@ -93,10 +72,13 @@ function createMerchantLists<T>(
     limits,
   )
   return {
-    get: async (merchant_id, environment) => (await cache.get(keyOf(merchant_id, environment))) ?? [],
-    getReadAfter: async (merchant_id, environment, instant) =>
+    get: async (merchant_id: string, environment: Environment) =>
+      (await cache.get(keyOf(merchant_id, environment))) ?? [],
+    /** The list by a read that began after `instant`. */
+    getReadAfter: async (merchant_id: string, environment: Environment, instant: Date) =>
       (await cache.getReadAfter(keyOf(merchant_id, environment), instant)) ?? [],
-    drop(merchant_id) {
+    /** Drops both lists of a merchant. */
+    drop(merchant_id: string) {
       for (const environment of ['test', 'production'] as const) cache.drop(keyOf(merchant_id, environment))
     },
     dropAll: () => cache.dropAll(),

@@ -16,7 +16,6 @@ import { fromGrpcStatus } from '../errors.ts'
 import { MESSAGE_MAX_BYTES } from '../settings.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
-/** The address to call and the caller's credentials. */
 interface GrpcTransportOptions {
   /** `host:port`. Calls are spread over all addresses of the name. */
   readonly address: string
@@ -24,7 +23,6 @@ interface GrpcTransportOptions {
   readonly token?: Secret | undefined
 }
 
-/** A transport with open connections. */
 interface GrpcTransport extends Transport {
   close(): void
 }
@@ -102,15 +100,7 @@ function metadataOf(call: OutgoingCall, authorization: string | undefined): Meta
 }
 
 /** The connections of a process to other processes: one per address, opened at the first call. */
-export interface OutgoingConnections {
-  /**
-   * A transport to the address. Each call uses the connection that the address has then, so a transport can be kept: it
-   * also works after a connection was closed.
-   */
-  to(address: string): Transport
-  /** Closes all connections. Later calls fail with 2002. */
-  close(): void
-}
+export type OutgoingConnections = ReturnType<typeof createOutgoingConnections>
 
 /**
  * The largest number of addresses with a connection. Each release gives the processes of a role other addresses, so those
@@ -120,10 +110,7 @@ export interface OutgoingConnections {
 const CONNECTIONS_MAX = 256
 
 /** Creates the connections of a process, which uses the same token or certificate for all of them. */
-export function createOutgoingConnections(
-  token: Secret | undefined,
-  tls: Tls | undefined,
-): OutgoingConnections {
+export function createOutgoingConnections(token: Secret | undefined, tls: Tls | undefined) {
   const credentials = channelCredentials(tls)
   const open = new LRUCache<string, GrpcTransport>({
     max: CONNECTIONS_MAX,
@@ -139,10 +126,15 @@ export function createOutgoingConnections(
     return made
   }
   return {
-    to: (address) => ({
+    /**
+     * A transport to the address. Each call uses the connection that the address has then, so a transport can be kept: it
+     * also works after a connection was closed.
+     */
+    to: (address: string): Transport => ({
       unary: (...call) => connectionTo(address).unary(...call),
       stream: (...call) => connectionTo(address).stream(...call),
     }),
+    /** Closes all connections. Later calls fail with 2002. */
     close() {
       is_closed = true
       open.clear()

@@ -5,16 +5,14 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Tls } from '#lib/http/tls.ts'
 import { channelCredentials } from '../credentials.ts'
 
-/** What a process answered. */
-export interface ProcessProbe {
+interface ProcessProbe {
   /** Whether it reports itself as ready (gRPC health). */
   readonly is_serving: boolean
   /** The names of its services; `undefined` when it does not accept the credentials. */
   readonly services: readonly string[] | undefined
 }
 
-/** The gRPC address of a process, and the credentials for it. */
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly address: string
   readonly token: Secret | undefined
   readonly tls: Tls | undefined

@@ -30,7 +30,6 @@ import {
 /** The function of a handler. `rpcService` has checked its types at compile time. */
 type Handler = (request: Message, context: HandlerContext) => unknown
 
-/** The limits on waiting for a handler. */
 interface InvokeLimits {
   readonly timeout_ms: number
   onCancelled(listener: () => void): void
@@ -80,13 +79,7 @@ function invoke(
 }
 
 /** Reports the calls of one method: all of them to the metrics, failed ones also to the log. */
-interface CallReport {
-  answered(started_ms: number): void
-  /** Logs the cause of a failure. This is the only place that does; the caller never sees the cause. */
-  failed(error: unknown, started_ms: number): void
-  /** Reports a handler that failed after its call had ended. */
-  failedLate(error: unknown): void
-}
+type CallReport = ReturnType<typeof createReport>
 
 const seconds = histogram('multihub_rpc_seconds', 'Duration of RPCs that this process served, by status.', [
   'service',
@@ -94,8 +87,7 @@ const seconds = histogram('multihub_rpc_seconds', 'Duration of RPCs that this pr
   'code',
 ])
 
-/** Creates the report of one method. */
-function createReport(method: DescMethodUnary, log: Log): CallReport {
+function createReport(method: DescMethodUnary, log: Log) {
   const method_log = log.child(roleOf(method.parent))
   const service = method.parent.typeName
   const rpc = `${service}/${method.name}`
@@ -107,17 +99,19 @@ function createReport(method: DescMethodUnary, log: Log): CallReport {
     ...(error instanceof RpcStatusError ? { reason: error.message } : { error }),
   })
   return {
-    answered(started_ms) {
+    answered(started_ms: number) {
       seconds.observe(ok, elapsedSince(started_ms) / 1_000)
     },
-    failed(error, started_ms) {
+    /** Logs the cause of a failure. This is the only place that does; the caller never sees the cause. */
+    failed(error: unknown, started_ms: number) {
       const duration_ms = elapsedSince(started_ms)
       const rpc_code = Code[toCallerError(error).code]
       seconds.observe({ service, method: method.name, code: rpc_code }, duration_ms / 1_000)
       const code = error instanceof RpcStatusError ? undefined : toPublicError(error).code
       method_log[levelOf(error)]({ ...fieldsOf(error), rpc_code, code, duration_ms }, 'RPC failed')
     },
-    failedLate(error) {
+    /** Reports a handler that failed after its call had ended. */
+    failedLate(error: unknown) {
       const expected = error instanceof RpcStatusError || error instanceof PublicError || isAbort(error)
       method_log[expected ? 'debug' : 'error'](fieldsOf(error), 'RPC failed after its call had ended')
     },

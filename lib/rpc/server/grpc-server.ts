@@ -76,7 +76,6 @@ function endWhenLongerThan(stream: ServerHttp2Stream, max_bytes: number): void {
   })
 }
 
-/** The options of the gRPC server. */
 interface GrpcServerOptions {
   readonly host: string
   /** 0 takes a free port. */
@@ -86,15 +85,6 @@ interface GrpcServerOptions {
   readonly tls: Tls | undefined
   /** From its abort on, health says "not serving" and connections get a GOAWAY (R5). */
   readonly draining?: AbortSignal | undefined
-}
-
-/** A listening gRPC server. */
-interface GrpcServer {
-  readonly port: number
-  /** Sets the gRPC health status of a service; the empty name means the whole process. */
-  setServing(service: string, serving: boolean): void
-  /** Accepts no new call, gives calls in progress at most `grace_ms` to end, then closes all connections. */
-  close(grace_ms: number): Promise<void>
 }
 
 const SERVER_OPTIONS: ServerOptions = {
@@ -112,11 +102,10 @@ const SERVER_OPTIONS: ServerOptions = {
   'grpc.max_connection_age_grace_ms': CALL_TIMEOUT_MAX_MS + 10_000,
 }
 
-/** The longest time that a timer can wait. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 /** Serves services over gRPC, with health and reflection. Resolves when it listens. */
-export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer> {
+export async function serveGrpc(options: GrpcServerOptions) {
   const { host, port, endpoints, authenticate, tls, draining } = options
   const services = [...new Set(endpoints.map(({ method }) => method.parent))]
   const server = new Server({ ...SERVER_OPTIONS, interceptors: [createCallerCheck(endpoints)] })
@@ -141,8 +130,11 @@ export async function serveGrpc(options: GrpcServerOptions): Promise<GrpcServer>
   const listening = await listen(net_server, { host, port, variable: 'MULTIHUB_GRPC_PORT' })
   return {
     port: listening.port,
-    setServing: (service, serving) => health.setServing(service, serving && draining?.aborted !== true),
-    async close(grace_ms) {
+    /** Sets the gRPC health status of a service; the empty name means the whole process. */
+    setServing: (service: string, serving: boolean) =>
+      health.setServing(service, serving && draining?.aborted !== true),
+    /** Accepts no new call, gives calls in progress at most `grace_ms` to end, then closes all connections. */
+    async close(grace_ms: number): Promise<void> {
       reportStop()
       health.end()
       server.tryShutdown(() => {})

@@ -13,20 +13,12 @@ import { callCredentialsOf } from './grpc-incoming.ts'
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0]
 
-/** The standard services of a gRPC server: health for all callers, reflection for authenticated callers. */
-export interface HealthAndReflection {
-  /** Sets the health status of a service; the empty name means the whole process. */
-  setServing(service: string, serving: boolean): void
-  /** Ends the streams of clients that watch health or use reflection, so that they keep no connection open. */
-  end(): void
-}
-
 /** Adds health and reflection to a server. Every health status starts as "not serving", because readiness is unknown. */
 export function addHealthAndReflection(
   server: Server,
   services: readonly DescService[],
   authenticate: AuthenticateCaller,
-): HealthAndReflection {
+) {
   const names = services.map(({ typeName }) => typeName)
   const statuses = ['', ...names].map((name) => [name, 'NOT_SERVING'] as const)
   const health = new HealthImplementation(Object.fromEntries(statuses))
@@ -37,7 +29,10 @@ export function addHealthAndReflection(
   health.addToServer(guarded(server, open, () => true))
   reflection.addToServer(guarded(server, open, known))
   return {
-    setServing: (service, serving) => health.setStatus(service, serving ? 'SERVING' : 'NOT_SERVING'),
+    /** Sets the health status of a service; the empty name means the whole process. */
+    setServing: (service: string, serving: boolean) =>
+      health.setStatus(service, serving ? 'SERVING' : 'NOT_SERVING'),
+    /** Ends the streams of clients that watch health or use reflection, so that they keep no connection open. */
     end() {
       for (const stream of open) stream.end()
     },

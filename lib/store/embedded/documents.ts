@@ -8,29 +8,14 @@ import type { Table } from './environment.ts'
 import { expiresOf, headerOf, packBody, packRecord, type RecordHeader, type VersionedBody } from './record.ts'
 
 /** A document ready for a write: everything that can be checked without other documents is checked. */
-export interface PreparedDocument {
+interface PreparedDocument {
   readonly key: string
   readonly header: RecordHeader
   readonly record: Buffer
 }
 
 /** The documents of one collection in the table. All methods but `prepare` and `read` must run inside a write. */
-export interface Documents {
-  prepare(key: string, document: VersionedBody): PreparedDocument
-  /** The bytes of a document that has not expired. They belong to LMDB and are valid until the next call to it. */
-  read(key: string): Buffer | undefined
-  /** The header of a document, expired or not. */
-  header(key: string): RecordHeader | undefined
-  /**
-   * Plans to put the document in the place of `before`, the one with the same key, and returns the function that does it.
-   * Removes expired documents that hold its unique values. Throws `Duplicate` when a live document holds one.
-   */
-  planPut(document: PreparedDocument, before: RecordHeader | undefined): () => void
-  remove(key: string, before: RecordHeader): void
-  /** The table keys of a document, and of the index entry with this line. */
-  documentKey(key: string): string
-  entryKey(line: string, key: string): string
-}
+export type Documents = ReturnType<typeof createDocuments>
 
 /** Whether a document has expired, and so counts as deleted. */
 export function isExpired(header: RecordHeader): boolean {
@@ -42,10 +27,11 @@ function isPast(expires_ms: number): boolean {
 }
 
 /** The documents of a collection whose prefixes are registered. */
-export function createDocuments(table: Table, layout: Layout, prefixes: KeyPrefixes): Documents {
+export function createDocuments(table: Table, layout: Layout, prefixes: KeyPrefixes) {
   const names = new Map(prefixes.indexes.map(({ index, prefix }) => [prefix, index.name]))
   // The prefix of a unique index begins with `u`, see `KeyPrefixes`.
   const isUnique = (line: string): boolean => line.startsWith('u')
+  /** The table keys of a document, and of the index entry with this line. */
   const documentKey = (key: string): string => `${prefixes.collection}${prefixes.documents} ${key}`
   const entryKey = (line: string, key: string): string =>
     isUnique(line) ? prefixes.collection + line : `${prefixes.collection}${line} ${key}`
@@ -61,6 +47,7 @@ export function createDocuments(table: Table, layout: Layout, prefixes: KeyPrefi
     return lines.join('\n')
   }
 
+  /** The header of a document, expired or not. */
   function header(key: string): RecordHeader | undefined {
     const record = table.getBinaryFast(documentKey(key))
     return record === undefined ? undefined : headerOf(record)
@@ -94,16 +81,24 @@ export function createDocuments(table: Table, layout: Layout, prefixes: KeyPrefi
     entryKey,
     header,
     remove,
-    prepare(key, document) {
+    prepare(key: string, document: VersionedBody): PreparedDocument {
       const { version } = document
       const made = { version, expires_ms: expiryOf(layout, document), entries: entries(key, document) }
       return { key, header: made, record: packRecord(made, packBody(document)) }
     },
-    read(key) {
+    /** The bytes of a document that has not expired. They belong to LMDB and are valid until the next call to it. */
+    read(key: string): Buffer | undefined {
       const record = table.getBinaryFast(documentKey(key))
       return record === undefined || isPast(expiresOf(record)) ? undefined : record
     },
-    planPut({ key, header: { entries: new_entries }, record }, before) {
+    /**
+     * Plans to put the document in the place of `before`, the one with the same key, and returns the function that does it.
+     * Removes expired documents that hold its unique values. Throws `Duplicate` when a live document holds one.
+     */
+    planPut(
+      { key, header: { entries: new_entries }, record }: PreparedDocument,
+      before: RecordHeader | undefined,
+    ): () => void {
       if (before?.entries === new_entries) return () => void table.put(documentKey(key), record)
       const old_lines = new Set(linesOf(before?.entries ?? ''))
       const new_lines = new Set(linesOf(new_entries))

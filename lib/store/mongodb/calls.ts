@@ -7,7 +7,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { CallTimeout, isDeadlock, readFailure, writeFailure } from './failures.ts'
 
 /** The options of a read, which the driver must get: the server ends the read before its caller gives up. */
-export interface ReadOptions {
+interface ReadOptions {
   readonly maxTimeMS: number
 }
 

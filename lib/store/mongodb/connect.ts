@@ -5,20 +5,14 @@ import { clock, every } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { type StartWait, waitForServer } from '#lib/telemetry/wait-for-server.ts'
-import { createMongoCalls, type MongoCalls, selectionTimeout } from './calls.ts'
-
-/** The watch over a client. */
-export interface MonitoringWatch {
-  /** Ends the watch. Resolves when it does not use the client any more. */
-  stop(): Promise<void>
-}
+import { createMongoCalls, selectionTimeout } from './calls.ts'
 
 /**
  * Connects a client again when the driver's check of a server does not end within a time. Driver 7.9 waits permanently when it
  * checks a server through a connection that has just been lost, before that connection reports it: it awaits that a
  * destroyed socket can be written to. From then on it never finds that server again once it has lost it.
  */
-export function watchMonitoring(client: MongoClient, limit_ms: number): MonitoringWatch {
+export function watchMonitoring(client: MongoClient, limit_ms: number) {
   /** By the address of the server: when the check began that has not ended yet. */
   const began_ms = new Map<string, number>()
   const forget = (address: string): void => void began_ms.delete(address)
@@ -51,7 +45,8 @@ export function watchMonitoring(client: MongoClient, limit_ms: number): Monitori
     (error) => log.warn({ error }, 'MongoDB could not be connected again; trying again'),
   )
   return {
-    async stop() {
+    /** Ends the watch. Resolves when it does not use the client any more. */
+    async stop(): Promise<void> {
       is_stopped = true
       timer.cancel()
       await reviewing.catch(() => {})
@@ -60,7 +55,7 @@ export function watchMonitoring(client: MongoClient, limit_ms: number): Monitori
 }
 
 /** The servers that a URI names, and the authority that it trusts for them; without it those of Node.js. */
-export interface TlsServers {
+interface TlsServers {
   readonly servers: readonly { readonly host: string; readonly port: number }[]
   /** Of `mongodb+srv`: the DNS name whose SRV records name the servers. */
   readonly srv_name?: string
@@ -96,8 +91,7 @@ function parse(uri: Secret): MongoClient['options'] | undefined {
 const HEARTBEAT_MS = 5_000
 const POOL_IDLE_MS = 60_000
 
-/** How to connect to a server. */
-export interface MongodbConnection {
+interface MongodbConnection {
   readonly uri: Secret
   readonly timeout_ms: number
   /** The most connections to each server. */
@@ -108,14 +102,10 @@ export interface MongodbConnection {
 }
 
 /** A client that a server has answered, with its calls. */
-export interface ConnectedMongodb {
-  readonly client: MongoClient
-  readonly calls: MongoCalls
-  ping(): Promise<void>
-}
+export type ConnectedMongodb = Awaited<ReturnType<typeof connectMongodb>>
 
 /** Connects to MongoDB. Throws `Unavailable` when no server answers within the time that a start waits. */
-export async function connectMongodb(connection: MongodbConnection): Promise<ConnectedMongodb> {
+export async function connectMongodb(connection: MongodbConnection) {
   const { timeout_ms, connections_max, start_wait } = connection
   const client = createClient(connection)
   const calls = createMongoCalls(client, timeout_ms, connections_max)

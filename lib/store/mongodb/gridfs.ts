@@ -44,17 +44,11 @@ async function removeChunks(bucket: Bucket, files_id: ObjectId): Promise<void> {
   await removeMark(bucket, files_id)
 }
 
-/** The repeated removal of what interrupted uploads and deletions have left. */
-interface UnfinishedSweep {
-  /** Ends the removal. Resolves when it does not use the store any more. */
-  stop(): Promise<void>
-}
-
 /**
  * Removes, now and every hour, the chunks of uploads and deletions that ended more than a day ago without finishing. What
  * cannot be removed is logged and tried again in the next hour.
  */
-function sweepUnfinished(bucket: Bucket): UnfinishedSweep {
+function sweepUnfinished(bucket: Bucket) {
   let is_stopped = false
   let sweeping = Promise.resolve()
   const sweep = (): Promise<void> => {
@@ -66,7 +60,8 @@ function sweepUnfinished(bucket: Bucket): UnfinishedSweep {
   const timer = every(SWEEP_INTERVAL_MS, sweep, onError)
   sweep().catch(onError)
   return {
-    async stop() {
+    /** Ends the removal. Resolves when it does not use the store any more. */
+    async stop(): Promise<void> {
       is_stopped = true
       timer.cancel()
       await sweeping.catch(() => {})
@@ -130,14 +125,12 @@ interface UnfinishedMark {
   readonly since: Date
 }
 
-/** The collections of blobs with a name. */
 interface BucketCollections {
   readonly files: Collection<BucketFile>
   readonly chunks: Collection<BucketChunk>
   readonly unfinished: Collection<UnfinishedMark>
 }
 
-/** The blobs with a name, and how to reach them. */
 interface Bucket extends BucketCollections {
   readonly name: string
   readonly calls: MongoCalls
@@ -156,18 +149,13 @@ export function bucketOf(db: Db, name: string): BucketCollections {
 
 const CHUNK_BYTES = 255 * 1_024
 
-/** Builds or verifies the indexes of one collection. */
 type PrepareIndexes = <T extends Document>(
   documents: Collection<T>,
   indexes: readonly NamedIndex[],
 ) => Promise<void>
 
 /** The blobs with a name. */
-export interface GridFs {
-  readonly blobs: Blobs
-  /** Ends the work in the background. Resolves when it does not use the store any more. */
-  stop(): Promise<void>
-}
+export type GridFs = Awaited<ReturnType<typeof openGridFs>>
 
 /**
  * Blobs in the layout of GridFS. Every put stores its chunks under its own id and then inserts the file, whose name is
@@ -180,7 +168,7 @@ export async function openGridFs(
   calls: MongoCalls,
   prepareIndexes: PrepareIndexes,
   now_ms: () => number,
-): Promise<GridFs> {
+) {
   checkBlobName(name)
   const bucket: Bucket = { name, ...bucketOf(db, name), calls, now_ms }
   await prepareIndexes(bucket.files, [BUCKET_INDEXES.files])
@@ -200,7 +188,10 @@ export async function openGridFs(
       await removeChunks(bucket, file._id)
     },
   }
-  return { blobs, stop: () => sweep.stop() }
+  return {
+    blobs /** Ends the work in the background. Resolves when it does not use the store any more. */,
+    stop: () => sweep.stop(),
+  }
 }
 
 async function put(bucket: Bucket, id: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {

@@ -14,12 +14,10 @@ import { Duplicate } from '../errors.ts'
 import { dotted, type Index, type Layout } from '../layout.ts'
 import { DUPLICATE, readFailure } from './failures.ts'
 
-/** What to do about a collection that is not as this release needs it. */
-export const MIGRATE_ADVICE =
+const MIGRATE_ADVICE =
   'run "main.ts migrate" of this release, then start it again; in Kubernetes apply the job "migrate" and wait for its end'
 
-/** The shard key of a collection, in the order of its fields. */
-export type ShardKey = Readonly<Record<string, 1>>
+type ShardKey = Readonly<Record<string, 1>>
 
 /**
  * The fields by which a cluster splits a collection: the whole key, so that the documents of one busy merchant can be
