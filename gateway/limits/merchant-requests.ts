@@ -1,3 +1,4 @@
+import { createKeyedCount } from '#lib/base/limit.ts'
 import type { Caller } from '../auth/credential.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { CONCURRENCY_BUCKET, createLimitRefusal } from '../http/response.ts'
@@ -28,29 +29,6 @@ export function createMerchantRequests(
       if (end === undefined)
         throw createLimitRefusal({ bucket: CONCURRENCY_BUCKET, limit, retry_after_ms: RETRY_AFTER_MS })
       return end
-    },
-  }
-}
-
-/** Counts what is in progress, by key. Keys without any take no memory. */
-interface KeyedCount {
-  /** Counts one more; returns the function that ends it. `undefined` when the key has reached the limit. */
-  begin(key: string, limit: number): (() => void) | undefined
-}
-
-/** Makes a count that begins empty. */
-export function createKeyedCount(): KeyedCount {
-  const counts = new Map<string, number>()
-  return {
-    begin(key, limit) {
-      const count = (counts.get(key) ?? 0) + 1
-      if (count > limit) return undefined
-      counts.set(key, count)
-      return () => {
-        const remaining = (counts.get(key) ?? 0) - 1
-        if (remaining > 0) counts.set(key, remaining)
-        else counts.delete(key)
-      }
     },
   }
 }

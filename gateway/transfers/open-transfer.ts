@@ -1,4 +1,5 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { createKeyedCount } from '#lib/base/limit.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
@@ -12,7 +13,6 @@ import { HTTP_LIMITS } from '../http/http-limits.ts'
 import { checkRequestHead, clientAddress } from '../http/request-head.ts'
 import { CONCURRENCY_BUCKET, createLimitRefusal, type Responder } from '../http/response.ts'
 import type { FloodLimiter } from '../limits/flood-limiter.ts'
-import { createKeyedCount } from '../limits/merchant-requests.ts'
 
 /** What the paths of transfers need. */
 export interface TransferDeps {

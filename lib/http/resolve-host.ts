@@ -1,6 +1,7 @@
 import { type LookupAddress, lookup } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { createSemaphore } from '#lib/base/limit.ts'
 import { UnresolvedNameError } from './http-failure.ts'
 
 /** One IP address of a host. */
@@ -55,12 +56,10 @@ const LOOKUPS_MAX = 2
  */
 export function createSystemResolver(lookupHost: SystemLookup = lookupBySystem): ResolveHost {
   const under_way = new Map<string, Promise<readonly HostAddress[]>>()
-  const waiting: (() => void)[] = []
-  let running = 0
+  const running = createSemaphore({ holders_max: LOOKUPS_MAX })
 
   const resolve = async (hostname: string): Promise<readonly HostAddress[]> => {
-    if (running >= LOOKUPS_MAX) await new Promise<void>((proceed) => waiting.push(proceed))
-    else running += 1
+    await running.acquire()
     try {
       const addresses = await lookupHost(hostname)
       return addresses
@@ -69,10 +68,7 @@ export function createSystemResolver(lookupHost: SystemLookup = lookupBySystem):
     } catch (cause) {
       throw new UnresolvedNameError(`${hostname} has no address`, { cause })
     } finally {
-      // The next lookup takes over this one's place.
-      const proceed = waiting.shift()
-      if (proceed === undefined) running -= 1
-      else proceed()
+      running.release()
     }
   }
   return (hostname) => {

@@ -1,5 +1,4 @@
-/** Gives back what a budget reserved. Only the first call has an effect. */
-export type Release = () => void
+import { createKeyedCount, type Release } from '#lib/base/limit.ts'
 
 /** Bounds how many effects of one kind this process has leased at once. `D` is the document of the effect. */
 export interface Budget<D> {
@@ -11,18 +10,8 @@ export interface Budget<D> {
 
 /** Creates a budget of `max` effects at once. */
 export function createBudget(max: number): Budget<unknown> {
-  let reserved = 0
-  const hasRoom = (): boolean => reserved < max
-  return {
-    hasRoom,
-    reserve() {
-      if (!hasRoom()) return undefined
-      reserved += 1
-      return once(() => {
-        reserved -= 1
-      })
-    },
-  }
+  const reserved = createKeyedCount()
+  return { hasRoom: () => reserved.of('') < max, reserve: () => reserved.begin('', max) }
 }
 
 /**
@@ -30,21 +19,10 @@ export function createBudget(max: number): Budget<unknown> {
  * its own budget only. `keyOf` reads the key from the document.
  */
 export function createKeyedBudget<D>(max_per_key: number, keyOf: (document: D) => string): Budget<D> {
-  const reserved = new Map<string, number>()
-  const reservedFor = (key: string): number => reserved.get(key) ?? 0
+  const reserved = createKeyedCount()
   return {
-    hasRoom: (document) => document === undefined || reservedFor(keyOf(document)) < max_per_key,
-    reserve(document) {
-      const key = keyOf(document)
-      const before = reservedFor(key)
-      if (before >= max_per_key) return undefined
-      reserved.set(key, before + 1)
-      return once(() => {
-        const left = reservedFor(key) - 1
-        if (left === 0) reserved.delete(key)
-        else reserved.set(key, left)
-      })
-    },
+    hasRoom: (document) => document === undefined || reserved.of(keyOf(document)) < max_per_key,
+    reserve: (document) => reserved.begin(keyOf(document), max_per_key),
   }
 }
 
@@ -63,10 +41,9 @@ export function createSharedBudget<D>(
     hasRoom: (document) => total.hasRoom() && shares.hasRoom(document),
     reserve(document) {
       const releaseShare = shares.reserve(document)
-      if (!releaseShare) return undefined
-      const releaseTotal = total.reserve(document)
+      const releaseTotal = releaseShare && total.reserve(document)
       if (!releaseTotal) {
-        releaseShare()
+        releaseShare?.()
         return undefined
       }
       return () => {
@@ -74,15 +51,5 @@ export function createSharedBudget<D>(
         releaseTotal()
       }
     },
-  }
-}
-
-/** Makes a `Release` of an action, so that a second call does nothing. */
-export function once(action: () => void): Release {
-  let is_done = false
-  return () => {
-    if (is_done) return
-    is_done = true
-    action()
   }
 }

@@ -1,5 +1,6 @@
 import { randomHex } from '#lib/base/crypto/random.ts'
-import type { Budget, Release } from './budget.ts'
+import type { Release } from '#lib/base/limit.ts'
+import type { Budget } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { countedTries, dueAgain, dueEffects, type Effect, type EffectDocument, type Lane } from './effect.ts'
 

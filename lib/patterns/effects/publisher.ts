@@ -1,7 +1,8 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { clock, nextTurn } from '#lib/base/time.ts'
+import { createGatherer } from '#lib/base/gather.ts'
+import { clock } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject } from '#lib/contract/events.ts'
@@ -172,27 +173,23 @@ const RECEIPT_BATCH_MAX = 256
  * durable at once. None waits for more, because its publisher waits.
  */
 export function createReceiptSender(bus: Bus): { send(receipt_to: string, event_key: string): void } {
-  const batches = new Map<string, string[]>()
-  const flush = (receipt_to: string): void => {
-    const event_keys = batches.get(receipt_to)
-    batches.delete(receipt_to)
-    if (!event_keys) return
-    const data = toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys: event_keys }))
-    // The only effect of a lost receipt is that a stored event is published once more.
-    bus
-      .publish(receipt_to, data)
-      .catch((error: unknown) => log.debug({ error }, 'a receipt could not be sent'))
-  }
+  const sendReceipt = createGatherer<{ readonly receipt_to: string; readonly event_key: string }, void>({
+    fits: (batch, { receipt_to }) => batch[0]?.receipt_to === receipt_to && batch.length < RECEIPT_BATCH_MAX,
+    async send(batch) {
+      const eventKeys = batch.map(({ event_key }) => event_key)
+      await bus.publish(
+        batch[0]?.receipt_to ?? '',
+        toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys })),
+      )
+      return batch.map(() => ({ value: undefined }))
+    },
+  })
   return {
     send(receipt_to, event_key) {
-      const batch = batches.get(receipt_to)
-      if (!batch) {
-        batches.set(receipt_to, [event_key])
-        nextTurn(() => flush(receipt_to))
-        return
-      }
-      batch.push(event_key)
-      if (batch.length >= RECEIPT_BATCH_MAX) flush(receipt_to)
+      // The only effect of a lost receipt is that a stored event is published once more.
+      sendReceipt({ receipt_to, event_key }).catch((error: unknown) =>
+        log.debug({ error }, 'a receipt could not be sent'),
+      )
     },
   }
 }

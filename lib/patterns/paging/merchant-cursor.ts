@@ -11,7 +11,7 @@ import {
 } from './read-page.ts'
 
 /** The list that a cursor belongs to: its name, its merchant and environment, and its filters. */
-type CursorScope = Readonly<Record<string, JsonValue | undefined>>
+export type CursorScope = Readonly<Record<string, JsonValue | undefined>>
 
 /** Sealed, a position of the longest fields is far shorter. */
 const CURSOR_MAX = 1_024

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { withoutRequest } from '#lib/base/context.ts'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
+import { createSemaphore } from '#lib/base/limit.ts'
 import { clock, sleep } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { createSemaphore, type SemaphoreLimits } from '../semaphore.ts'
 
 /** The value of a read and the time at which the read began: the value may be that old. */
 interface ReadResult<F> {
@@ -27,11 +27,15 @@ interface ReadInProgress<F> {
 function createSharedReads<F>(
   read: (key: string) => Promise<F>,
   keep: (key: string, result: ReadResult<F>) => void,
-  limits: SemaphoreLimits,
+  limits: CacheLimits,
 ) {
   const in_progress = new Map<string, ReadInProgress<F>>()
   const planned = new Map<string, Promise<ReadResult<F>>>()
-  const semaphore = createSemaphore(limits)
+  const semaphore = createSemaphore({
+    holders_max: limits.concurrency_max,
+    waiting_max: limits.waiting_max,
+    refuse: () => new PublicError(2002),
+  })
 
   const readOnce = async (key: string, acquired: Promise<void> | undefined): Promise<ReadResult<F>> => {
     if (acquired !== undefined) await acquired
@@ -50,7 +54,7 @@ function createSharedReads<F>(
   }
 
   const begin = (key: string): Promise<ReadResult<F>> => {
-    const waiting = semaphore.acquire()
+    const waiting = semaphore.acquire(limits.wait_max_ms)
     const acquired = waiting?.then(() => {
       begun.has_begun = true
     })
@@ -113,7 +117,12 @@ export interface CachedValue<V> {
 }
 
 /** The bounds of a cache. Times are in milliseconds. */
-export interface CacheLimits extends SemaphoreLimits {
+export interface CacheLimits {
+  /** The most reads at once. */
+  readonly concurrency_max: number
+  /** The most reads that wait. One more is refused with 2002, as is one that waits for longer than `wait_max_ms`. */
+  readonly waiting_max: number
+  readonly wait_max_ms: number
   /** The most values that are cached. */
   readonly present_max: number
   /**

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { MongoClient } from 'mongodb'
 import { backoffDelay } from '#lib/base/backoff.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
+import { createSemaphore } from '#lib/base/limit.ts'
 import { clock, sleep, type Timer } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { CallTimeout, isDeadlock, readFailure, writeFailure } from './failures.ts'
@@ -67,7 +68,10 @@ export function createMongoCalls(
   timeout_ms: number,
   connections_max: number,
 ): MongoCalls {
-  const write_slots = createSlots(Math.max(1, Math.floor(connections_max * WRITE_SHARE)))
+  const writing = createSemaphore({
+    holders_max: Math.max(1, Math.floor(connections_max * WRITE_SHARE)),
+    refuse: () => new Unavailable('too many writes to MongoDB are in progress'),
+  })
   const attempt = new AsyncLocalStorage<{ commands: number }>()
   client.on('commandStarted', () => {
     const current = attempt.getStore()
@@ -102,12 +106,14 @@ export function createMongoCalls(
       while (true) {
         const sent = { commands: 0 }
         const began_ms = clock.monotonic_ms()
+        // A write that gets no connection before its deadline was not started.
+        await writing.acquire(deadline.remaining_ms())
         try {
-          return await write_slots.run(deadline, () =>
-            attempt.run(sent, () => withDeadline(() => call(writeOptions(deadline)), deadline)),
-          )
+          return await attempt.run(sent, () => withDeadline(() => call(writeOptions(deadline)), deadline))
         } catch (error) {
           if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
+        } finally {
+          writing.release()
         }
         // A retry before the other writers are done would block them for the same time again.
         await deadline.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
@@ -142,43 +148,4 @@ function readOptions(deadline: Deadline): ReadOptions {
 function writeOptions(deadline: Deadline): WriteOptions {
   const limit_ms = serverLimitMs(deadline)
   return { maxTimeMS: limit_ms, writeConcern: { w: 'majority', journal: true, wtimeoutMS: limit_ms } }
-}
-
-/** Limits concurrent work. Work that gets no slot before its deadline fails with `Unavailable`: it was not started. */
-function createSlots(slots_max: number): { run<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> } {
-  let used = 0
-  const waiting = new Set<() => void>()
-
-  async function acquire(deadline: Deadline): Promise<void> {
-    if (used < slots_max) {
-      used += 1
-      return
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    waiting.add(resolve)
-    const timer = clock.after(Math.max(0, deadline.remaining_ms()), () => {
-      if (waiting.delete(resolve)) reject(new Unavailable('too many writes to MongoDB are in progress'))
-    })
-    await promise.finally(() => timer.cancel())
-  }
-
-  function release(): void {
-    const [next] = waiting
-    if (next === undefined) used -= 1
-    else {
-      waiting.delete(next)
-      next()
-    }
-  }
-
-  return {
-    async run(deadline, work) {
-      await acquire(deadline)
-      try {
-        return await work()
-      } finally {
-        release()
-      }
-    },
-  }
 }

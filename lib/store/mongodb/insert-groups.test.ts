@@ -12,7 +12,7 @@ import { Ambiguous } from '../errors.ts'
 import type { Deadline, MongoCalls } from './calls.ts'
 import type { MongoCollection, StoredDocument } from './documents.ts'
 import { writeFailure } from './failures.ts'
-import { createInsertGroups, type GroupedInsert } from './insert-groups.ts'
+import { createInsertGroups } from './insert-groups.ts'
 
 const DEADLINE: Deadline = { remaining_ms: () => 1_000, pause: async () => {} }
 
@@ -51,7 +51,7 @@ beforeEach(() => {
   }
   // Only these methods are used.
   const target = { documents, calls } as unknown as MongoCollection
-  const insertGrouped: GroupedInsert = createInsertGroups(target)
+  const insertGrouped = createInsertGroups(target)
   insert = (id, size_bytes = 1) => insertGrouped({ _id: id }, size_bytes, DEADLINE)
 })
 afterEach(() => manual[Symbol.dispose]())

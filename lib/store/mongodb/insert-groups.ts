@@ -1,26 +1,15 @@
 import { MongoBulkWriteError, MongoServerError } from 'mongodb'
-import { clock, nextTurn } from '#lib/base/time.ts'
+import { createGatherer } from '#lib/base/gather.ts'
+import { clock } from '#lib/base/time.ts'
 import { Ambiguous } from '../errors.ts'
 import type { Deadline, WriteOptions } from './calls.ts'
 import type { MongoCollection, StoredDocument } from './documents.ts'
 import { isDuplicate } from './failures.ts'
 
-/**
- * Inserts a document of `size_bytes` with others in one command. Throws what concerns this document: the server's error
- * for a duplicate, `Ambiguous` for every other error of the document, and the failure of the command.
- */
-export type GroupedInsert = (
-  document: StoredDocument,
-  size_bytes: number,
-  deadline: Deadline,
-) => Promise<void>
-
-interface WaitingInsert {
+interface GroupedDocument {
   readonly document: StoredDocument
   readonly size_bytes: number
   readonly deadline: Deadline
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
 }
 
 /** Most documents in one command. A server works on one command with one of its processors. */
@@ -35,60 +24,39 @@ const GROUP_BYTES_MAX = 16 * 1024 ** 2
  */
 const ALONE_MS = 10_000
 
-/** Creates the groups of a collection: one group for the inserts of one turn of the event loop, within limits. */
-export function createInsertGroups(target: Omit<MongoCollection, 'layout'>): GroupedInsert {
-  let waiting: WaitingInsert[] = []
+/**
+ * Creates the inserts of a collection that share a command with others of the same turn of the event loop, within limits. An
+ * insert throws what concerns its document: the server's error for a duplicate, `Ambiguous` for every other error of the
+ * document, and the failure of the command.
+ */
+export function createInsertGroups(target: Omit<MongoCollection, 'layout'>) {
   let alone_until_ms = Number.NEGATIVE_INFINITY
-
-  function sendAll(): void {
-    const members = waiting
-    waiting = []
-    for (const group of isAlone() ? members.map((member) => [member]) : inGroups(members)) void send(group)
-  }
-
-  const isAlone = (): boolean => clock.monotonic_ms() < alone_until_ms
-
-  async function send(group: readonly WaitingInsert[]): Promise<void> {
-    try {
-      const failures = await insertGroup(target, group)
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const failure = failures.get(index)
-        if (failure === undefined) resolve()
-        else reject(failure)
+  const insert = createGatherer<GroupedDocument, void>({
+    fits: (group, { size_bytes }) =>
+      clock.monotonic_ms() >= alone_until_ms &&
+      group.length < GROUP_DOCUMENTS_MAX &&
+      group.reduce((sum, other) => sum + other.size_bytes, size_bytes) <= GROUP_BYTES_MAX,
+    async send(group) {
+      try {
+        const failures = await insertGroup(target, group)
+        return group.map((_, index) => {
+          const error = failures.get(index)
+          return error === undefined ? { value: undefined } : { error }
+        })
+      } catch (error) {
+        if (group.length > 1 && error instanceof Ambiguous) alone_until_ms = clock.monotonic_ms() + ALONE_MS
+        throw error
       }
-    } catch (error) {
-      if (group.length > 1 && error instanceof Ambiguous) alone_until_ms = clock.monotonic_ms() + ALONE_MS
-      for (const { reject } of group) reject(error)
-    }
-  }
-
-  return (document, size_bytes, deadline) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) nextTurn(sendAll)
-      waiting.push({ document, size_bytes, deadline, resolve, reject })
-    })
-}
-
-function inGroups(members: readonly WaitingInsert[]): WaitingInsert[][] {
-  const groups: WaitingInsert[][] = []
-  let size_bytes = 0
-  for (const member of members) {
-    const last = groups.at(-1)
-    size_bytes += member.size_bytes
-    if (last !== undefined && last.length < GROUP_DOCUMENTS_MAX && size_bytes <= GROUP_BYTES_MAX) {
-      last.push(member)
-    } else {
-      groups.push([member])
-      size_bytes = member.size_bytes
-    }
-  }
-  return groups
+    },
+  })
+  return (document: StoredDocument, size_bytes: number, deadline: Deadline): Promise<void> =>
+    insert({ document, size_bytes, deadline })
 }
 
 /** Inserts the documents. Returns the errors of single documents by their index. Throws when the command failed. */
 async function insertGroup(
   { documents, calls }: Omit<MongoCollection, 'layout'>,
-  group: readonly WaitingInsert[],
+  group: readonly GroupedDocument[],
 ): Promise<ReadonlyMap<number, Error>> {
   const [first, second] = group
   if (first === undefined) return new Map()

@@ -1,0 +1,51 @@
+import { nextTurn } from './time.ts'
+
+/** What a batch came to for one of its items. */
+export type ItemResult<Result> = { readonly value: Result } | { readonly error: unknown }
+
+interface GatherOptions<Item, Result> {
+  /** Whether an item may join a batch, which is not empty. */
+  readonly fits: (batch: readonly Item[], item: Item) => boolean
+  /** Sends a batch. The results are in the order of its items. What it throws concerns all of them. */
+  readonly send: (batch: readonly Item[]) => Promise<readonly ItemResult<Result>[]>
+}
+
+/**
+ * Gathers the items that come in one turn of the event loop into batches, in their order. Each caller gets the result of its
+ * own item: also a result that `send` leaves out is an error for that item only.
+ */
+export function createGatherer<Item, Result>({ fits, send }: GatherOptions<Item, Result>) {
+  type Waiting = PromiseWithResolvers<Result>
+  let batches: { readonly items: Item[]; readonly waiting: Waiting[] }[] = []
+
+  async function sendBatch(items: readonly Item[], waiting: readonly Waiting[]): Promise<void> {
+    try {
+      const results = await send(items)
+      for (const [index, { resolve, reject }] of waiting.entries()) {
+        const result = results[index] ?? { error: new TypeError('a batch left out the result of an item') }
+        if ('value' in result) resolve(result.value)
+        else reject(result.error)
+      }
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
+  }
+
+  function sendAll(): void {
+    const gathered = batches
+    batches = []
+    for (const { items, waiting } of gathered) void sendBatch(items, waiting)
+  }
+
+  return (item: Item): Promise<Result> => {
+    const result = Promise.withResolvers<Result>()
+    if (batches.length === 0) nextTurn(sendAll)
+    const open = batches.find(({ items }) => fits(items, item))
+    if (open === undefined) batches.push({ items: [item], waiting: [result] })
+    else {
+      open.items.push(item)
+      open.waiting.push(result)
+    }
+    return result.promise
+  }
+}
