@@ -19,6 +19,12 @@ export function systemErrorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
 
+/** For `catch`: turns the error of a missing file into `undefined`, and throws every other. */
+export function ignoreMissing(error: unknown): undefined {
+  if (systemErrorCode(error) !== 'ENOENT') throw error
+  return undefined
+}
+
 /**
  * Creates a directory and its missing parents, readable by their owner only. Their names survive a power cut. An existing
  * directory keeps its mode.

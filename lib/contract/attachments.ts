@@ -3,23 +3,20 @@ import {
   AttachmentStatus as StatusProto,
 } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { type ErrorInfo, PublicError } from './errors/public-error.ts'
-import { createEnumMap } from './proto-fields.ts'
-
-/** What a file may be used for (F1). Evidence comes from the operator only. */
-export type AttachmentPurpose = 'ticket' | 'ticket_comment' | 'chargeback_evidence'
+import { createEnumMap, type EnumName } from './proto-fields.ts'
 
 /** The purposes in RPCs. */
-export const ATTACHMENT_PURPOSES = createEnumMap<AttachmentPurpose, PurposeProto>({
+export const ATTACHMENT_PURPOSES = createEnumMap({
   ticket: PurposeProto.TICKET,
   ticket_comment: PurposeProto.TICKET_COMMENT,
   chargeback_evidence: PurposeProto.CHARGEBACK_EVIDENCE,
 })
 
-/** The steps of an attachment, with their public names (F3). */
-export type AttachmentStatus = 'awaiting_upload' | 'uploaded' | 'scanning' | 'ready' | 'rejected' | 'expired'
+/** What a file may be used for (F1). Evidence comes from the operator only. */
+export type AttachmentPurpose = EnumName<typeof ATTACHMENT_PURPOSES>
 
 /** The statuses in RPCs. */
-export const ATTACHMENT_STATUSES = createEnumMap<AttachmentStatus, StatusProto>({
+export const ATTACHMENT_STATUSES = createEnumMap({
   awaiting_upload: StatusProto.AWAITING_UPLOAD,
   uploaded: StatusProto.UPLOADED,
   scanning: StatusProto.SCANNING,
@@ -27,6 +24,9 @@ export const ATTACHMENT_STATUSES = createEnumMap<AttachmentStatus, StatusProto>(
   rejected: StatusProto.REJECTED,
   expired: StatusProto.EXPIRED,
 })
+
+/** The steps of an attachment, with their public names (F3). */
+export type AttachmentStatus = EnumName<typeof ATTACHMENT_STATUSES>
 
 /** Why an attachment was rejected (F3). */
 export const REJECTION_REASONS = [

@@ -30,6 +30,9 @@ export interface EnumMap<Name extends string, Value extends number> {
   optional(value: number, path: string): Name | undefined
 }
 
+/** The names of a mapping, which the type of the values in code follows. */
+export type EnumName<Map extends EnumMap<string, number>> = Map['names'][number]
+
 /** Creates the mapping from one record, so that the two directions cannot differ. 0 is "unspecified" in every enum. */
 export function createEnumMap<Name extends string, Value extends number>(
   values: Readonly<Record<Name, Value>>,

@@ -4,7 +4,7 @@ import {
   ChargebackStatus as ChargebackStatusProto,
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
-import { createEnumMap } from './proto-fields.ts'
+import { createEnumMap, type EnumName } from './proto-fields.ts'
 import { safeNumber } from './public-payment.ts'
 import {
   defineView,
@@ -18,11 +18,8 @@ import {
   wordField,
 } from './view.ts'
 
-/** The status of a refund, under its public name (S7). */
-export type RefundStatus = 'pending' | 'approved' | 'rejected' | 'canceled' | 'completed' | 'failed'
-
 /** The statuses in RPCs. */
-export const REFUND_STATUSES = createEnumMap<RefundStatus, RefundStatusProto>({
+export const REFUND_STATUSES = createEnumMap({
   pending: RefundStatusProto.PENDING,
   approved: RefundStatusProto.APPROVED,
   rejected: RefundStatusProto.REJECTED,
@@ -31,17 +28,20 @@ export const REFUND_STATUSES = createEnumMap<RefundStatus, RefundStatusProto>({
   failed: RefundStatusProto.FAILED,
 })
 
-/** The status of a chargeback, under its public name (S10). */
-export type ChargebackStatus = 'open' | 'under_review' | 'won' | 'lost' | 'accepted'
+/** The status of a refund, under its public name (S7). */
+export type RefundStatus = EnumName<typeof REFUND_STATUSES>
 
 /** The statuses in RPCs. */
-export const CHARGEBACK_STATUSES = createEnumMap<ChargebackStatus, ChargebackStatusProto>({
+export const CHARGEBACK_STATUSES = createEnumMap({
   open: ChargebackStatusProto.OPEN,
   under_review: ChargebackStatusProto.UNDER_REVIEW,
   won: ChargebackStatusProto.WON,
   lost: ChargebackStatusProto.LOST,
   accepted: ChargebackStatusProto.ACCEPTED,
 })
+
+/** The status of a chargeback, under its public name (S10). */
+export type ChargebackStatus = EnumName<typeof CHARGEBACK_STATUSES>
 
 const PAYMENT = objectField<Pick<Refund, 'paymentCId' | 'paymentHId'>>({
   c_id: textField(({ paymentCId }) => paymentCId, { description: 'Your own reference of the payment.' }),

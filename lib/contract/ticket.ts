@@ -4,35 +4,10 @@ import {
   TicketPriority as PriorityProto,
   TicketStatus as StatusProto,
 } from '#gen/multihub/support/v1/ticket_pb.ts'
-import { createEnumMap } from './proto-fields.ts'
-
-/** The status of a ticket (spec: Ticket statuses). */
-export type TicketStatus =
-  | 'open'
-  | 'in_progress'
-  | 'waiting_customer'
-  | 'on_hold'
-  | 'resolved'
-  | 'closed'
-  | 'canceled'
-
-/** What a ticket is about (spec: Ticket object). */
-export type TicketCategory =
-  | 'payment_issue'
-  | 'integration'
-  | 'limits'
-  | 'account'
-  | 'bug'
-  | 'question'
-  | 'dispute'
-  | 'refund_request'
-  | 'other'
-
-/** How soon a ticket must be handled (S5). Only the operator sets `urgent`. */
-export type TicketPriority = 'low' | 'medium' | 'high' | 'urgent'
+import { createEnumMap, type EnumName } from './proto-fields.ts'
 
 /** The statuses in RPCs. */
-export const TICKET_STATUSES = createEnumMap<TicketStatus, StatusProto>({
+export const TICKET_STATUSES = createEnumMap({
   open: StatusProto.OPEN,
   in_progress: StatusProto.IN_PROGRESS,
   waiting_customer: StatusProto.WAITING_CUSTOMER,
@@ -42,8 +17,11 @@ export const TICKET_STATUSES = createEnumMap<TicketStatus, StatusProto>({
   canceled: StatusProto.CANCELED,
 })
 
+/** The status of a ticket (spec: Ticket statuses). */
+export type TicketStatus = EnumName<typeof TICKET_STATUSES>
+
 /** The categories in RPCs. */
-export const TICKET_CATEGORIES = createEnumMap<TicketCategory, CategoryProto>({
+export const TICKET_CATEGORIES = createEnumMap({
   payment_issue: CategoryProto.PAYMENT_ISSUE,
   integration: CategoryProto.INTEGRATION,
   limits: CategoryProto.LIMITS,
@@ -55,13 +33,19 @@ export const TICKET_CATEGORIES = createEnumMap<TicketCategory, CategoryProto>({
   other: CategoryProto.OTHER,
 })
 
+/** What a ticket is about (spec: Ticket object). */
+export type TicketCategory = EnumName<typeof TICKET_CATEGORIES>
+
 /** The priorities in RPCs. */
-export const TICKET_PRIORITIES = createEnumMap<TicketPriority, PriorityProto>({
+export const TICKET_PRIORITIES = createEnumMap({
   low: PriorityProto.LOW,
   medium: PriorityProto.MEDIUM,
   high: PriorityProto.HIGH,
   urgent: PriorityProto.URGENT,
 })
+
+/** How soon a ticket must be handled (S5). Only the operator sets `urgent`. */
+export type TicketPriority = EnumName<typeof TICKET_PRIORITIES>
 
 /** The authors of comments in RPCs. */
 export const COMMENT_AUTHORS = createEnumMap<'merchant' | 'support', AuthorProto>({

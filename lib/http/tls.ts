@@ -47,7 +47,7 @@ export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Pro
     throw new ConfigError([
       'MULTIHUB_TLS_KEY and MULTIHUB_TLS_CERTIFICATE must be set together, also when MULTIHUB_TLS_CA is set',
     ])
-  const read = (): Promise<FileSnapshot<TlsMaterial>> => readFiles(key, certificate, ca)
+  const read = () => readFiles(key, certificate, ca)
   const first = await read()
   let current = first.material()
   let change_marker = first.change_marker
@@ -93,42 +93,38 @@ export function reloadSecureContext(server: Server, tls: Tls): void {
   tls.onChange((material) => server.setSecureContext(secureContextOptions(material)))
 }
 
-/**
- * The content of files at one time. `change_marker` differs when the files or the error of reading them differ.
- * `material` throws if the files are invalid.
- */
-interface FileSnapshot<T> {
-  readonly change_marker: string
-  material(): T
-}
-
-async function readFiles(key: string, certificate: string, ca?: string): Promise<FileSnapshot<TlsMaterial>> {
-  const snapshots = await Promise.all([
+/** The content of the files at one time. `change_marker` differs when a file or the error of reading one differs. */
+async function readFiles(key: string, certificate: string, ca?: string) {
+  const [first, second, third] = await Promise.all([
     readOneFile('MULTIHUB_TLS_KEY', key),
     readOneFile('MULTIHUB_TLS_CERTIFICATE', certificate),
     ca === undefined ? undefined : readOneFile('MULTIHUB_TLS_CA', ca),
   ])
-  const [first, second, third] = snapshots
+  const markerOf = (content: Buffer | ConfigError): string =>
+    content instanceof ConfigError ? content.message : sha256Hex(content)
   return {
-    change_marker: snapshots.map((snapshot) => snapshot?.change_marker).join(),
+    change_marker: [first, second, ...(third === undefined ? [] : [third])].map(markerOf).join(),
+    /** Throws `ConfigError` if a file cannot be read or is not valid. */
     material: () =>
-      checkMaterial({ key: first.material(), certificate: second.material(), ca: third?.material() }),
+      checkMaterial({
+        key: contentOf(first),
+        certificate: contentOf(second),
+        ca: third && contentOf(third),
+      }),
   }
 }
 
-async function readOneFile(variable: string, path: string): Promise<FileSnapshot<Buffer>> {
+async function readOneFile(variable: string, path: string): Promise<Buffer | ConfigError> {
   try {
-    const bytes = await readFile(path)
-    return { change_marker: sha256Hex(bytes), material: () => bytes }
+    return await readFile(path)
   } catch (error) {
-    const problem = `${variable} cannot be read: ${messageOf(error)}`
-    return {
-      change_marker: problem,
-      material() {
-        throw new ConfigError([problem])
-      },
-    }
+    return new ConfigError([`${variable} cannot be read: ${messageOf(error)}`])
   }
+}
+
+function contentOf(content: Buffer | ConfigError): Buffer {
+  if (content instanceof ConfigError) throw content
+  return content
 }
 
 /** OpenSSL accepts truncated or empty certificate files and then trusts nothing, so this function checks them. */

@@ -3,6 +3,7 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ClockGuard } from '../clock-guard.ts'
@@ -67,12 +68,14 @@ export interface IdempotencyRecord extends IdempotencyKey {
 }
 
 /** The collection of idempotency records. */
-export const IDEMPOTENCY_COLLECTION: CollectionSpec = {
+export const IDEMPOTENCY_COLLECTION = {
   name: 'idempotency',
   partition: ['merchant_id', 'environment', 'method', 'key'],
   key: ['merchant_id', 'environment', 'method', 'key'],
   expires: 'expires_at',
-}
+} as const satisfies CollectionSpec
+
+const recordKey = keyOf(IDEMPOTENCY_COLLECTION)
 
 /** A new mutation under a key, by one execution. */
 interface NewMutation extends Pick<IdempotencyRecord, 'payload_hash' | 'seed'> {
@@ -96,7 +99,7 @@ function joinMutation(
   // The release before kept the records of free keys.
   if (!current || isFree(current)) {
     const expires_at = lifetime_ms === undefined ? {} : { expires_at: new Date(at.getTime() + lifetime_ms) }
-    return { ...keyOf(key), payload_hash, seed, created_at: at, executions: [execution], ...expires_at }
+    return { ...recordKey(key), payload_hash, seed, created_at: at, executions: [execution], ...expires_at }
   }
   const { executions, result, is_uncertain } = current
   if (current.payload_hash !== payload_hash) throw new PublicError(1013)
@@ -140,16 +143,6 @@ function uncertain(current: IdempotencyRecord): IdempotencyRecord {
   return { ...current, is_uncertain: true, executions: [] }
 }
 
-/** The key of a record in the store. */
-function keyOf({
-  merchant_id,
-  environment,
-  method,
-  key,
-}: IdempotencyKey): Readonly<Record<keyof IdempotencyKey, string>> {
-  return { merchant_id, environment, method, key }
-}
-
 /** Derives an id of one mutation from a label. The same label gives the same id to every execution and retry. */
 export type SeededId = (label: string) => string
 
@@ -165,7 +158,7 @@ export function createIdempotency(
   clock_guard: Pick<ClockGuard, 'assertTrusted'>,
 ) {
   async function join(key: IdempotencyKey, mutation: NewMutation): Promise<Stored<IdempotencyRecord>> {
-    const record = await upsert(collection, keyOf(key), (current) =>
+    const record = await upsert(collection, recordKey(key), (current) =>
       joinMutation(current, key, mutation, now()),
     )
     if (!record) throw new Error('upsert returned no idempotency record')
@@ -176,7 +169,7 @@ export function createIdempotency(
     const { seed } = record
     const stored = await update(
       collection,
-      keyOf(record),
+      recordKey(record),
       (current) => completeMutation(current, seed, result),
       record,
     )
@@ -189,7 +182,7 @@ export function createIdempotency(
     const is_refused = error instanceof PublicError && !UNKNOWN_OUTCOME_CODES.has(error.code)
     const decide = (current: IdempotencyRecord): IdempotencyRecord | 'delete' | undefined =>
       leaveMutation(current, record.seed, { execution, is_refused })
-    await updateOrDelete(collection, keyOf(record), decide, record)
+    await updateOrDelete(collection, recordKey(record), decide, record)
   }
 
   return {

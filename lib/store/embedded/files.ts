@@ -1,7 +1,7 @@
 import { type FileHandle, link, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { makeDirectory, syncDirectory, systemErrorCode } from '#lib/base/files.ts'
+import { ignoreMissing, makeDirectory, syncDirectory, systemErrorCode } from '#lib/base/files.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BLOB_BYTES_MAX, checkBlobId, checkBlobName } from '../check.ts'
@@ -122,9 +122,4 @@ async function disk<T>(action: () => Promise<T>): Promise<T> {
       cause: error,
     })
   }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (systemErrorCode(error) !== 'ENOENT') throw error
-  return undefined
 }

@@ -1,6 +1,6 @@
 import { readdir, rename, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeDirectory, syncDirectory, systemErrorCode } from '#lib/base/files.ts'
+import { ignoreMissing, makeDirectory, syncDirectory } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openEmbedded } from '../embedded.ts'
 import type { RestoreTarget } from '../maintenance.ts'
@@ -29,9 +29,4 @@ export async function openEmbeddedRestore(directory: string): Promise<RestoreTar
 
 async function readNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(ignoreMissing)) ?? []
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (systemErrorCode(error) !== 'ENOENT') throw error
-  return undefined
 }

@@ -1,7 +1,7 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transaction } from 'lmdb'
-import { systemErrorCode } from '#lib/base/files.ts'
+import { ignoreMissing } from '#lib/base/files.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Body } from '../check.ts'
@@ -140,9 +140,4 @@ async function* readBlobs(directory: string): AsyncGenerator<SnapshotBlob> {
     // An open file keeps its bytes when it is deleted.
     if (handle) yield { id, bytes: readFile(handle) }
   }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (systemErrorCode(error) !== 'ENOENT') throw error
-  return undefined
 }
