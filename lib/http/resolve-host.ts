@@ -59,7 +59,8 @@ export function createSystemResolver(lookupHost: SystemLookup = lookupBySystem):
   const running = createSemaphore({ holders_max: LOOKUPS_MAX })
 
   const resolve = async (hostname: string): Promise<readonly HostAddress[]> => {
-    await running.acquire()
+    const turn = running.acquire()
+    if (turn !== undefined) await turn
     try {
       const addresses = await lookupHost(hostname)
       return addresses

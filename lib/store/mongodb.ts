@@ -60,12 +60,12 @@ export async function openMongodb({
     schema === 'create' ? [shardCollection, createIndexes] : [verifyShardKey, verifyIndexes]
 
   const opened_blobs: GridFs[] = []
-  let completeness: Promise<void> | undefined
+  let checked: Promise<void> | undefined
   return {
     async collection<D extends object>(spec: CollectionSpec): Promise<StoreCollection<D>> {
       const layout = parseLayout(spec)
-      completeness ??= is_restore ? Promise.resolve() : refuseUnfinishedRestore(db, calls)
-      await completeness
+      checked ??= is_restore ? Promise.resolve() : refuseUnfinishedRestore(db, calls)
+      await checked
       const documents = db.collection<StoredDocument>(layout.name)
       // Before the indexes, because MongoDB creates the index of the shard key only for an empty collection.
       if (is_sharded) await prepareShardKey(client, db, layout)

@@ -119,14 +119,6 @@ export function idempotencySuite(name: string, newStoreLocation: () => Promise<S
       expect(await recorded()).toHaveProperty('result')
     })
 
-    // R9
-    test('takes the record of a freed key, as the release before leaves it, for no record', async () => {
-      const freed = { payload_hash: 'hash', seed: 'ab', created_at: now(), executions: [], is_free: true }
-      await system.records.insert({ ...KEY, ...freed, expires_at: new Date(now().getTime() + 60_000) })
-      await mutate('another')
-      expect(await recorded()).not.toHaveProperty('expires_at')
-    })
-
     test.each([
       ['has a result', (id: SeededId) => runMutation(system, id)],
       ['failed with a fault', never],

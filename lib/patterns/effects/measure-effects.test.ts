@@ -138,11 +138,3 @@ test('a repeated effect is not late between two runs, however old it is', async 
   )
   expect(await ageOf('external')).toBe(0)
 })
-
-test('a time that a release without this field left in a finished document is removed', async () => {
-  const { items } = open()
-  await items.insert({ item_id: 'one', effects: [], delayed_lane: 'money', delayed_since: new Date(0) })
-  await measureEffects('items', items)
-  expect(await ageOf('money')).toBe(0)
-  expect(await items.get({ item_id: 'one' })).not.toHaveProperty('delayed_lane')
-})

@@ -1,8 +1,7 @@
 import { now } from '#lib/base/time.ts'
-import { Conflict } from '#lib/store/errors.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
-import { dueAt, type EffectDocument, LANES, type Lane, withDueTimes } from './effect.ts'
+import { dueAt, type EffectDocument, LANES } from './effect.ts'
 
 const oldest_due = gauge(
   'multihub_effects_oldest_due_seconds',
@@ -16,12 +15,12 @@ const stuck_documents = gauge(
 )
 
 const STUCK_MAX = 100
-const DELAYED_MAX = 100
 
 /**
  * Measures what waits in a collection: nine small reads. An effect has been due since the first time that it could run: a
- * failed try, a crash or a postponement ends nothing. A repeated one, such as a poll, begins anew with each run. All processes of a role measure the same store, because each of
- * them may be the only one that runs. When a read fails, the metrics of the collection have no value.
+ * failed try, a crash or a postponement ends nothing, but a repeated one, such as a poll, begins anew with each run. All
+ * processes of a role measure the same store, because each of them may be the only one that runs. When a read fails, the
+ * metrics of the collection have no value.
  */
 export function measureEffects<D extends EffectDocument>(
   documents: string,
@@ -43,34 +42,11 @@ async function readAndSet<D extends EffectDocument>(
   const at = now()
   for (const lane of LANES) {
     const [first] = await collection.find(`by_${lane}_due`, { to: at }, { limit: 1 })
-    const times = [first && dueAt(first, lane), await longestDelayed(collection, lane, at)]
+    const [delayed] = await collection.find('by_delayed', { equals: [lane], to: at }, { limit: 1 })
+    const times = [first && dueAt(first, lane), delayed?.delayed_since]
     const oldest_ms = Math.min(...times.map((time) => time?.getTime() ?? at.getTime()))
     oldest_due.set({ documents, lane }, (at.getTime() - oldest_ms) / 1_000)
   }
   const stuck = await collection.find('by_stuck', {}, { limit: STUCK_MAX })
   stuck_documents.set({ documents }, stuck.length)
-}
-
-/**
- * Since when the longest delayed effect of a lane waits. A document counts in one lane only, `delayed_lane`. A process of a
- * release that does not know that field leaves it as it was, so it is compared with the effects, and corrected if it is wrong.
- */
-async function longestDelayed<D extends EffectDocument>(
-  collection: Collection<D>,
-  lane: Lane,
-  at: Date,
-): Promise<Date | undefined> {
-  const delayed = await collection.find('by_delayed', { equals: [lane], to: at }, { limit: DELAYED_MAX })
-  for (const document of delayed) {
-    const derived = withDueTimes<D>(document, at)
-    const { delayed_lane, delayed_since } = derived
-    if (delayed_lane === lane && delayed_since && delayed_since <= at) return delayed_since
-    try {
-      await collection.replace(derived, document.version)
-    } catch (error) {
-      // Another writer was faster, and derived the field too.
-      if (!(error instanceof Conflict)) throw error
-    }
-  }
-  return undefined
 }

@@ -5,7 +5,7 @@ import type { Release } from '#lib/base/limit.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { type Level, level } from '#lib/telemetry/metrics.ts'
+import { level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription, type SpanKind } from '#lib/telemetry/span.ts'
 import { type BackgroundWork, createBackgroundWork } from '../background-work.ts'
 import type { ClockGuard } from '../clock-guard.ts'
@@ -78,12 +78,6 @@ const MEASURE_MS = 15_000
 const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 300_000 }
 
 const in_flight = level('multihub_effects_in_flight', 'Effects that this process is running.', ['lane'])
-const IN_FLIGHT: Readonly<Record<Lane, Level>> = {
-  money: in_flight.of({ lane: 'money' }),
-  independent: in_flight.of({ lane: 'independent' }),
-  external: in_flight.of({ lane: 'external' }),
-  event: in_flight.of({ lane: 'event' }),
-}
 
 /**
  * Makes the runner of one collection. It never runs effects of unknown kinds, because a process of a newer release may
@@ -101,7 +95,7 @@ export function createEffectRunner<D extends EffectDocument>(
   const background = createBackgroundWork()
   const capacity = createEffectCapacity(by_kind, () => !stopping && clock_guard.isTrusted())
   const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping: () => stopping })
-  const runEffects = createRunLeased({ by_kind, writes, background, clock_guard })
+  const runEffects = createRunLeased(by_kind, writes, background, clock_guard)
   const runInBackground = (document: Stored<D>): Promise<void> =>
     background.track(runEffects(document), (error) => logUnfinished(error, document.effects[0]))
   const update: EffectWrites<D>['update'] = async (...change) => {
@@ -168,24 +162,17 @@ function dueNow<D extends EffectDocument>(document: D, early: Effect): D {
   return { ...document, effects: document.effects.map((effect) => (effect === early ? due : effect)) }
 }
 
-interface RunLeasedOptions<D extends EffectDocument> {
-  readonly by_kind: ReadonlyMap<string, BoundEffect<D>>
-  readonly writes: EffectWrites<D>
-  readonly background: BackgroundWork
-  readonly clock_guard: ClockGuard
-}
-
 /**
  * Makes the function that runs the effects of a document which this process has leased, and the effects that follow from
  * them. It resolves with the newest document when all of them have ended, except events, which continue in the
  * background.
  */
-function createRunLeased<D extends EffectDocument>({
-  by_kind,
-  writes,
-  background,
-  clock_guard,
-}: RunLeasedOptions<D>): (document: Stored<D>) => Promise<Stored<D>> {
+function createRunLeased<D extends EffectDocument>(
+  by_kind: ReadonlyMap<string, BoundEffect<D>>,
+  writes: EffectWrites<D>,
+  background: BackgroundWork,
+  clock_guard: ClockGuard,
+): (document: Stored<D>) => Promise<Stored<D>> {
   async function runOne(
     document: Stored<D>,
     effect: Effect,
@@ -260,7 +247,8 @@ function runHandler<D extends EffectDocument>(
   bound: BoundEffect<D>,
   release: Release,
 ): Promise<DocumentChange<D>> {
-  IN_FLIGHT[effect.lane].value += 1
+  const running = in_flight.of({ lane: effect.lane })
+  running.value += 1
   return withoutDeadline(() =>
     inSpan(spanOf(document, effect), async (span) => {
       try {
@@ -273,7 +261,7 @@ function runHandler<D extends EffectDocument>(
         const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
         return recordFailure(effect, bound.tries_max, wait_ms, error)
       } finally {
-        IN_FLIGHT[effect.lane].value -= 1
+        running.value -= 1
         release()
       }
     }),

@@ -96,8 +96,7 @@ function joinMutation(
   { execution, payload_hash, seed, lifetime_ms }: NewMutation,
   at: Date,
 ): IdempotencyRecord | undefined {
-  // The release before kept the records of free keys.
-  if (!current || isFree(current)) {
+  if (!current) {
     const expires_at = lifetime_ms === undefined ? {} : { expires_at: new Date(at.getTime() + lifetime_ms) }
     return { ...recordKey(key), payload_hash, seed, created_at: at, executions: [execution], ...expires_at }
   }
@@ -131,11 +130,6 @@ function leaveMutation(
   if (!is_refused) return uncertain(current)
   const executions = current.executions.filter((one) => one !== execution)
   return executions.length === 0 ? 'delete' : { ...current, executions }
-}
-
-/** Whether no execution has succeeded or may still do so. */
-function isFree({ executions, result, is_uncertain }: IdempotencyRecord): boolean {
-  return executions.length === 0 && !result && !is_uncertain
 }
 
 /** From here on only a result ends the mutation, so nothing needs to know who works on it. */
