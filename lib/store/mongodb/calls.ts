@@ -18,20 +18,7 @@ export interface WriteOptions extends ReadOptions {
 }
 
 /** Runs calls to MongoDB within the store's time limit, and translates failures into the store's errors. */
-export interface MongoCalls {
-  /** Runs a call that changes nothing. Throws `Unavailable`. */
-  read<T>(call: (options: ReadOptions) => Promise<T>, deadline?: Deadline): Promise<T>
-  /**
-   * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
-   * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
-   */
-  write<T>(call: (options: WriteOptions) => Promise<T>, deadline?: Deadline): Promise<T>
-  /**
-   * The deadline, counted from now, of an operation that consists of several calls, or of one that may take `limit_ms` at
-   * most.
-   */
-  startDeadline(limit_ms?: number): Deadline
-}
+export type MongoCalls = ReturnType<typeof createMongoCalls>
 
 /** The deadline of one call of the port. */
 export interface Deadline {
@@ -63,11 +50,7 @@ export function selectionTimeout(timeout_ms: number): number {
 }
 
 /** Creates the calls of one client, which has up to `connections_max` connections. */
-export function createMongoCalls(
-  client: MongoClient,
-  timeout_ms: number,
-  connections_max: number,
-): MongoCalls {
+export function createMongoCalls(client: MongoClient, timeout_ms: number, connections_max: number) {
   const writing = createSemaphore({
     holders_max: Math.max(1, Math.floor(connections_max * WRITE_SHARE)),
     refuse: () => new Unavailable('too many writes to MongoDB are in progress'),
@@ -78,6 +61,7 @@ export function createMongoCalls(
     if (current !== undefined) current.commands += 1
   })
 
+  /** The deadline, counted from now, of an operation of several calls, or of one that may take `limit_ms` at most. */
   function startDeadline(limit_ms = timeout_ms): Deadline {
     const end_ms = clock.monotonic_ms() + Math.min(limit_ms, timeout_ms)
     let pauses = 0
@@ -95,14 +79,19 @@ export function createMongoCalls(
 
   return {
     startDeadline,
-    async read(call, deadline = startDeadline()) {
+    /** Runs a call that changes nothing. Throws `Unavailable`. */
+    async read<T>(call: (options: ReadOptions) => Promise<T>, deadline = startDeadline()): Promise<T> {
       try {
         return await withDeadline(() => call(readOptions(deadline)), deadline)
       } catch (error) {
         throw readFailure(error)
       }
     },
-    async write(call, deadline = startDeadline()) {
+    /**
+     * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
+     * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
+     */
+    async write<T>(call: (options: WriteOptions) => Promise<T>, deadline = startDeadline()): Promise<T> {
       while (true) {
         const sent = { commands: 0 }
         const began_ms = clock.monotonic_ms()
