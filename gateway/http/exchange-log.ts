@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
-import { clock } from '#lib/base/time.ts'
+import { createRate } from '#lib/base/limit.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
 import type { Log } from '#lib/telemetry/log.ts'
@@ -127,11 +127,6 @@ const MINUTE_MS = 60_000
 /** Networks that are remembered; beyond it the one whose last line is the oldest is forgotten. */
 const NETWORKS_MAX = 10_000
 
-interface Window {
-  opened_ms: number
-  lines: number
-}
-
 const lines_left_out = counter(
   'multihub_gateway_log_lines_left_out_total',
   'Log lines about callers without authentication that were left out, because there were too many about their network or in total.',
@@ -144,15 +139,9 @@ type LogSampler = ReturnType<typeof createLogSampler>
  * network and about all, so that such callers cannot fill the log.
  */
 export function createLogSampler({ network_lines_max = 20, lines_max = 1_000 } = {}) {
-  const networks = new LRUCache<string, Window & { left_out: number }>(entriesUpTo(NETWORKS_MAX))
-  const all: Window = { opened_ms: Number.NEGATIVE_INFINITY, lines: 0 }
-  const hasRoom = (window: Window, max: number, now_ms: number): boolean => {
-    if (now_ms - window.opened_ms >= MINUTE_MS) {
-      window.opened_ms = now_ms
-      window.lines = 0
-    }
-    return window.lines < max
-  }
+  const newNetwork = () => ({ rate: createRate(network_lines_max, MINUTE_MS), left_out: 0 })
+  const networks = new LRUCache<string, ReturnType<typeof newNetwork>>(entriesUpTo(NETWORKS_MAX))
+  const all = createRate(lines_max, MINUTE_MS)
   return {
     /**
      * Decides about one line. Returns `undefined` when it must be left out, otherwise how many lines about the network of
@@ -160,17 +149,14 @@ export function createLogSampler({ network_lines_max = 20, lines_max = 1_000 } =
      */
     sampleLine(address: string | undefined): number | undefined {
       const name = networkOf(address)
-      const now_ms = clock.monotonic_ms()
-      const existing = networks.get(name)
-      const network = existing ?? { opened_ms: now_ms, lines: 0, left_out: 0 }
-      if (existing === undefined) networks.set(name, network)
-      if (!hasRoom(network, network_lines_max, now_ms) || !hasRoom(all, lines_max, now_ms)) {
+      const network = networks.get(name) ?? newNetwork()
+      networks.set(name, network)
+      if (!network.rate.hasRoom() || !all.use()) {
         network.left_out += 1
         lines_left_out.increment({})
         return undefined
       }
-      network.lines += 1
-      all.lines += 1
+      network.rate.use()
       const { left_out: left_out_before } = network
       network.left_out = 0
       return left_out_before

@@ -33,6 +33,29 @@ export function createKeyedCount() {
   }
 }
 
+/** Creates a rate of `max` per `interval_ms`. A window begins with the first look after the one before has ended. */
+export function createRate(max: number, interval_ms: number) {
+  let opened_ms = Number.NEGATIVE_INFINITY
+  let used = 0
+  const hasRoom = (): boolean => {
+    const now_ms = clock.monotonic_ms()
+    if (now_ms - opened_ms >= interval_ms) {
+      opened_ms = now_ms
+      used = 0
+    }
+    return used < max
+  }
+  return {
+    hasRoom,
+    /** Uses one of the window, if there is room. */
+    use(): boolean {
+      if (!hasRoom()) return false
+      used += 1
+      return true
+    },
+  }
+}
+
 interface SemaphoreLimits {
   readonly holders_max: number
   /** One more waiter is refused at once; no limit unless given. */

@@ -142,6 +142,7 @@ describe('reading', () => {
     waiting[0]?.fail()
     const refused = { status: 'rejected', reason: { code: 2002 } }
     expect(await responses).toMatchObject([refused, refused, refused])
+    await settled()
     expect(waiting.map(({ key }) => key)).toEqual(['a', 'd'])
     waiting[1]?.respond('four')
     expect(await later).toBe('four')

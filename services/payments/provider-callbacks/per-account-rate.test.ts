@@ -4,12 +4,12 @@ import { createPerAccountRate } from './receive-provider-callback.ts'
 
 test('admits its maximum per account and interval', async () => {
   using clock = installManualClock()
-  const rate = createPerAccountRate(2, 1_000)
-  const admit = (id: string, times: number) => Array.from({ length: times }, () => rate.isWithin(id))
+  const mayAct = createPerAccountRate(2, 1_000)
+  const admit = (id: string, times: number) => Array.from({ length: times }, () => mayAct(id))
   expect(admit('a', 3)).toEqual([true, true, false])
   expect(admit('b', 3)).toEqual([true, true, false])
   await clock.advance(999)
-  expect(rate.isWithin('a')).toBe(false)
+  expect(mayAct('a')).toBe(false)
   await clock.advance(1)
   expect(admit('a', 3)).toEqual([true, true, false])
 })

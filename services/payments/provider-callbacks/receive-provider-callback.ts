@@ -1,5 +1,6 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
-import { clock, now } from '#lib/base/time.ts'
+import { createRate } from '#lib/base/limit.ts'
+import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
@@ -20,24 +21,13 @@ import { recordAnomaly } from '../store/anomalies.ts'
 import { findByHId, keyOfPayment } from '../store/payments.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 
-/**
- * Makes a rate of `max` per account and `interval_ms`, which begins with the first action. It remembers one window per
- * account, so call it only with the ids of configured accounts.
- */
-export function createPerAccountRate(max: number, interval_ms: number) {
-  const windows = new Map<string, { readonly since_ms: number; count: number }>()
-  return {
-    /** Whether one more action is within the rate now. */
-    isWithin(account_id: string): boolean {
-      const now_ms = clock.monotonic_ms()
-      const window = windows.get(account_id)
-      if (window === undefined || now_ms - window.since_ms >= interval_ms) {
-        windows.set(account_id, { since_ms: now_ms, count: 1 })
-        return true
-      }
-      window.count += 1
-      return window.count <= max
-    },
+/** Makes a rate of `max` per account and interval. It remembers each account, so call it only with ids of configured ones. */
+export function createPerAccountRate(max: number, interval_ms: number): (account_id: string) => boolean {
+  const rates = new Map<string, ReturnType<typeof createRate>>()
+  return (account_id) => {
+    const rate = rates.get(account_id) ?? createRate(max, interval_ms)
+    rates.set(account_id, rate)
+    return rate.use()
   }
 }
 
@@ -128,12 +118,12 @@ export function providerCallbackPath(
  */
 export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps): ReceiveProviderCallback {
   const budget = createKeyedBudget(APPLIED_PER_ACCOUNT_MAX, (account_id: string) => account_id)
-  const unmatched_rate = createPerAccountRate(UNMATCHED_MAX, UNMATCHED_INTERVAL_MS)
-  const hint_rate = createPerAccountRate(1, HINT_INTERVAL_MS)
+  const mayStoreUnmatched = createPerAccountRate(UNMATCHED_MAX, UNMATCHED_INTERVAL_MS)
+  const mayHasten = createPerAccountRate(1, HINT_INTERVAL_MS)
 
   const receiveVerified = async (target: Target, report: ProviderReport): Promise<CallbackHttpStatus> => {
     if (await applyReport(deps, target, report)) return 200
-    if (unmatched_rate.isWithin(target.connected.account.account_id))
+    if (mayStoreUnmatched(target.connected.account.account_id))
       await recordUnmatchedReport(deps.anomalies, target, report)
     return 404
   }
@@ -150,7 +140,7 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
     const report = connector.parseCallback(callback)
     if (!report) {
       count(account_id, 'unverified')
-      if (hint_rate.isWithin(account_id)) hastenPoll(deps, target)
+      if (mayHasten(account_id)) hastenPoll(deps, target)
       return 401
     }
     const release = budget.reserve(account_id)
