@@ -117,7 +117,8 @@ export function noResponse(reason: string, advice: string): StartError {
   return new StartError(`something listens there, but gives no HTTP response (${reason}): ${advice}`)
 }
 
-interface InspectionOptions {
+/** How a certificate is looked at. */
+export interface InspectionOptions {
   /** The certificate that the client presents and the authority that it trusts; without it, the authorities of Node.js. */
   readonly material?: ClientMaterial | undefined
   readonly limit_ms: number
