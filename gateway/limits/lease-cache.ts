@@ -29,14 +29,8 @@ export function createLeaseCache(leases_max = LEASES_MAX) {
     },
   })
   let is_closed = false
-  let sweeping = Promise.resolve()
-  const sweeps = every(
-    SWEEP_INTERVAL_MS,
-    () => {
-      sweeping = sweep()
-      return sweeping
-    },
-    (error) => log.error({ error }, 'giving back unused tokens failed unexpectedly'),
+  const sweeps = every(SWEEP_INTERVAL_MS, sweep, (error) =>
+    log.error({ error }, 'giving back unused tokens failed unexpectedly'),
   )
 
   async function sweep(): Promise<void> {
@@ -60,10 +54,9 @@ export function createLeaseCache(leases_max = LEASES_MAX) {
      */
     async close(): Promise<void> {
       is_closed = true
-      sweeps.cancel()
       const open_leases = [...leases.values(), ...evicted_leases]
       leases.clear()
-      await withTimeout(Promise.all([sweeping, giveBackAll(open_leases)]), CLOSE_TIMEOUT_MS)
+      await withTimeout(Promise.all([sweeps.stop(), giveBackAll(open_leases)]), CLOSE_TIMEOUT_MS)
       // Stops `giveBackAll` after a time-out: tokens that are not given back by now are lost until their window ends.
       open_leases.length = 0
     },

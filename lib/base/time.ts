@@ -89,25 +89,40 @@ export async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Prom
   }
 }
 
-/** Calls `action` again `interval_ms` after each end of it, until cancelled. Its errors go to `onError`. */
+/** An action that is repeated until it is cancelled. */
+export interface Repetition extends Timer {
+  /** Cancels it, and resolves when a run in progress has ended. */
+  stop(): Promise<void>
+}
+
+/** Calls `action` after `first_ms`, and again `interval_ms` after each end of it. Its errors go to `onError`. */
 export function every(
   interval_ms: number,
   action: () => Promise<void>,
   onError: (error: unknown) => void,
-): Timer {
+  first_ms = interval_ms,
+): Repetition {
   let cancelled = false
   let timer: Timer | undefined
-  const schedule = (): void => {
-    if (!cancelled) timer = clock.after(interval_ms, run)
+  let running = Promise.resolve()
+  const schedule = (pause_ms = interval_ms): void => {
+    if (!cancelled) timer = clock.after(pause_ms, run)
   }
   const run = (): void => {
-    action().catch(onError).finally(schedule)
+    running = action()
+      .catch(onError)
+      .finally(() => schedule())
   }
-  schedule()
+  const cancel = (): void => {
+    cancelled = true
+    timer?.cancel()
+  }
+  schedule(first_ms)
   return {
-    cancel() {
-      cancelled = true
-      timer?.cancel()
+    cancel,
+    async stop() {
+      cancel()
+      await running
     },
   }
 }

@@ -3,7 +3,7 @@ import { findTrailerError, setTrailerStatus } from '@connectrpc/connect/protocol
 import { Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js'
 import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import { type ErrorInfo, PublicError, type PublicErrorOptions } from '#lib/contract/errors/public-error.ts'
+import { type ErrorInfo, PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 
 const DETAILS = 'grpc-status-details-bin'
@@ -73,15 +73,12 @@ export function fromConnectError(error: unknown): PublicError {
 function fromDetail(detail: ErrorDetail, cause: ConnectError): PublicError {
   // A newer process may use codes that this one does not know; they become 2001.
   if (!isErrorCode(detail.code)) return new PublicError(2001, { cause })
-  const details = fromJson(detail.detailsJson)
-  const context = fromJson(detail.contextJson)
-  const options: PublicErrorOptions = {
+  return new PublicError(detail.code, {
     cause,
-    ...(details === undefined ? {} : { details }),
-    ...(context === undefined ? {} : { context }),
-    ...(isHttpError(detail.httpStatus) ? { http: detail.httpStatus } : {}),
-  }
-  return new PublicError(detail.code, options)
+    details: fromJson(detail.detailsJson),
+    context: fromJson(detail.contextJson),
+    http: isHttpError(detail.httpStatus) ? detail.httpStatus : undefined,
+  })
 }
 
 function isHttpError(status: number): boolean {

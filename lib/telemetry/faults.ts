@@ -3,10 +3,10 @@ import { isNativeError } from 'node:util/types'
 interface LoggedFault {
   readonly type: string
   readonly message: string
-  readonly code?: string | number
-  readonly stack?: string
-  readonly cause?: LoggedFault
-  readonly errors?: readonly LoggedFault[]
+  readonly code?: string | number | undefined
+  readonly stack?: string | undefined
+  readonly cause?: LoggedFault | undefined
+  readonly errors?: readonly LoggedFault[] | undefined
 }
 
 const MESSAGE_MAX = 2000
@@ -42,12 +42,10 @@ export function describeFault(error: unknown, depth = DEPTH_MAX): LoggedFault {
   return {
     type: error.name,
     message: maskText(String(error.message)),
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(error.stack === undefined ? {} : { stack: maskText(error.stack, STACK_MAX) }),
-    ...(deeper && error.cause !== undefined ? { cause: describeFault(error.cause, depth - 1) } : {}),
-    ...(deeper && errors.length > 0
-      ? { errors: errors.map((inner) => describeFault(inner, depth - 1)) }
-      : {}),
+    code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
+    stack: error.stack && maskText(error.stack, STACK_MAX),
+    cause: deeper && error.cause !== undefined ? describeFault(error.cause, depth - 1) : undefined,
+    errors: deeper && errors.length > 0 ? errors.map((inner) => describeFault(inner, depth - 1)) : undefined,
   }
 }
 

@@ -48,14 +48,8 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
   }
 
   await renewOrAcquire()
-  let renewing = Promise.resolve()
-  const heartbeat = every(
-    HEARTBEAT_MS,
-    () => {
-      renewing = renewOrAcquire()
-      return renewing
-    },
-    (error) => log.warn({ error }, 'renewal of the instance number lease failed'),
+  const heartbeat = every(HEARTBEAT_MS, renewOrAcquire, (error) =>
+    log.warn({ error }, 'renewal of the instance number lease failed'),
   )
 
   return {
@@ -68,8 +62,7 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
     },
     async stop(): Promise<void> {
       is_stopped = true
-      heartbeat.cancel()
-      await Promise.allSettled([renewing])
+      await heartbeat.stop()
       if (held === undefined || !clock_guard.isTrusted()) return
       const { instance_number, version } = held
       // The grace time still applies after the release, so that no other process makes an id of the present second.

@@ -5,9 +5,9 @@ export type ErrorInfo = Readonly<Record<string, unknown>>
 
 /** The optional parts of an error. `http` overrides the status of the table where the contract has two (E10, E13). */
 export interface PublicErrorOptions {
-  readonly details?: ErrorInfo
-  readonly context?: ErrorInfo
-  readonly http?: number
+  readonly details?: ErrorInfo | undefined
+  readonly context?: ErrorInfo | undefined
+  readonly http?: number | undefined
   readonly cause?: unknown
 }
 

@@ -23,7 +23,6 @@ export function watchMonitoring(client: MongoClient, limit_ms: number) {
 
   let is_stopped = false
   let is_closed = false
-  let reviewing = Promise.resolve()
   async function review(): Promise<void> {
     const overdue_ms = clock.monotonic_ms() - limit_ms
     const hung = [...began_ms].filter(([, since_ms]) => since_ms < overdue_ms).map(([address]) => address)
@@ -36,20 +35,14 @@ export function watchMonitoring(client: MongoClient, limit_ms: number) {
     await client.connect()
     is_closed = false
   }
-  const timer = every(
-    limit_ms / 4,
-    () => {
-      reviewing = review()
-      return reviewing
-    },
-    (error) => log.warn({ error }, 'MongoDB could not be connected again; trying again'),
+  const reviews = every(limit_ms / 4, review, (error) =>
+    log.warn({ error }, 'MongoDB could not be connected again; trying again'),
   )
   return {
     /** Ends the watch. Resolves when it does not use the client any more. */
-    async stop(): Promise<void> {
+    stop(): Promise<void> {
       is_stopped = true
-      timer.cancel()
-      await reviewing.catch(() => {})
+      return reviews.stop()
     },
   }
 }

@@ -50,21 +50,18 @@ async function removeChunks(bucket: Bucket, files_id: ObjectId): Promise<void> {
  */
 function sweepUnfinished(bucket: Bucket) {
   let is_stopped = false
-  let sweeping = Promise.resolve()
-  const sweep = (): Promise<void> => {
-    sweeping = removeAbandoned(bucket, () => is_stopped)
-    return sweeping
-  }
-  const onError = (error: unknown): void =>
-    log.warn({ collection: bucket.name, error }, 'unfinished blobs could not be listed; trying again')
-  const timer = every(SWEEP_INTERVAL_MS, sweep, onError)
-  sweep().catch(onError)
+  const sweeps = every(
+    SWEEP_INTERVAL_MS,
+    () => removeAbandoned(bucket, () => is_stopped),
+    (error) =>
+      log.warn({ collection: bucket.name, error }, 'unfinished blobs could not be listed; trying again'),
+    0,
+  )
   return {
     /** Ends the removal. Resolves when it does not use the store any more. */
-    async stop(): Promise<void> {
+    stop(): Promise<void> {
       is_stopped = true
-      timer.cancel()
-      await sweeping.catch(() => {})
+      return sweeps.stop()
     },
   }
 }
