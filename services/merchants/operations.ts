@@ -2,8 +2,7 @@ import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
 import { ownerOfCredentialSecret, ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
-import type { DataCheck, ReadDocuments, ResealCount, RoleOperations } from '#lib/role/operations.ts'
-import { resealDocuments } from '#lib/role/operations.ts'
+import { type DataCheck, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
 import type { Credential } from './domain/credential.ts'
 import type { Endpoint } from './domain/endpoint.ts'
 import { ID_KINDS, type IssuedIds } from './store/issued-ids.ts'
@@ -17,7 +16,20 @@ export const operations: RoleOperations = {
   afterRestore: async (store) => skipIssuedIds((await openMerchantsStore(store)).issued_ids),
   checkKeys: async (store, keyring) => checkMasterKeys({ store: await openMerchantsStore(store), keyring }),
   async *reseal(store, readDocuments, keyring) {
-    yield* resealSecrets(await openMerchantsStore(store), { readDocuments, keyring })
+    const { credentials, endpoints } = await openMerchantsStore(store)
+    const deps = { readDocuments, keyring }
+    yield await resealDocuments<Credential>(deps, {
+      spec: credentials.spec,
+      change: resealCredential,
+      update: (credential, decide) =>
+        credentials.update(credentials.idOf(credential), (current) => decide(current) ?? current),
+    })
+    yield await resealDocuments<Endpoint>(deps, {
+      spec: endpoints.spec,
+      change: resealEndpoint,
+      update: (endpoint, decide) =>
+        endpoints.update(endpoints.idOf(endpoint), (current) => decide(current) ?? current),
+    })
   },
   checkData: async (store) => createDataCheck(await openMerchantsStore(store)),
 }
@@ -61,25 +73,6 @@ export async function skipIssuedIds(issued_ids: Pick<IssuedIds, 'skip'>): Promis
   for (const kind of ID_KINDS) await issued_ids.skip(kind, SKIPPED)
 }
 
-/** Encrypts the secrets of credentials and endpoints again under the newest master key. */
-export async function* resealSecrets(
-  { credentials, endpoints }: Pick<MerchantsStore, 'credentials' | 'endpoints'>,
-  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
-): AsyncGenerator<ResealCount> {
-  yield await resealDocuments<Credential>(deps, {
-    spec: credentials.spec,
-    change: resealCredential,
-    update: (credential, decide) =>
-      credentials.update(credentials.idOf(credential), (current) => decide(current) ?? current),
-  })
-  yield await resealDocuments<Endpoint>(deps, {
-    spec: endpoints.spec,
-    change: resealEndpoint,
-    update: (endpoint, decide) =>
-      endpoints.update(endpoints.idOf(endpoint), (current) => decide(current) ?? current),
-  })
-}
-
 /** Secrets that have expired are left out: the key that encrypted them may be gone. */
 function resealCredential(credential: Credential, reseal: Keyring['reseal']): Credential {
   const owner = ownerOfCredentialSecret(credential.application_id)
@@ -103,7 +96,7 @@ function resealEndpoint(endpoint: Endpoint, reseal: Keyring['reseal']): Endpoint
 const CLOCK_MARGIN_MS = 15_000
 
 /** Says which events endpoints must have got, for the check of what other roles have stored. */
-export function createDataCheck({ endpoints }: Pick<MerchantsStore, 'endpoints'>): DataCheck {
+function createDataCheck({ endpoints }: Pick<MerchantsStore, 'endpoints'>): DataCheck {
   // Calls come merchant by merchant.
   let last: { readonly merchant_id: string; readonly listed: Promise<readonly Endpoint[]> } | undefined
   return {

@@ -1,12 +1,11 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { type Idempotency, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
+import type { SupportDeps } from '../../use-cases/deps.ts'
 import { runMutation } from '../../use-cases/mutation.ts'
 import {
   type Chargeback,
@@ -16,15 +15,11 @@ import {
 } from '../domain/chargeback.ts'
 
 /** What the use cases of chargebacks need. */
-export interface ChargebackDeps {
+export interface ChargebackDeps extends SupportDeps {
   readonly chargebacks: Collection<Chargeback>
   /** Writes chargebacks and runs their effects. */
   readonly runner: EffectRunner<Chargeback>
-  readonly idempotency: Idempotency
   readonly payments: Client<typeof PaymentRefundService>
-  readonly attachments: AttachmentClaims
-  /** Signs the cursors of merchants' lists (S6). */
-  readonly keyring: Keyring
 }
 
 /** Stores a chargeback that was debited, with its event. The second report of it changes nothing. */

@@ -1,13 +1,13 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { type Idempotency, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { openCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { checkPageSize, type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { ResourceQuery } from '../../domain/support-resource.ts'
-import { type AttachmentClaims, withClaimed } from '../../use-cases/claim-attachments.ts'
+import { withClaimed } from '../../use-cases/claim-attachments.ts'
 import { type CursorPage, type CursorRequest, cursorPage } from '../../use-cases/cursor-page.ts'
+import type { SupportDeps } from '../../use-cases/deps.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import {
   type Comment,
@@ -18,12 +18,9 @@ import {
 import { storeComment } from '../store/comments.ts'
 
 /** The threads of one kind, tickets or refunds, and what their comments need. */
-export interface CommentDeps<T extends CommentThread> {
+export interface CommentDeps<T extends CommentThread> extends SupportDeps {
   readonly kind: 'ticket' | 'refund'
   readonly comments: Collection<Comment>
-  readonly idempotency: Idempotency
-  readonly attachments: AttachmentClaims
-  readonly keyring: Keyring
   idOf(thread: T): string
   /** Finds a merchant's thread. Throws when the merchant has none. */
   find(query: ResourceQuery): Promise<Stored<T>>

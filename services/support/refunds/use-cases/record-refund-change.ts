@@ -1,25 +1,19 @@
 import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Comment } from '../../comments/domain/comment.ts'
-import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
+import type { SupportDeps } from '../../use-cases/deps.ts'
 import { applyRefundChange, newRefund, type Refund, type RefundChange } from '../domain/refund.ts'
 import { findRefundBy, keyOfRefund } from '../store/refunds.ts'
 
 /** What the use cases of refunds need. */
-export interface RefundDeps {
+export interface RefundDeps extends SupportDeps {
   readonly refunds: Collection<Refund>
   readonly comments: Collection<Comment>
   /** Writes refunds and runs their effects. */
   readonly runner: EffectRunner<Refund>
-  readonly idempotency: Idempotency
   readonly payments: Client<typeof PaymentRefundService>
-  readonly attachments: AttachmentClaims
-  /** Signs the cursors of merchants' lists (S6). */
-  readonly keyring: Keyring
 }
 
 /**

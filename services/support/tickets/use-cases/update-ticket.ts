@@ -1,14 +1,12 @@
 import type { Client } from '@connectrpc/connect'
 import type { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Comment } from '../../comments/domain/comment.ts'
 import type { ResourceQuery } from '../../domain/support-resource.ts'
-import type { AttachmentClaims } from '../../use-cases/claim-attachments.ts'
+import type { SupportDeps } from '../../use-cases/deps.ts'
 import { type Mutation, runMutation } from '../../use-cases/mutation.ts'
 import { editDescription, reopenTicket } from '../domain/change-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
@@ -16,16 +14,12 @@ import { keyOfTicket } from '../store/tickets.ts'
 import { findTicket } from './find-ticket.ts'
 
 /** What the use cases of tickets need. */
-export interface TicketDeps {
+export interface TicketDeps extends SupportDeps {
   readonly tickets: Collection<Ticket>
   readonly comments: Collection<Comment>
   /** Writes tickets and runs their effects. */
   readonly runner: EffectRunner<Ticket>
-  readonly idempotency: Idempotency
   readonly payments: Pick<Client<typeof PaymentService>, 'findPayment'>
-  readonly attachments: AttachmentClaims
-  /** Signs the cursors of merchants' lists (S6). */
-  readonly keyring: Keyring
 }
 
 /**

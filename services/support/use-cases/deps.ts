@@ -1,0 +1,11 @@
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import type { AttachmentClaims } from './claim-attachments.ts'
+
+/** What the use cases of all resources need. */
+export interface SupportDeps {
+  readonly idempotency: Idempotency
+  readonly attachments: AttachmentClaims
+  /** Signs the cursors of merchants' lists (S6). */
+  readonly keyring: Keyring
+}
