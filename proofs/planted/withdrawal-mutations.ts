@@ -18,7 +18,7 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a hold is placed without limits',
     file: 'services/payments/effects/post-to-ledger.ts',
-    search: '          ...(limits && { limits }),\n',
+    search: '          limits,\n',
     replace: '',
   },
   {

@@ -1,7 +1,6 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
@@ -17,20 +16,14 @@ import {
   warning,
   withExpiry,
 } from '#lib/role/environment-check.ts'
-import {
-  type DataCheck,
-  type ReadDocuments,
-  type ResealCount,
-  type RoleOperations,
-  resealDocuments,
-} from '#lib/role/operations.ts'
+import { type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
 import type { ProviderAccount } from './connectors/provider-account.ts'
 import { type ProviderAccountSettings, readProviderAccounts } from './connectors/provider-accounts.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { requirementsOfPayment } from './domain/verify-requirements.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
 import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
-import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+import { openPaymentsStore } from './store/payments-store.ts'
 
 const LIMIT_MS = 5_000
 
@@ -38,7 +31,7 @@ const LIMIT_MS = 5_000
  * The checks of the providers: one per origin of their accounts, by a connection without a request, so that nothing is paid.
  * An accounts file that is wrong, such as one with a key of both environments, is the only finding then.
  */
-export function accountChecks(
+function accountChecks(
   settings: ProviderAccountSettings,
   { variables, runs }: CheckContext,
 ): readonly EnvironmentCheck[] {
@@ -76,20 +69,6 @@ async function checkProvider(origin: string, accounts: readonly ProviderAccount[
   return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
 }
 
-/** Checks that the ledger and the notifier have what follows from the payments. */
-export function createDataCheck(
-  { payments }: Pick<PaymentsStore, 'payments'>,
-  readDocuments: ReadDocuments,
-): DataCheck {
-  return {
-    async *listRequirements() {
-      for await (const payment of readDocuments<StoredPayment>(PAYMENTS))
-        yield* requirementsOfPayment(payment)
-    },
-    holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
-  }
-}
-
 /** Encrypts a sealed text again; the same text if nothing is to be done. */
 type Reseal = (sealed: string, owner: string) => string
 
@@ -119,28 +98,30 @@ function resealEvent(effect: Effect, reseal: Reseal): Effect {
   return { ...effect, data: { ...effect.data, message: toBinary(MerchantEventSchema, event) } }
 }
 
-/**
- * Encrypts the secrets of callback addresses again under the newest master key. It changes neither the number nor the times
- * of effects, so it needs no runner.
- */
-export async function* resealSecrets(
-  { payments }: Pick<PaymentsStore, 'payments'>,
-  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
-): AsyncGenerator<ResealCount> {
-  yield await resealDocuments<StoredPayment>(deps, {
-    spec: PAYMENTS,
-    change: resealPayment,
-    update: (payment, decide) => update(payments, keyOfPayment(payment), decide),
-  })
-}
-
 /** What the commands of an installation need of payments. */
 export const operations: RoleOperations = {
   name: 'payments',
   openCollections: openPaymentsStore,
-  checkData: async (store, readDocuments) => createDataCheck(await openPaymentsStore(store), readDocuments),
+  // The ledger and the notifier have what follows from the payments.
+  async checkData(store, readDocuments) {
+    const { payments } = await openPaymentsStore(store)
+    return {
+      async *listRequirements() {
+        for await (const payment of readDocuments<StoredPayment>(PAYMENTS))
+          yield* requirementsOfPayment(payment)
+      },
+      holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
+    }
+  },
+  // It changes neither the number nor the times of effects, so it needs no runner.
   async *reseal(store, readDocuments, keyring) {
-    yield* resealSecrets(await openPaymentsStore(store), { readDocuments, keyring })
+    const { payments } = await openPaymentsStore(store)
+    const updatePayment = (
+      payment: StoredPayment,
+      decide: (current: StoredPayment) => StoredPayment | undefined,
+    ) => update(payments, keyOfPayment(payment), decide)
+    const documents = { spec: PAYMENTS, change: resealPayment, update: updatePayment }
+    yield await resealDocuments<StoredPayment>({ readDocuments, keyring }, documents)
   },
   environmentChecks: (context) => accountChecks(readConfig(PAYMENTS_CONFIG, context.variables), context),
 }

@@ -3,12 +3,7 @@ import { isNativeError } from 'node:util/types'
 import { ConfigError, readSecretVariable, type Variables } from '#lib/base/config/config.ts'
 import { constantTimeEqual } from '#lib/base/crypto/hash.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import {
-  accountsFileSchema,
-  type CredentialSource,
-  type FileAccount,
-  isCredential,
-} from './account-schema.ts'
+import { accountsFileSchema, type FileAccount, isCredential } from './account-schema.ts'
 import { CONNECTORS } from './connector-table.ts'
 import { newAccount, type ProviderAccount } from './provider-account.ts'
 
@@ -89,9 +84,14 @@ function readCredentials(
 ): Readonly<Record<string, Secret>> | undefined {
   const secrets: Record<string, Secret> = {}
   for (const [name, source] of Object.entries(account.credentials)) {
-    const text = readCredential(source, variables, problems)
+    // From the accounts file itself, from the variable that it names, or from the file that `<VARIABLE>_FILE` names (R7).
+    const found =
+      'text' in source
+        ? ({ ok: true, text: source.text } as const)
+        : readSecretVariable(source.variable, variables)
+    if (!found.ok) problems.push(found.problem)
     const rule = CONNECTORS[account.connector]?.credentials[name]
-    if (rule && text !== undefined && isCredential(text, rule)) secrets[name] = new Secret(text)
+    if (rule && found.ok && isCredential(found.text, rule)) secrets[name] = new Secret(found.text)
     else
       refuse(
         `${name}_env`,
@@ -99,22 +99,6 @@ function readCredentials(
       )
   }
   return Object.keys(secrets).length === Object.keys(account.credentials).length ? secrets : undefined
-}
-
-/**
- * The text of a secret: from the accounts file itself, from the variable that it names, or from the file that
- * `<VARIABLE>_FILE` names (R7).
- */
-function readCredential(
-  source: CredentialSource,
-  variables: Variables,
-  problems: string[],
-): string | undefined {
-  if ('text' in source) return source.text
-  const found = readSecretVariable(source.variable, variables)
-  if (found.ok) return found.text
-  problems.push(found.problem)
-  return undefined
 }
 
 function readAccountsFile(path: string, problems: string[]): readonly FileAccount[] {

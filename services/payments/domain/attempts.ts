@@ -114,10 +114,10 @@ function notePending(payment: Payment, attempt_number: number): Payment {
 }
 
 function withoutPending(payment: Payment, attempt_number: number): Payment {
-  const { pending_elsewhere: noted, ...rest } = payment
+  const { pending_elsewhere: noted } = payment
   if (!noted?.includes(attempt_number)) return payment
   const others = noted.filter((number) => number !== attempt_number)
-  return others.length === 0 ? rest : { ...rest, pending_elsewhere: others }
+  return { ...payment, pending_elsewhere: others.length === 0 ? undefined : others }
 }
 
 function noteSuccess(payment: Payment, attempt_number: number): Payment {

@@ -4,11 +4,11 @@ import { postEntryEffect, reportChargebackEffect } from './payment-effects.ts'
 import {
   CHARGEBACKS_MAX,
   findChargeback,
+  type RefundDecision,
+  refuseOnce,
   requireChargeback,
   uncommittedAmount,
-  withRefusal,
 } from './refund.ts'
-import type { RefundDecision } from './refund-transitions.ts'
 
 /** A chargeback that a bank demands. */
 export interface ChargebackRequest {
@@ -28,11 +28,8 @@ export interface ChargebackRequest {
 export function decideChargeback(payment: Payment, request: ChargebackRequest, at: Date): RefundDecision {
   const { chargeback_id, amount, reason_code, deadline_at } = request
   if (findChargeback(payment, chargeback_id)) return { payment }
-  const known = payment.reservation_refusals?.find(({ id }) => id === chargeback_id)
-  if (known) return { payment, refused_code: known.code }
-  const refused_code = refusalOf(payment, request)
-  if (refused_code !== undefined)
-    return { payment: withRefusal(payment, { id: chargeback_id, code: refused_code }), refused_code }
+  const refused = refuseOnce(payment, chargeback_id, refusalOf(payment, request))
+  if (refused) return refused
   const chargeback = { chargeback_id, amount, is_won: false, created_at: at }
   const counted = { ...payment, chargebacks: [...(payment.chargebacks ?? []), chargeback], updated_at: at }
   const debit = postEntryEffect.newEffect(counted, { posting: 'debit', chargeback_id }, { at })

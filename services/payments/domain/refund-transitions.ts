@@ -13,12 +13,13 @@ import {
   holdIdOfRefund,
   isActive,
   REFUNDS_MAX,
+  type RefundDecision,
   refundedAmount,
+  refuseOnce,
   requireRefund,
   uncommittedAmount,
   unreturnedAmount,
   withRefund,
-  withRefusal,
 } from './refund.ts'
 import { type TransitionDetails, transition } from './transition.ts'
 
@@ -31,27 +32,16 @@ export interface RefundRequest {
 }
 
 /**
- * A decision on a payment: the payment to store, or the same one when nothing changes, and the refusal, if it is one.
- */
-export interface RefundDecision {
-  readonly payment: Payment
-  readonly refused_code?: ErrorCode
-}
-
-/**
  * Reserves a part of the payment for a refund, or refuses it: 11002, 11005, 11004, in this order (S8). The refusal is
  * stored like the reservation, so a request that arrives again late gets the same decision. Pure.
  */
 export function decideReservation(payment: Payment, request: RefundRequest, at: Date): RefundDecision {
   const { refund_id, c_id, reason } = request
   if (findRefund(payment, refund_id)) return { payment }
-  const known = payment.reservation_refusals?.find(({ id }) => id === refund_id)
-  if (known) return { payment, refused_code: known.code }
   const left = unreturnedAmount(payment)
   const { amount = left } = request
-  const refused_code = refusalOf(payment, left, amount)
-  if (refused_code !== undefined)
-    return { payment: withRefusal(payment, { id: refund_id, code: refused_code }), refused_code }
+  const refused = refuseOnce(payment, refund_id, refusalOf(payment, left, amount))
+  if (refused) return refused
   const refund: Refund = {
     refund_id,
     amount,

@@ -1,4 +1,5 @@
-import type { Payment, PaymentChargeback, Refund, ReservationRefusal } from './payment.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { Payment, PaymentChargeback, Refund } from './payment.ts'
 
 /** The most refunds of one payment, in whatever status: bounds its document and its operations. */
 export const REFUNDS_MAX = 100
@@ -43,10 +44,29 @@ export function withRefund(payment: Payment, changed: Refund): Payment {
   return { ...payment, refunds: replaced }
 }
 
-/** The payment with a refusal of this id, which it keeps until it has 20 newer ones. */
-export function withRefusal(payment: Payment, refusal: ReservationRefusal): Payment {
-  const kept = (payment.reservation_refusals ?? []).slice(1 - REFUSALS_MAX)
-  return { ...payment, reservation_refusals: [...kept, refusal] }
+/**
+ * A decision on a payment: the payment to store, or the same one when nothing changes, and the refusal, if it is one.
+ */
+export interface RefundDecision {
+  readonly payment: Payment
+  readonly refused_code?: ErrorCode
+}
+
+/**
+ * The refusal of a refund or a chargeback by its id: the one that it got before, or else `code`, which the payment keeps until
+ * it has 20 newer ones. `undefined` when nothing refuses it.
+ */
+export function refuseOnce(
+  payment: Payment,
+  id: string,
+  code: ErrorCode | undefined,
+): RefundDecision | undefined {
+  const { reservation_refusals: known = [] } = payment
+  const earlier = known.find((refusal) => refusal.id === id)
+  if (earlier) return { payment, refused_code: earlier.code }
+  if (code === undefined) return undefined
+  const reservation_refusals = [...known.slice(1 - REFUSALS_MAX), { id, code }]
+  return { payment: { ...payment, reservation_refusals }, refused_code: code }
 }
 
 /** Whether the refund waits for the operator, the ledger or the provider: it counts as active (S8). */

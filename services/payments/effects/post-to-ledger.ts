@@ -75,7 +75,7 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
           amount: { minor, currency: payment.currency },
           paymentId: payment.payment_id,
           reason: kind,
-          ...(limits && { limits }),
+          limits,
         },
         LEDGER_CALL,
       )

@@ -65,8 +65,8 @@ export function routeExplanationToProto(
   return {
     accepted: refused_codes.length === 0,
     refusals: refused_codes.map((code) => ({ code, message: ERROR_TABLE[code].message })),
-    ...(route && { route: routeToProto(route, explanation.accounts) }),
-    ...(route && funds && { funds: fundsToProto(route, funds) }),
+    route: route && routeToProto(route, explanation.accounts),
+    funds: route && funds && fundsToProto(route, funds),
   }
 }
 
@@ -86,7 +86,7 @@ function routeToProto(
     accounts: accounts.map(({ account_id, connected }) => ({
       accountId: account_id,
       configured: connected !== undefined,
-      ...(connected && { account: accountToProto(connected) }),
+      account: connected && accountToProto(connected),
     })),
   }
 }
@@ -95,5 +95,5 @@ function fundsToProto(
   route: PaymentRoute,
   { available, totals }: NonNullable<RouteExplanation['funds']>,
 ): MessageInitShape<typeof WithdrawalFundsSchema> {
-  return { available, limits: holdLimitsToProto(route), ...(totals && { totals }) }
+  return { available, limits: holdLimitsToProto(route), totals }
 }

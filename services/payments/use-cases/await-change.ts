@@ -34,7 +34,8 @@ export async function awaitChange<Document>(
   document: Document,
   { hasHappened, read, wait_ms, late }: AwaitedChange<Document>,
 ): Promise<Document> {
-  const until_ms = waitUntilMs(wait_ms)
+  const deadline_ms = currentRequest()?.deadline_ms ?? Number.POSITIVE_INFINITY
+  const until_ms = Math.min(clock.monotonic_ms() + wait_ms, deadline_ms - ANSWER_MS)
   let current = document
   for (let reads = 1; !hasHappened(current); reads += 1) {
     if (clock.monotonic_ms() >= until_ms) throw new Unavailable(late)
@@ -42,13 +43,6 @@ export async function awaitChange<Document>(
     current = await read(current)
   }
   return current
-}
-
-/** The monotonic time until which a request may wait: `wait_ms` from now, or a little less than its own deadline. */
-function waitUntilMs(wait_ms: number): number {
-  const until_ms = clock.monotonic_ms() + wait_ms
-  const deadline_ms = currentRequest()?.deadline_ms
-  return deadline_ms === undefined ? until_ms : Math.min(until_ms, deadline_ms - ANSWER_MS)
 }
 
 /** What waiting for an admission needs. */

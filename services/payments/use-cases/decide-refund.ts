@@ -6,13 +6,12 @@ import type { Stored } from '#lib/store/store.ts'
 import type { FindAccount } from '../connectors/find-account.ts'
 import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import type { ReportedChange } from '../domain/payment-to-proto.ts'
-import { findRefund, requireRefund } from '../domain/refund.ts'
+import { findRefund, type RefundDecision, requireRefund } from '../domain/refund.ts'
 import {
   beginApproval,
   decideClosing,
   decideReservation,
   type RefundClosing,
-  type RefundDecision,
   type RefundRequest,
 } from '../domain/refund-transitions.ts'
 import { keyOfPayment, type PaymentKey } from '../store/payments.ts'
