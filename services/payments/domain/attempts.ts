@@ -114,10 +114,10 @@ function notePending(payment: Payment, attempt_number: number): Payment {
 }
 
 function withoutPending(payment: Payment, attempt_number: number): Payment {
-  const { pending_elsewhere: noted } = payment
+  const { pending_elsewhere: noted, ...rest } = payment
   if (!noted?.includes(attempt_number)) return payment
   const others = noted.filter((number) => number !== attempt_number)
-  return { ...payment, pending_elsewhere: others.length === 0 ? undefined : others }
+  return others.length === 0 ? rest : { ...rest, pending_elsewhere: others }
 }
 
 function noteSuccess(payment: Payment, attempt_number: number): Payment {

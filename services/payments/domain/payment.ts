@@ -114,7 +114,7 @@ interface PaymentFields extends EffectDocument {
    */
   readonly earlier_successes?: readonly number[]
   /** The attempts other than the current one that their accounts have called pending, and not failed since. */
-  readonly pending_elsewhere?: readonly number[] | undefined
+  readonly pending_elsewhere?: readonly number[]
   /** The highest attempt so far; absent while the payment has not gone back to an earlier one. */
   readonly highest_attempt?: number
   /** The earlier attempt that the operator found to be paid; absent when the current one was. */
