@@ -103,9 +103,12 @@ test.each(processes)('the process %s accepts its settings', async (_name, servic
   )
 })
 
-test('no process sees the token of another', () => {
+test('no process sees the token of another, or its user of NATS', () => {
   for (const [, { command, secrets: seen = [] }] of processes)
-    expect(seen.filter((name) => name.startsWith('rpc-') && name !== `rpc-${command[0]}`)).toEqual([])
+    for (const kind of ['rpc', 'nats'])
+      expect(seen.filter((name) => name.startsWith(`${kind}-`) && name !== `${kind}-${command[0]}`)).toEqual(
+        [],
+      )
 })
 
 test('every role runs once, and with the profile several at least twice under its name', () => {
@@ -148,6 +151,23 @@ test('the stores and the scanner are in networks that lead nowhere, with those t
   expect(of('signatures')).toEqual(['freshclam'])
   expect(of('default').sort()).toEqual(names.filter((name) => name !== 'migrate').sort())
   expect(networks).toEqual({ stores: { internal: true }, scanner: { internal: true }, signatures: {} })
+})
+
+test('NATS knows the users of the roles, each with the password in its URL', () => {
+  expect(services['nats']).toMatchObject({
+    command: ['--config', '/etc/nats/users.conf'],
+    volumes: ['./deploy/nats.conf:/etc/nats/users.conf:ro'],
+    env_file: ['.local/compose/nats-passwords'],
+  })
+  const passwords = readFileSync(join(folder, '.local/compose/nats-passwords'), 'utf8')
+  const roles = ROLES.filter((role) => role !== 'sandbox')
+  for (const role of roles) {
+    const url = readFileSync(join(folder, secrets[`nats-${role}`]?.file ?? ''), 'utf8')
+    const [, password] = /^nats:\/\/[a-z]+:([a-z]{64})@nats:4222$/.exec(url) ?? []
+    expect(passwords).toContain(`NATS_PASSWORD_${role.toUpperCase()}=${password}\n`)
+    expect(url).toContain(`//${role}:`)
+  }
+  expect(new Set(passwords.trim().split('\n')).size).toBe(roles.length)
 })
 
 test('the scanner has the settings of the manifests', () => {

@@ -7,11 +7,13 @@
 # Run it once and keep the result: without the master keys nothing that was stored can be decrypted. So it never replaces
 # a result, which no other user of this machine can read. Each role,
 # migrate, and backup can have its own user of MongoDB: MONGODB_URI_PAYMENTS=... is used by payments instead of MONGODB_URI.
-# Only migrate needs to create collections and indexes, and backup only reads.
+# Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox have its own
+# user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
 set -euo pipefail
 umask 077
 
 callers=(attachments balances gateway merchants notifier operator payments support)
+nats_users=(attachments balances gateway merchants notifier payments support)
 database_users=(attachments backup balances gateway merchants migrate notifier payments sandbox support)
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
@@ -25,7 +27,11 @@ need_url() {
 
 need_urls() {
   local name own
-  need_url NATS_URL 'nats|tls'
+  for name in "${nats_users[@]}"; do
+    own=NATS_URL_${name^^}
+    [ -n "${!own:-}" ] || own=NATS_URL
+    need_url "$own" 'nats|tls'
+  done
   for name in "${database_users[@]}"; do
     own=MONGODB_URI_${name^^}
     [ -n "${!own:-}" ] || own=MONGODB_URI
@@ -50,6 +56,10 @@ make() {
   "$put" multihub master-keys "$(date +%Y%m):$(key)"
   "$put" multihub sandbox-key "$(key)"
   "$put" multihub nats-url "${NATS_URL:-}"
+  for name in "${nats_users[@]}"; do
+    own=NATS_URL_${name^^}
+    "$put" multihub-nats "$name" "${!own:-${NATS_URL:-}}"
+  done
   for name in "${database_users[@]}"; do
     own=MONGODB_URI_${name^^}
     "$put" multihub-mongodb "$name" "${!own:-${MONGODB_URI:-}}"
@@ -76,7 +86,13 @@ case ${1:-} in
     database_users=(migrate roles) # one user for all roles
     mkdir -p .local
     mkdir "$folder" || fail "$folder is there already, with the keys of a system: move it away first"
-    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' NATS_URL='nats://nats:4222' make put_file
+    for name in "${nats_users[@]}"; do
+      # Of letters alone, because the server reads digits as a number.
+      password=$(key | tr 0-9 g-p)
+      printf 'NATS_PASSWORD_%s=%s\n' "${name^^}" "$password" >>"$folder/nats-passwords"
+      declare "NATS_URL_${name^^}=nats://$name:$password@nats:4222"
+    done
+    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' make put_file
     # Compose reads this file itself, for the one value that is no secret.
     printf 'MULTIHUB_RPC_CALLERS=%s\n' "$(cat "$folder/multihub-rpc/callers")" >"$folder/settings"
     ;;

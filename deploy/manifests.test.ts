@@ -48,7 +48,7 @@ describeManifests('the manifests', () => {
     },
   )
 
-  test('each role has its own token of RPCs, and can have its own user of the database', () => {
+  test('each role has its own token of RPCs, and can have its own user of the database and of NATS', () => {
     for (const workload of withoutCommands(buildOverlay('production'))) {
       const [role] = containerOf(workload).args
       const personal = [...secretFilesOf(workload).values()].filter((name) => !name.startsWith('multihub/'))
@@ -56,7 +56,7 @@ describeManifests('the manifests', () => {
       const has_token = role !== 'sandbox' && role !== 'migrate'
       expect(personal.sort()).toEqual([
         `multihub-mongodb/${role}`,
-        ...(has_token ? [`multihub-rpc/${role}`] : []),
+        ...(has_token ? [`multihub-nats/${role}`, `multihub-rpc/${role}`] : []),
       ])
     }
   })

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, expect, test } from '@jest/globals'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import type { Bus } from '#lib/bus/bus.ts'
+import { openBus } from '#lib/bus/open.ts'
+import { eventSubject, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
+import { ROLES } from '#lib/role/role.ts'
+import { eventually } from '../test/support/eventually.ts'
+import { HANG_LIMIT_MS } from '../test/support/hang-limit.ts'
+import { startPrivateNats } from '../test/support/servers.ts'
+
+const ROLES_OF_NATS = ROLES.filter((role) => role !== 'sandbox')
+const RECEIPTS = 'receipts.0123456789abcdef'
+/** What each role sends and receives, as its code does. */
+const SENT: Readonly<Record<string, readonly string[]>> = {
+  payments: PAYMENT_EVENTS.map(eventSubject),
+  support: SUPPORT_EVENTS.map(eventSubject),
+  notifier: [RECEIPTS],
+  merchants: [CHANGES_SUBJECT],
+}
+const RECEIVED: Readonly<Record<string, readonly string[]>> = {
+  payments: [RECEIPTS, CHANGES_SUBJECT],
+  support: [RECEIPTS],
+  notifier: [...PAYMENT_EVENTS, ...SUPPORT_EVENTS].map(eventSubject).concat(CHANGES_SUBJECT),
+  gateway: [CHANGES_SUBJECT],
+}
+const SUBJECTS = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS].map(eventSubject).concat(RECEIPTS, CHANGES_SUBJECT)
+
+const server_config = readFileSync('deploy/nats.conf', 'utf8').replaceAll(
+  /\$NATS_PASSWORD_([A-Z]+)/g,
+  (_, role: string) => `p${role}`,
+)
+const nats = await startPrivateNats(server_config)
+afterAll(async () => {
+  if ('stop' in nats) await nats.stop()
+})
+
+if ('skip' in nats) {
+  process.stderr.write(`skipped: the users of NATS: ${nats.skip}\n`)
+  test.skip(`the users of NATS: ${nats.skip}`, () => {})
+} else {
+  const connect = (role: string): Promise<Bus> => {
+    const url = nats.url.replace('nats://', `nats://${role}:p${role.toUpperCase()}@`)
+    return openBus({
+      nats_url: new Secret(url),
+      name: role,
+      prefix: 'multihub',
+      start_wait: { limit_ms: HANG_LIMIT_MS },
+    })
+  }
+
+  // O10
+  test('each role sends and receives what its code does, and nothing else arrives', async () => {
+    const buses = await Promise.all(ROLES_OF_NATS.map(async (role) => [role, await connect(role)] as const))
+    const arrived = new Set<string>()
+    for (const [receiver, bus] of buses)
+      for (const subject of SUBJECTS)
+        await bus
+          .subscribe(
+            subject,
+            ({ data }) => void arrived.add(`${Buffer.from(data)} -> ${receiver}: ${subject}`),
+          )
+          .catch(() => {})
+    for (const [sender, bus] of buses)
+      for (const subject of SUBJECTS) await bus.publish(subject, Buffer.from(sender)).catch(() => {})
+    const expected = SUBJECTS.flatMap((subject) =>
+      ROLES_OF_NATS.filter((role) => SENT[role]?.includes(subject)).flatMap((sender) =>
+        ROLES_OF_NATS.filter((role) => RECEIVED[role]?.includes(subject)).map(
+          (receiver) => `${sender} -> ${receiver}: ${subject}`,
+        ),
+      ),
+    )
+    await eventually(
+      async () => arrived.size,
+      (size) => (size ?? 0) >= expected.length,
+    )
+    await Promise.all(buses.map(([, bus]) => bus.close()))
+    expect([...arrived].sort()).toEqual(expected.sort())
+    expect(expected.length).toBeGreaterThan(15)
+  })
+
+  test('a user without a password, or the sandbox, is refused', async () => {
+    for (const user of ['', 'payments:@', 'sandbox:pSANDBOX@'])
+      await expect(
+        openBus({
+          nats_url: new Secret(nats.url.replace('nats://', `nats://${user}`)),
+          name: 'x',
+          prefix: 'multihub',
+        }),
+      ).rejects.toThrow()
+  })
+}
