@@ -61,12 +61,6 @@ function described([part, reason]: readonly [string, string | undefined]): strin
   return reason === undefined ? part : `${part} (${reason})`
 }
 
-interface HealthResponse {
-  readonly status: number
-  readonly content_type: string
-  readonly body: string
-}
-
 const CONNECTIONS_MAX = 1_000
 const HTTP_OPTIONS = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 65_000 }
 
@@ -88,10 +82,7 @@ export function serveHealth(readiness: Readiness, address: Omit<Address, 'variab
   return listen(server, { ...address, variable: 'MULTIHUB_HEALTH_PORT' })
 }
 
-async function respondTo(
-  readiness: Readiness,
-  { method, url = '' }: IncomingMessage,
-): Promise<HealthResponse> {
+async function respondTo(readiness: Readiness, { method, url = '' }: IncomingMessage) {
   const [path] = url.split('?', 1)
   if (path !== '/healthz' && path !== '/readyz' && path !== '/metrics') return plain(404, 'Not Found')
   if (method !== 'GET' && method !== 'HEAD') return plain(405, 'Method Not Allowed')
@@ -102,11 +93,11 @@ async function respondTo(
   return plain(ready ? 200 : 503, [first_line, ...limitations].join('\n'))
 }
 
-function plain(status: number, text: string): HealthResponse {
+function plain(status: number, text: string) {
   return { status, content_type: 'text/plain', body: `${text}\n` }
 }
 
-function send(response: ServerResponse, { status, content_type, body }: HealthResponse): void {
+function send(response: ServerResponse, { status, content_type, body }: ReturnType<typeof plain>): void {
   response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
   response.end(body)
 }

@@ -42,15 +42,8 @@ function resolveModule({ path }: SourceFile, module: string): string {
 
 function namesIn(clause: string): readonly string[] {
   const list = /\{([^}]*)\}/.exec(clause)?.[1] ?? ''
-  return list
-    .split(',')
-    .map((name) =>
-      name
-        .trim()
-        .replace(/^type /, '')
-        .replace(/ as .*/, ''),
-    )
-    .filter((name) => name !== '')
+  const names = list.split(',').map((name) => name.trim().replace(/^type | as .*/g, ''))
+  return names.filter((name) => name !== '')
 }
 
 type Graph = ReadonlyMap<string, readonly string[]>
@@ -61,6 +54,17 @@ function graphOf(imports: readonly Import[]): Graph {
   return graph
 }
 
+/** The shortest chain of imports from a file to each file that it reaches. Nothing is reached through an end. */
+function chainsFrom(graph: Graph, start: string, isEnd = (_path: string): boolean => false) {
+  const chains = new Map((graph.get(start) ?? []).map((next) => [next, `${start} -> ${next}`]))
+  // The map grows while it is walked; each file is walked once.
+  for (const [path, chain] of chains) {
+    if (isEnd(path)) continue
+    for (const next of graph.get(path) ?? []) if (!chains.has(next)) chains.set(next, `${chain} -> ${next}`)
+  }
+  return chains
+}
+
 /** The shortest chain of imports from each start to each file or package that a rule forbids, as sentences. */
 export function chainsTo(
   imports: readonly Import[],
@@ -69,12 +73,7 @@ export function chainsTo(
 ): string[] {
   const graph = graphOf(imports)
   return [...graph.keys()].filter(isStart).flatMap((start) => {
-    const chains = new Map([[start, start]])
-    for (const [path, chain] of chains) {
-      // A forbidden file is the end of its chain: what it imports adds nothing.
-      if (path !== start && isForbidden(path)) continue
-      for (const next of graph.get(path) ?? []) if (!chains.has(next)) chains.set(next, `${chain} -> ${next}`)
-    }
+    const chains = chainsFrom(graph, start, (path) => path === start || isForbidden(path))
     return [...chains].flatMap(([path, chain]) => (path !== start && isForbidden(path) ? [chain] : []))
   })
 }
@@ -82,13 +81,7 @@ export function chainsTo(
 /** The files that import themselves through others, each with the shortest such chain. */
 export function importCycles(imports: readonly Import[]): string[] {
   const graph = graphOf(imports)
-  return [...graph.keys()].flatMap((start) => {
-    const chains = new Map((graph.get(start) ?? []).map((next) => [next, `${start} -> ${next}`]))
-    for (const [path, chain] of chains)
-      for (const next of graph.get(path) ?? []) if (!chains.has(next)) chains.set(next, `${chain} -> ${next}`)
-    const cycle = chains.get(start)
-    return cycle === undefined ? [] : [cycle]
-  })
+  return [...graph.keys()].flatMap((start) => chainsFrom(graph, start).get(start) ?? [])
 }
 
 /** The sibling folders that import each other, each pair with the imports of its rarer direction. */
