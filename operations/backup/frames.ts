@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { SnapshotBlob } from '#lib/store/maintenance.ts'
@@ -16,7 +17,7 @@ const LENGTH_BYTES = 4
 const FRAME_BYTES_MAX = 16 * 1024 ** 2
 /** Some seconds of work. */
 const PROGRESS_EVERY = 50_000
-const WRITE_BYTES = 256 * 1024
+const BLOCK_BYTES = 256 * 1024
 
 /**
  * Writes a new file, readable by its owner only: each frame after its length. The content is durable when the promise
@@ -43,7 +44,7 @@ export async function writeFrames(path: string, frames: AsyncIterable<Uint8Array
       waiting.push(length, frame)
       waiting_bytes += LENGTH_BYTES + frame.length
       count += 1
-      if (waiting_bytes >= WRITE_BYTES) await flush()
+      if (waiting_bytes >= BLOCK_BYTES) await flush()
     }
     await flush()
     await handle.sync()
@@ -55,22 +56,17 @@ export async function writeFrames(path: string, frames: AsyncIterable<Uint8Array
 
 /** The frames of a file that `writeFrames` has written. Throws `Unavailable` when it ends within a frame. */
 export async function* readFrames(path: string): AsyncGenerator<Buffer> {
-  const handle = await open(path, 'r')
-  try {
-    let rest: Buffer = Buffer.alloc(0)
-    for await (const block of readBlocks(handle)) {
-      rest = rest.length === 0 ? block : Buffer.concat([rest, block])
-      let at = 0
-      for (let end = endOfFrame(rest, at, path); end <= rest.length; end = endOfFrame(rest, at, path)) {
-        yield rest.subarray(at + LENGTH_BYTES, end)
-        at = end
-      }
-      rest = rest.subarray(at)
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const block of readBlocks(path)) {
+    rest = rest.length === 0 ? block : Buffer.concat([rest, block])
+    let at = 0
+    for (let end = endOfFrame(rest, at, path); end <= rest.length; end = endOfFrame(rest, at, path)) {
+      yield rest.subarray(at + LENGTH_BYTES, end)
+      at = end
     }
-    if (rest.length > 0) throw new Unavailable(`${path} is damaged: it ends within a frame`)
-  } finally {
-    await handle.close()
+    rest = rest.subarray(at)
   }
+  if (rest.length > 0) throw new Unavailable(`${path} is damaged: it ends within a frame`)
 }
 
 /** The same frames. Reports their number from time to time. */
@@ -88,18 +84,17 @@ export async function* withProgress<F>(
 
 /** The size and the SHA-256 of a file. */
 export async function digestFile(path: string): Promise<Pick<FrameFile, 'bytes' | 'sha256'>> {
-  const handle = await open(path, 'r')
-  try {
-    const hash = createHash('sha256')
-    let bytes = 0
-    for await (const block of readBlocks(handle)) {
-      hash.update(block)
-      bytes += block.length
-    }
-    return { bytes, sha256: hash.digest('hex') }
-  } finally {
-    await handle.close()
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const block of readBlocks(path)) {
+    hash.update(block)
+    bytes += block.length
   }
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+function readBlocks(path: string): AsyncIterable<Buffer> {
+  return createReadStream(path, { highWaterMark: BLOCK_BYTES })
 }
 
 /** The position after the frame at `at`; infinity while its length is not read. */
@@ -108,14 +103,6 @@ function endOfFrame(block: Buffer, at: number, path: string): number {
   const length = block.readUInt32BE(at)
   if (length > FRAME_BYTES_MAX) throw new Unavailable(`${path} is damaged: a frame has ${length} bytes`)
   return at + LENGTH_BYTES + length
-}
-
-async function* readBlocks(handle: FileHandle): AsyncGenerator<Buffer> {
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(WRITE_BYTES))
-    if (bytesRead === 0) return
-    yield buffer.subarray(0, bytesRead)
-  }
 }
 
 /** What a frame of a file of blobs holds, by its first byte. A blob is its id, its pieces, and one of the ends. */

@@ -34,16 +34,18 @@ export async function finalizeAttachment(
     finalized = await finalizeNow(deps, request)
     return Buffer.from(finalized.attachment_id)
   })
-  if (finalized !== undefined) return finalized
-  const repeated = await getAttachment(deps, request)
-  if (!request.permitted_purposes.includes(repeated.purpose)) throw new PublicError(3008)
-  return repeated
+  return finalized ?? (await getPermitted(deps, request))
+}
+
+async function getPermitted(deps: AttachmentsDeps, request: FinalizeRequest): Promise<Attachment> {
+  const found = await getAttachment(deps, request)
+  if (!request.permitted_purposes.includes(found.purpose)) throw new PublicError(3008)
+  return found
 }
 
 async function finalizeNow(deps: AttachmentsDeps, request: FinalizeRequest): Promise<Attachment> {
   const { runner, upload_quotas } = deps
-  const found = await getAttachment(deps, request)
-  if (!request.permitted_purposes.includes(found.purpose)) throw new PublicError(3008)
+  const found = await getPermitted(deps, request)
   // Without a place the session is over by the clock of another process, or another call has finalized the file.
   const has_place = statusAt(found, now()) === 'uploaded' && (await keepPlace(upload_quotas, found))
   const finalized = has_place
