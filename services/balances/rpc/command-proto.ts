@@ -106,11 +106,11 @@ export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironmen
   }
 }
 
-/** The command of a Settle request. Without an operation id each call makes a command of its own. */
+/** The command of a Settle request. */
 export function settlementFromProto(request: SettleRequest): CommandInEnvironment<SettleCommand> {
   const { environment, merchant_id } = scopeOf(request)
   const currency = currencyOf(request.currency, 'currency')
-  const operation_id = idOf(request.operationId || uuidv7(), 'operation_id', OPERATION_ID_CHARACTERS_MAX)
+  const operation_id = idOf(request.operationId, 'operation_id', OPERATION_ID_CHARACTERS_MAX)
   const id = settlementId(merchant_id, operation_id)
   const reason = reasonOf(request)
   return { environment, command: { kind: 'settlement', id, merchant_id, operation_id, currency, reason } }

@@ -188,7 +188,7 @@ export type SettleRequest = Message<"multihub.balances.v1.SettleRequest"> & {
   currency: string;
 
   /**
-   * operation_id is the idempotency key of the settlement, at most 128 characters; empty when there is none.
+   * operation_id is the idempotency key of the settlement, 1 to 128 characters.
    *
    * @generated from field: string operation_id = 4;
    */
@@ -456,7 +456,7 @@ export const BalanceService: GenService<{
   },
   /**
    * Settle begins a new settlement period on all routes of a currency. Repeating it with the same operation_id changes
-   * nothing; without one, each call begins a period.
+   * nothing.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.Settle
    */
