@@ -141,7 +141,13 @@ export function createCheckpointer(
 
   const newEntries = (): number => state.appendedEntries() - saved_entries
 
-  const isAffordable = (): boolean => newEntries() * CHECKPOINT_ROWS_PER_ENTRY_MAX >= rowsToWrite(state, base)
+  /** The rows of a save: those of pages whose parts `base` does not have. */
+  function rowsToWrite(): number {
+    if (base === undefined) return state.rowCount()
+    return state.pages().reduce((sum, page) => sum + (page.storedPart() === undefined ? page.count() : 0), 0)
+  }
+
+  const isAffordable = (): boolean => newEntries() * CHECKPOINT_ROWS_PER_ENTRY_MAX >= rowsToWrite()
 
   function isDue(): boolean {
     const is_interval_over =
@@ -196,10 +202,4 @@ export function createCheckpointer(
       if (state.head().seq > saved_seq && isAffordable()) await save()
     },
   }
-}
-
-/** The rows that a save would write: the rows of pages whose parts `base` does not have. */
-function rowsToWrite(state: ShardState, base: CheckpointHead | undefined): number {
-  if (base === undefined) return state.rowCount()
-  return state.pages().reduce((sum, page) => sum + (page.storedPart() === undefined ? page.count() : 0), 0)
 }

@@ -6,7 +6,6 @@ import {
   type LedgerEntry,
   LedgerEntryKind,
   type LedgerEntrySchema,
-  type WithdrawalCount as ProtoWithdrawalCount,
   type WithdrawalCountSchema,
 } from '#gen/multihub/balances/v1/balance_pb.ts'
 import type {
@@ -94,7 +93,11 @@ export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined 
     refused_code: refusedCode === 0 ? undefined : refusedCode,
     available: message.availableAfter,
     held: message.heldAfter,
-    counted: message.counted && withdrawalCountFromProto(message.counted),
+    counted: message.counted && {
+      service_id: Number(message.counted.serviceId),
+      day: message.counted.day,
+      period: Number(message.counted.period),
+    },
     period: kind === 'settlement' ? Number(message.settlementPeriod) : undefined,
   }
   return { shard: message.shard, seq: message.sequence, time: timestampDate(createTime), entry }
@@ -107,10 +110,6 @@ export function withdrawalCountToProto({
   period,
 }: WithdrawalCount): MessageInitShape<typeof WithdrawalCountSchema> {
   return { serviceId: String(service_id), day, period: BigInt(period) }
-}
-
-function withdrawalCountFromProto({ serviceId, day, period }: ProtoWithdrawalCount): WithdrawalCount {
-  return { service_id: Number(serviceId), day, period: Number(period) }
 }
 
 /** Maps the balance of one currency for a response. */
@@ -185,10 +184,8 @@ function tokenAfter(
   return encodePageToken({ list: listOf(filters), seq: last.seq, position: last.position })
 }
 
-type Column = (entry: StatementEntry) => string
-
 /** The columns of an export. Amounts and balances are integers in minor units; text is quoted. */
-const COLUMNS: Readonly<Record<string, Column>> = {
+const COLUMNS: Readonly<Record<string, (entry: StatementEntry) => string>> = {
   create_time: ({ time }) => time.toISOString(),
   entry_id: ({ entry }) => quote(entry.id),
   kind: ({ entry }) => entry.kind,

@@ -31,7 +31,11 @@ export type QueuedBatch = ReturnType<typeof createQueuedBatch>
 /** The work that waits for a shard: commands in the order of their arrival, and reads of its state. */
 export type CommandQueue = ReturnType<typeof createCommandQueue>
 
-/** Creates an empty queue. When it is full, `addCommand` and `addRead` throw `Unavailable`. */
+/**
+ * Creates an empty queue. When it is full, `addCommand` and `addRead` throw `Unavailable`. It is not like other gathering
+ * of work into batches: the processor takes a batch when the commit before it has ended, with the reads that must see that
+ * commit, and may decide it several times before it answers.
+ */
 export function createCommandQueue() {
   let commands: PendingCommand[] = []
   let reads: Pending<void>[] = []

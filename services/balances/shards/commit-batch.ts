@@ -12,10 +12,8 @@ import type { Journal } from '../store/journal.ts'
  * one of the ids permanently, so this batch was not and cannot be written. `unknown`: the store did not say in time
  * whether the batch was written; `cause` is the last error.
  */
-export type CommitResult =
-  | { readonly status: 'committed' }
-  | { readonly status: 'superseded' }
-  | { readonly status: 'repeated_id' }
+type CommitResult =
+  | { readonly status: 'committed' | 'superseded' | 'repeated_id' }
   | { readonly status: 'unknown'; readonly cause: unknown }
 
 const RETRY_BACKOFF = { first_ms: 10, max_ms: 500 }

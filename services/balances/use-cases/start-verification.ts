@@ -1,8 +1,8 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import { SHARDS } from '../domain/shard.ts'
-import { isShardDone, type LedgerVerification, type ShardVerification } from '../domain/verification.ts'
+import type { LedgerVerification } from '../domain/verification.ts'
 import type { Verifications } from '../store/verifications.ts'
+import { isFinished, type VerificationProgress } from './get-verification.ts'
 
 /**
  * Starts a verification of the ledger, which the verifiers of all processes do in the background. While one is running,
@@ -21,29 +21,4 @@ export async function startVerification(
     return is_running && covers_request ? undefined : next
   })
   return { verification: stored ?? next, is_finished: false, shards }
-}
-
-/** The present or last verification of the ledger, and what is stored about each shard, by its number. */
-export interface VerificationProgress {
-  readonly verification: LedgerVerification
-  readonly is_finished: boolean
-  readonly shards: ReadonlyMap<number, ShardVerification>
-}
-
-/** Reads how far the present or last verification is. `undefined` when there was none. */
-export async function getVerification(
-  verifications: Verifications,
-): Promise<VerificationProgress | undefined> {
-  const verification = await verifications.getCurrent()
-  if (verification === undefined) return undefined
-  const shards = await verifications.listShards()
-  return { verification, is_finished: isFinished(verification, shards), shards }
-}
-
-/** Whether a verification has nothing left to do in any shard. */
-function isFinished(
-  { verification_id }: LedgerVerification,
-  shards: ReadonlyMap<number, ShardVerification>,
-): boolean {
-  return shards.size === SHARDS && [...shards.values()].every((one) => isShardDone(verification_id, one))
 }

@@ -6,12 +6,6 @@ import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.
 import type { Delivery } from '../domain/delivery.ts'
 import { addressOfEndpoint, type DeliveryAddress } from '../domain/destination.ts'
 
-/** Where an attempt goes, and the secret that signs it. */
-interface AttemptTarget {
-  readonly address: DeliveryAddress
-  readonly secret: Secret
-}
-
 /** Finds the destination of an attempt as it is now; `undefined` when it has no secret yet or the endpoint is deleted. */
 export type FindTarget = ReturnType<typeof createFindTarget>
 
@@ -39,7 +33,9 @@ export function createFindTarget(
     return secret
   }
 
-  return async (delivery: Delivery): Promise<AttemptTarget | undefined> => {
+  return async (
+    delivery: Delivery,
+  ): Promise<{ readonly address: DeliveryAddress; readonly secret: Secret } | undefined> => {
     const { endpoint_id } = delivery
     if (delivery.secret) {
       const { url, timeout_seconds, max_retries, retry_delay_seconds } = delivery
