@@ -156,27 +156,13 @@ function readDigits(text: Buffer, start: number, end: number): number {
 function restoreIntegers(value: Json, integers: readonly (number | bigint)[]): Json {
   if (typeof value === 'number') return integers[placeholderIndex(value)] ?? value
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) restoreInArray(value, integers)
-  else restoreInObject(value as Record<string, Json>, integers)
+  const parts = value as Record<string, Json>
+  for (const key of Object.keys(parts)) {
+    const part = parts[key] as Json
+    const is_placeholder = typeof part === 'number' && !Number.isInteger(part)
+    if (is_placeholder || typeof part === 'object') parts[key] = restoreIntegers(part, integers)
+  }
   return value
-}
-
-function restoreInArray(array: Json[], integers: readonly (number | bigint)[]): void {
-  for (let index = 0; index < array.length; index += 1) {
-    const value = array[index] as Json
-    if (typeof value === 'number') {
-      if (!Number.isInteger(value)) array[index] = integers[placeholderIndex(value)] ?? value
-    } else if (typeof value === 'object') restoreIntegers(value, integers)
-  }
-}
-
-function restoreInObject(object: Record<string, Json>, integers: readonly (number | bigint)[]): void {
-  for (const key in object) {
-    const value = object[key] as Json
-    if (typeof value === 'number') {
-      if (!Number.isInteger(value)) object[key] = integers[placeholderIndex(value)] ?? value
-    } else if (typeof value === 'object') restoreIntegers(value, integers)
-  }
 }
 
 /** The index of the integer that a placeholder stands for; -1 for any other number. */

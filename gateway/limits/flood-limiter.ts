@@ -8,25 +8,24 @@ import { createLimitRefusal, FLOOD_BUCKET } from '../http/response.ts'
 /** Limits failed authentications per network (an IPv4 address or an IPv6 /48). */
 export type FloodLimiter = ReturnType<typeof createFloodLimiter>
 
-/** The limits of a flood limiter. */
-export interface FloodOptions {
-  /** Failed authentications per minute and network. */
-  readonly failures_per_minute: number
-  /** How many networks are remembered; beyond it the least recently active one is forgotten. */
-  readonly networks_max?: number
-}
-
 const MINUTE_MS = 60_000
-const NETWORKS_MAX = 10_000
 
 interface TokenBucket {
   tokens: number
   filled_at_ms: number
 }
 
-/** Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. */
-export function createFloodLimiter(options: FloodOptions) {
-  const { failures_per_minute: limit, networks_max = NETWORKS_MAX } = options
+/**
+ * Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. Beyond `networks_max` the
+ * least recently active network is forgotten.
+ */
+export function createFloodLimiter({
+  failures_per_minute: limit,
+  networks_max = 10_000,
+}: {
+  readonly failures_per_minute: number
+  readonly networks_max?: number
+}) {
   const buckets = new LRUCache<string, TokenBucket>(entriesUpTo(networks_max))
   const token_ms = MINUTE_MS / limit
 

@@ -1,5 +1,6 @@
 import { clock } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
+import type { Caller } from '../auth/credential.ts'
 import { DAILY_BUCKET } from '../http/response.ts'
 import { DEFAULT_QUOTAS } from '../methods/public-methods.ts'
 import type { QuotaCounter } from '../store.ts'
@@ -8,13 +9,7 @@ import type { Quota } from './quota-counter.ts'
 import { createTokenLease } from './token-lease.ts'
 
 /** The parts of a caller that its limits depend on. */
-export interface LimitedCaller {
-  readonly application_id: string
-  /** Requests per UTC day; 0 means no limit. */
-  readonly daily_limit: bigint
-  /** Calls per minute by method, where the operator replaced the default quota. */
-  readonly rate_limits: ReadonlyMap<string, number>
-}
+export type LimitedCaller = Pick<Caller, 'application_id' | 'daily_limit' | 'rate_limits'>
 
 /** The rate and daily limits of callers. */
 export type Limits = ReturnType<typeof createLimits>

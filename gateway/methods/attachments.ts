@@ -132,7 +132,6 @@ export const attachmentPrepare = defineMethod({
     'needs no signature of yours; keep it as secret as the file. Beyond 20 files or 100 MiB that are not uploaded or ' +
     'not scanned yet the response is 429.',
   example: {
-    method: 'attachment.prepare',
     operation_id: 'prepare-receipt-1',
     params: {
       purpose: 'ticket',
@@ -200,7 +199,6 @@ export const attachmentFinalize = defineMethod({
     '13002. Bytes that are not what was announced are 13004, and `details.reason` says why; prepare the file again. ' +
     'Otherwise the file is `scanning`; ask for `attachment.status` until it is `ready` or `rejected`.',
   example: {
-    method: 'attachment.finalize',
     operation_id: 'finalize-receipt-1',
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
@@ -250,7 +248,6 @@ export const attachmentStatus = defineMethod({
     'Needs `tickets.read`, or `chargebacks.read` for evidence of a chargeback. The steps are `awaiting_upload`, `uploaded`, ' +
     '`scanning`, and then `ready` or `rejected`; `expired` means that the upload was not finalized, or the file not used, in time.',
   example: {
-    method: 'attachment.status',
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
   request: supportRequest(ATTACHMENT_PARAMS),
@@ -273,7 +270,6 @@ export const attachmentGet = defineMethod({
     'Needs the same scope as `attachment.status`. Get `download.url` within 5 minutes; it needs no signature of yours. Until the ' +
     'file is ready the response is 13003, of a rejected one 13004, of an expired one 13002.',
   example: {
-    method: 'attachment.get',
     params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
   },
   request: supportRequest(ATTACHMENT_PARAMS),

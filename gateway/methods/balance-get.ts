@@ -36,7 +36,7 @@ export const balanceGet = defineMethod({
   summary: 'Shows your balance in each currency',
   description:
     'Lists every currency of your routes and of your account that the credential may see, including balances of 0.',
-  example: { method: 'balance.get', params: {} },
+  example: { params: {} },
   request: object({
     method: METHOD,
     service_id: described('Limits the response to the currency of this route.', optional(serviceId())),

@@ -7,13 +7,7 @@ import { serviceId, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { PAYMENT_RESULT } from './payment-result.ts'
-import {
-  credentialPolicy,
-  MERCHANT_REFERENCE,
-  METHOD,
-  merchantScope,
-  optionalText,
-} from './request-fields.ts'
+import { MERCHANT_REFERENCE, METHOD, optionalText, permittedScope } from './request-fields.ts'
 
 /** The route in a request for an existing payment. It is accepted, but the route of the stored payment counts (E9). */
 const IGNORED_SERVICE_ID = described(
@@ -44,7 +38,7 @@ export const paymentStatus = defineMethod({
   description:
     'Give `c_id`, `h_id` or both; both must belong to the same payment. The response reflects everything that you have ' +
     'sent before.',
-  example: { method: 'payment.status', params: { payment: { identifiers: { c_id: 'order-1' } } } },
+  example: { params: { payment: { identifiers: { c_id: 'order-1' } } } },
   request: object({
     method: METHOD,
     service_id: IGNORED_SERVICE_ID,
@@ -58,8 +52,7 @@ export const paymentStatus = defineMethod({
     return async ({ params }, caller) => {
       const { c_id, h_id } = params.payment.identifiers
       const { payment } = await payments.findPayment({
-        ...merchantScope(caller),
-        policy: credentialPolicy(caller),
+        ...permittedScope(caller),
         cId: c_id,
         hId: h_id,
       })
@@ -83,7 +76,6 @@ export const paymentNotification = defineMethod({
     'of its own is sent as `payment.created`. If the payment has no callback address, the response is 1003. With an ' +
     '`operation_id`, repeating exactly the same request queues nothing.',
   example: {
-    method: 'payment.notification',
     operation_id: 'notify-order-1',
     params: { payment: { identifiers: { c_id: 'order-1' } } },
   },
@@ -100,8 +92,7 @@ export const paymentNotification = defineMethod({
     return async ({ operation_id, ...payload }, caller) => {
       const { c_id, h_id } = payload.params.payment.identifiers
       const { payment } = await payments.notifyPayment({
-        ...merchantScope(caller),
-        policy: credentialPolicy(caller),
+        ...permittedScope(caller),
         cId: c_id,
         hId: h_id,
         operationId: operation_id,
@@ -146,8 +137,7 @@ export const webhookResend = defineMethod({
       // The body repeats the id of the path; another id is 9000 (P15).
       if (payment_id !== path_id) throw fieldError(9000, 'payment_id')
       const { deliveryIds: delivery_ids } = await payments.resendCallback({
-        ...merchantScope(caller),
-        policy: credentialPolicy(caller),
+        ...permittedScope(caller),
         hId: payment_id,
         operationId: operation_id,
         payloadHash: payloadHash(payload),

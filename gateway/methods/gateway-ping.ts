@@ -8,7 +8,7 @@ export const gatewayPing = defineMethod({
   name: 'gateway.ping',
   summary: 'Checks your signature',
   description: 'Answers at once and changes nothing.',
-  example: { method: 'gateway.ping', params: {} },
+  example: { params: {} },
   request: object({
     method: METHOD,
     // Not even checked: the rules of E5 for texts hold only for texts that are read.

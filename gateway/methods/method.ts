@@ -1,7 +1,7 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { type MethodName, type RESEND_METHOD, type Scope, supportResourceOf } from '#lib/contract/methods.ts'
+import { type MethodName, RESEND_METHOD, type Scope, supportResourceOf } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
 import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
@@ -49,7 +49,7 @@ export interface MethodDescription {
   readonly summary: string
   /** What a merchant must know beyond the summary. */
   readonly description: string
-  /** A request that the gateway accepts. */
+  /** A request that the gateway accepts, without the name of the method in the envelope. */
   readonly example: object
   /** The shape of the `result` in the envelope. */
   readonly result: JsonSchema
@@ -86,9 +86,10 @@ export function defineMethod<T>({
   createHandler,
   ...description
 }: MethodDescriptor<T>): PublicMethod {
-  const { name, scope, is_read = false } = description
+  const { name, scope, is_read = false, example } = description
   return {
     ...description,
+    example: name === RESEND_METHOD ? example : { method: name, ...example },
     request: schema.shape,
     bind(deps) {
       const handle = createHandler(deps)

@@ -14,14 +14,7 @@ import { amount, CALLBACK_URL, currency, EMAIL_ADDRESS, HTTP_URL, text } from '.
 import { described, notApplicable, object, optional, type Schema, type TypeOf } from '../json/schema.ts'
 import { defineMethod, type MethodDeps } from './method.ts'
 import { CREATED_PAYMENT_RESULT } from './payment-result.ts'
-import {
-  credentialPolicy,
-  MERCHANT_REFERENCE,
-  METHOD,
-  merchantScope,
-  optionalText,
-  SERVICE_ID,
-} from './request-fields.ts'
+import { MERCHANT_REFERENCE, METHOD, optionalText, permittedScope, SERVICE_ID } from './request-fields.ts'
 
 const IDENTIFIERS = object({
   c_id: described(
@@ -119,7 +112,6 @@ export const paymentIn = defineMethod({
   summary: 'Creates a deposit: a customer pays you',
   description: CREATE_RESPONSE_TEXT,
   example: {
-    method: 'payment.in',
     service_id: 501,
     params: {
       payment: {
@@ -173,7 +165,6 @@ export const paymentOut = defineMethod({
     `The amount is held in your balance at once, and taken or given back when the withdrawal ends. ${CREATE_RESPONSE_TEXT} ` +
     'Without enough balance the response is 6004; beyond a limit of the route 6006 (day), 6005 (month) or 6035 (others).',
   example: {
-    method: 'payment.out',
     service_id: 512,
     params: {
       payment: {
@@ -223,8 +214,7 @@ function createPaymentCall({ clientOf, keyring, create_timeout_ms }: MethodDeps)
     const { c_id } = identifiers
     const { payment } = await payments.createPayment(
       {
-        ...merchantScope(caller),
-        policy: credentialPolicy(caller),
+        ...permittedScope(caller),
         serviceId: service_id,
         cId: c_id,
         amount: { minor: amount.value, currency: amount.currency },

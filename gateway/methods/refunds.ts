@@ -6,7 +6,7 @@ import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { digitAmount, text } from '../json/scalars.ts'
 import { described, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy, merchantScope } from './request-fields.ts'
+import { permittedScope } from './request-fields.ts'
 import {
   COMMENT_BODY,
   COMMENT_FIELDS,
@@ -44,7 +44,6 @@ export const refundRequest = defineMethod({
     '11002. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows the refund as it ' +
     'is by then, another request with the same `c_id` is 1013.',
   example: {
-    method: 'refund.request',
     params: {
       identifiers: { c_id: 'refund-1' },
       payment: { c_id: 'order-1' },
@@ -71,8 +70,7 @@ export const refundRequest = defineMethod({
       const { identifiers, ...payload } = params
       const { payment, amount, reason = '' } = payload
       const { refund } = await support.requestRefund({
-        ...merchantScope(caller),
-        policy: credentialPolicy(caller),
+        ...permittedScope(caller),
         cId: identifiers.c_id,
         payloadHash: payloadHash(payload),
         payment: paymentIdentifierToProto(payment),

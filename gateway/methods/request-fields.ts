@@ -1,5 +1,3 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { CredentialPolicySchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { environmentToProto } from '#lib/contract/environment.ts'
 import type { Caller } from '../auth/credential.ts'
 import { NO_CONTROL_CHARACTERS, serviceId, type TextRule, text } from '../json/scalars.ts'
@@ -27,11 +25,9 @@ export function merchantScope({ merchant_id, environment }: Pick<Caller, 'mercha
   return { merchantId: merchant_id, environment: environmentToProto(environment) }
 }
 
-/** The restrictions of the caller's credential, which the payments service applies to the route of the payment (E9). */
-export function credentialPolicy({
-  application_id,
-  service_ids,
-  currencies,
-}: Caller): MessageInitShape<typeof CredentialPolicySchema> {
-  return { applicationId: application_id, serviceIds: [...service_ids], currencies: [...currencies] }
+/** The same with the restrictions of the credential, which the payments service applies to the route of a payment (E9). */
+export function permittedScope(caller: Caller) {
+  const { application_id: applicationId, service_ids, currencies } = caller
+  const policy = { applicationId, serviceIds: [...service_ids], currencies: [...currencies] }
+  return { ...merchantScope(caller), policy }
 }

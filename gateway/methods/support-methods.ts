@@ -39,7 +39,7 @@ export function defineGet<S extends DescService, Identifiers, Message>({
   return defineMethod({
     ...description,
     default_quota: 120,
-    example: { method: description.name, params: { identifiers: example } },
+    example: { params: { identifiers: example } },
     request: supportRequest(object({ identifiers }) as Schema<{ identifiers: Identifiers }, 'required'>),
     result: view.schema,
     result_components: view.components,
@@ -83,7 +83,7 @@ export function defineList<S extends DescService, Params extends ListParams, Mes
   return defineMethod({
     ...description,
     default_quota: 120,
-    example: { method: description.name, params: example },
+    example: { params: example },
     request: supportRequest(params),
     result: pageOf(view.schema),
     result_components: view.components,
@@ -136,7 +136,7 @@ export function defineSummary<S extends DescService, Status extends string, Valu
     default_quota: 30,
     description:
       'Every status is present, also with 0. The counts include everything that was answered before.',
-    example: { method: description.name, params: { created_from: '2026-11-01T00:00:00Z' } },
+    example: { params: { created_from: '2026-11-01T00:00:00Z' } },
     request: supportRequest(object(CREATED_FIELDS)),
     result: record({ by_status: record(Object.fromEntries(statuses.names.map((name) => [name, COUNT]))) }),
     createHandler({ clientOf }) {
@@ -173,7 +173,7 @@ export function defineChange<S extends DescService, Params extends JsonValue, Me
   return defineMethod({
     ...description,
     default_quota: 30,
-    example: { method: description.name, ...example },
+    example,
     request: keyedRequest(params),
     result: view.schema,
     result_components: view.components,

@@ -23,7 +23,7 @@ import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { type TextRule, text, uuid, word } from '../json/scalars.ts'
 import { described, list, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { credentialPolicy, MERCHANT_REFERENCE, merchantScope } from './request-fields.ts'
+import { MERCHANT_REFERENCE, permittedScope } from './request-fields.ts'
 import {
   COMMENT_BODY,
   COMMENT_FIELDS,
@@ -119,7 +119,6 @@ export const ticketCreate = defineMethod({
     'the ticket as it is by then, another request with the same `c_id` is 1013. A ticket of the category ' +
     '`refund_request` moves no money.',
   example: {
-    method: 'ticket.create',
     params: {
       identifiers: { c_id: 'ticket-1' },
       title: 'A question about limits',
@@ -151,8 +150,7 @@ export const ticketCreate = defineMethod({
       const { identifiers, ...payload } = params
       const { title, description, category, priority, payment, attachment_ids = [] } = payload
       const { ticket } = await support.createTicket({
-        ...merchantScope(caller),
-        policy: credentialPolicy(caller),
+        ...permittedScope(caller),
         cId: identifiers.c_id,
         payloadHash: payloadHash(payload),
         title,

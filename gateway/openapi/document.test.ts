@@ -5,7 +5,7 @@ import { strictViolationsOf, violationsOf } from '../../test/support/openapi.ts'
 import { webhookResend } from '../methods/existing-payments.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { methodSchemas, openApiDocument } from './document.ts'
-import { codesByStatus, failureName, requestName } from './envelope-schemas.ts'
+import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
 
 const document = openApiDocument()
 
@@ -45,7 +45,7 @@ test('patterns use only what JavaScript, Python, Go and Java have in common', ()
 
 test('the example of every method is a request that the method accepts', () => {
   for (const { name, example } of PUBLIC_METHODS) {
-    expect(violationsOf(schema(requestName(name)))(example)).toEqual([])
+    expect(violationsOf(schema(componentName(name, 'Request')))(example)).toEqual([])
   }
 })
 

@@ -6,11 +6,9 @@ import { ENVELOPE_METHODS, PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
 import {
   codesByStatus,
+  componentName,
   failureName,
   failureSchema,
-  requestName,
-  responseName,
-  resultName,
   successSchema,
 } from './envelope-schemas.ts'
 import { operationOf, type PathDescription } from './operation.ts'
@@ -98,9 +96,9 @@ export function methodSchemas(methods: readonly PublicMethod[]): Readonly<Record
   for (const method of methods) {
     const { name, result, result_components = {} } = method
     const own = {
-      [requestName(name)]: requestSchema(method),
-      [responseName(name)]: successSchema(resultName(name)),
-      [resultName(name)]: result,
+      [componentName(name, 'Request')]: requestSchema(method),
+      [componentName(name, 'Response')]: successSchema(componentName(name, 'Result')),
+      [componentName(name, 'Result')]: result,
       ...result_components,
     }
     for (const [component, schema] of Object.entries(own)) {

@@ -3,19 +3,9 @@ import { methodTitle } from '#lib/contract/methods.ts'
 import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
 import { ERROR_ADVICE } from './error-advice.ts'
 
-/** The component for the requests of a method: `PaymentInRequest` for `payment.in`. */
-export function requestName(method: string): string {
-  return `${methodTitle(method, '')}Request`
-}
-
-/** The component for the whole response of a method, envelope included: `PaymentInResponse` for `payment.in`. */
-export function responseName(method: string): string {
-  return `${methodTitle(method, '')}Response`
-}
-
-/** The component for the `result` of a method: `PaymentInResult` for `payment.in`. */
-export function resultName(method: string): string {
-  return `${methodTitle(method, '')}Result`
+/** The component for a part of the calls of a method: `PaymentInRequest` for `payment.in`. A response has the envelope. */
+export function componentName(method: string, part: 'Request' | 'Response' | 'Result'): string {
+  return methodTitle(method, '') + part
 }
 
 /** The component for the failures with an HTTP status. */

@@ -1,7 +1,7 @@
 import { componentRef, type JsonSchema } from '#lib/contract/view.ts'
 import { retryHeaderName } from '../http/response.ts'
 import type { PublicMethod } from '../methods/method.ts'
-import { codesByStatus, failureName, requestName, responseName } from './envelope-schemas.ts'
+import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
 
 /** A public path in the API reference: its purpose, its signature and the methods that it serves. */
 export interface PathDescription {
@@ -47,7 +47,7 @@ export function operationOf(path: PathDescription): object {
 }
 
 function requestSchema(methods: readonly PublicMethod[]): JsonSchema {
-  const schemas = methods.map(({ name }) => [name, componentRef(requestName(name))] as const)
+  const schemas = methods.map(({ name }) => [name, componentRef(componentName(name, 'Request'))] as const)
   const [only, another] = schemas
   if (only !== undefined && another === undefined) return only[1]
   const mapping = Object.fromEntries(schemas.map(([name, { $ref }]) => [name, $ref]))
@@ -59,7 +59,7 @@ function examplesOf(methods: readonly PublicMethod[]): object {
 }
 
 function successResponse({ methods, signature }: PathDescription): object {
-  const schemas = methods.map(({ name }) => componentRef(responseName(name)))
+  const schemas = methods.map(({ name }) => componentRef(componentName(name, 'Response')))
   return {
     description: 'Success.',
     headers: headerReferences('X-Request-ID', signature.answer_header),

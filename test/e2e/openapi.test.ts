@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { RESEND_METHOD } from '#lib/contract/methods.ts'
-import { responseName } from '../../gateway/openapi/envelope-schemas.ts'
+import { componentName } from '../../gateway/openapi/envelope-schemas.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Demo, type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { OPENAPI_DOCUMENT, strictViolationsOf, violationsOf } from '../support/openapi.ts'
@@ -73,9 +73,9 @@ function successViolations({ sent, response }: RecordedExchange): readonly strin
   const { pointer } = operationOf(sent)
   return [
     ...violationsOf(`${pointer}/requestBody/${CONTENT}`)(request),
-    ...strictViolationsOf(`#/components/schemas/${responseName(request.method ?? RESEND_METHOD)}`)(
-      response.body,
-    ),
+    ...strictViolationsOf(
+      `#/components/schemas/${componentName(request.method ?? RESEND_METHOD, 'Response')}`,
+    )(response.body),
   ]
 }
 
