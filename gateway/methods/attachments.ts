@@ -16,6 +16,7 @@ import {
   SHA256_DIGEST,
 } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Scope } from '#lib/contract/methods.ts'
 import { OUR_ID } from '#lib/contract/public-support.ts'
 import {
@@ -34,7 +35,6 @@ import type { Caller } from '../auth/credential.ts'
 import { integer, type TextFormat, text, word } from '../json/scalars.ts'
 import { described, object, type Schema } from '../json/schema.ts'
 import { defineMethod, type MethodDeps } from './method.ts'
-import { merchantScope } from './request-fields.ts'
 import { keyedRequest, OUR_IDENTIFIER, supportRequest } from './support-methods.ts'
 
 const STATUS_FIELDS = {
@@ -171,7 +171,7 @@ export const attachmentPrepare = defineMethod({
       const { purpose, name, mime_type, size, sha256 } = params
       if (!permittedPurposes(WRITE_SCOPES, caller).includes(purpose)) throw new PublicError(3008)
       const { attachment, upload } = await attachments.prepareAttachment({
-        ...merchantScope(caller),
+        ...scopeToProto(caller),
         purpose: ATTACHMENT_PURPOSES.toProto(purpose),
         file: { name, mimeType: mime_type, sizeBytes: BigInt(size), sha256 },
         operationId: operation_id,
@@ -210,7 +210,7 @@ export const attachmentFinalize = defineMethod({
     return async ({ operation_id, params }, caller) => {
       const purposes = permittedPurposes(WRITE_SCOPES, caller)
       const { attachment } = await attachments.finalizeAttachment({
-        ...merchantScope(caller),
+        ...scopeToProto(caller),
         attachmentId: params.attachment.h_id,
         permittedPurposes: purposes.map((purpose) => ATTACHMENT_PURPOSES.toProto(purpose)),
         operationId: operation_id,
@@ -229,7 +229,7 @@ function createReadAttachment({ clientOf }: Pick<MethodDeps, 'clientOf'>) {
   const attachments = clientOf(AttachmentService)
   return async (attachmentId: string, caller: Caller) => {
     const purposes = permittedPurposes(READ_SCOPES, caller)
-    const scope = merchantScope(caller)
+    const scope = scopeToProto(caller)
     const { attachment, download } = await attachments.getAttachment({ ...scope, attachmentId })
     if (attachment === undefined)
       throw new TypeError('the attachments service answered without an attachment')

@@ -3,6 +3,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import type { Frozen } from '#lib/base/deep-freeze.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { permits, permitsRoute } from '#lib/contract/policy.ts'
 import { safeNumber } from '#lib/contract/public-payment.ts'
 import { type JsonSchema, record } from '#lib/contract/view.ts'
@@ -10,7 +11,7 @@ import type { Caller } from '../auth/credential.ts'
 import { serviceId } from '../json/scalars.ts'
 import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { METHOD, merchantScope } from './request-fields.ts'
+import { METHOD } from './request-fields.ts'
 
 const COMPATIBILITY: JsonSchema = { const: true, description: 'Kept for compatibility.' }
 
@@ -56,7 +57,7 @@ export const balanceGet = defineMethod({
       const { merchant_id, environment } = caller
       const routes = await registry_cache.merchantRoutes(merchant_id, environment)
       const requested = service_id === undefined ? undefined : currencyOfRoute(service_id, routes, caller)
-      const { balances } = await ledger.getBalances(merchantScope(caller))
+      const { balances } = await ledger.getBalances(scopeToProto(caller))
       const existing = [...routes, ...balances].map(({ currency }) => currency)
       const shown = requested === undefined ? visibleCurrencies(existing, routes, caller) : [requested]
       if (shown.length === 0) throw new PublicError(1011)

@@ -1,8 +1,8 @@
 import { MerchantChargebackService } from '#gen/multihub/support/v1/merchant_chargeback_service_pb.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { CHARGEBACK_STATUSES, CHARGEBACK_VIEW } from '#lib/contract/public-support.ts'
 import { object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
-import { merchantScope } from './request-fields.ts'
 import {
   CREATED_FIELDS,
   defineGet,
@@ -87,7 +87,7 @@ export const chargebackAttachmentsList = defineMethod({
     const support = clientOf(MerchantChargebackService)
     return async ({ params }, caller) => {
       const chargebackId = params.chargeback.h_id
-      const { chargeback } = await support.findChargeback({ ...merchantScope(caller), chargebackId })
+      const { chargeback } = await support.findChargeback({ ...scopeToProto(caller), chargebackId })
       if (!chargeback) throw new TypeError('support answered without a chargeback')
       return { items: chargeback.evidence.map((file) => FILE_VIEW.render(file)), next_cursor: null }
     }

@@ -1,4 +1,4 @@
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Caller } from '../auth/credential.ts'
 import { NO_CONTROL_CHARACTERS, serviceId, type TextRule, text } from '../json/scalars.ts'
 import { described, optional, type Schema } from '../json/schema.ts'
@@ -20,14 +20,9 @@ export function optionalText(rule: TextRule): Schema<string, 'optional'> {
   return optional(text(rule))
 }
 
-/** The merchant and environment of the caller: the first fields of each RPC that a method calls. */
-export function merchantScope({ merchant_id, environment }: Pick<Caller, 'merchant_id' | 'environment'>) {
-  return { merchantId: merchant_id, environment: environmentToProto(environment) }
-}
-
-/** The same with the restrictions of the credential, which the payments service applies to the route of a payment (E9). */
+/** The scope of the caller with the restrictions of its credential, which the payments service applies to the route of a payment (E9). */
 export function permittedScope(caller: Caller) {
   const { application_id: applicationId, service_ids, currencies } = caller
   const policy = { applicationId, serviceIds: [...service_ids], currencies: [...currencies] }
-  return { ...merchantScope(caller), policy }
+  return { ...scopeToProto(caller), policy }
 }

@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { EnumMap } from '#lib/contract/proto-fields.ts'
 import { OUR_ID } from '#lib/contract/public-support.ts'
 import { COMMENT_AUTHORS } from '#lib/contract/ticket.ts'
@@ -9,13 +10,13 @@ import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempoten
 import { instant, integer, text, uuid, word } from '../json/scalars.ts'
 import { described, list, notApplicable, object, optional, type Schema } from '../json/schema.ts'
 import { defineMethod, type MethodDescription, type PublicMethod } from './method.ts'
-import { MERCHANT_REFERENCE, METHOD, merchantScope } from './request-fields.ts'
+import { MERCHANT_REFERENCE, METHOD } from './request-fields.ts'
 
 /** What each descriptor of a support method says itself. */
 type Description = Pick<MethodDescription, 'name' | 'scope' | 'summary' | 'description'>
 
 /** The merchant and environment of the caller: the first fields of each RPC. */
-type MerchantScope = ReturnType<typeof merchantScope>
+type MerchantScope = ReturnType<typeof scopeToProto>
 
 /** Declares the method that shows one resource, such as `ticket.get`. `find` gets the identifiers of the request. */
 export function defineGet<S extends DescService, Identifiers, Message>({
@@ -46,7 +47,7 @@ export function defineGet<S extends DescService, Identifiers, Message>({
     createHandler({ clientOf }) {
       const client = clientOf(service)
       return async ({ params }, caller) =>
-        view.render(await find(client, merchantScope(caller), params.identifiers))
+        view.render(await find(client, scopeToProto(caller), params.identifiers))
     },
   })
 }
@@ -91,7 +92,7 @@ export function defineList<S extends DescService, Params extends ListParams, Mes
       const client = clientOf(service)
       return async ({ params }, caller) => {
         const { limit = 0, cursor = '' } = params
-        const page = { ...merchantScope(caller), ...createdBounds(params), limit, cursor }
+        const page = { ...scopeToProto(caller), ...createdBounds(params), limit, cursor }
         const { items, nextCursor } = await findPage(client, page, params)
         return {
           items: items.map((item) => view.render(item)),
@@ -142,7 +143,7 @@ export function defineSummary<S extends DescService, Status extends string, Valu
     createHandler({ clientOf }) {
       const client = clientOf(service)
       return async ({ params }, caller) => {
-        const { counts } = await count(client, { ...merchantScope(caller), ...createdBounds(params) })
+        const { counts } = await count(client, { ...scopeToProto(caller), ...createdBounds(params) })
         const entries = counts.map(
           ({ status, count }) => [statuses.fromProtoOrThrow(status, 'status'), Number(count)] as const,
         )
@@ -181,7 +182,7 @@ export function defineChange<S extends DescService, Params extends JsonValue, Me
       const client = clientOf(service)
       return async ({ operation_id, params }, caller) => {
         const key = {
-          ...merchantScope(caller),
+          ...scopeToProto(caller),
           operationId: operation_id,
           payloadHash: payloadHash(params),
         }

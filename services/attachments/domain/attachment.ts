@@ -9,7 +9,8 @@ import {
   type AttachmentType,
   type RejectionReason,
 } from '#lib/contract/attachments.ts'
-import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
+import type { Environment } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 
 /** The bytes of a complete upload. */
@@ -103,8 +104,7 @@ export function attachmentToProto(
 ): MessageInitShape<typeof AttachmentSchema> {
   return {
     attachmentId: attachment.attachment_id,
-    merchantId: attachment.merchant_id,
-    environment: environmentToProto(attachment.environment),
+    ...scopeToProto(attachment),
     purpose: ATTACHMENT_PURPOSES.toProto(attachment.purpose),
     name: attachment.name,
     mimeType: attachment.mime_type,

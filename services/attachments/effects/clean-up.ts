@@ -1,7 +1,7 @@
 import type { Client } from '@connectrpc/connect'
 import type { AttachmentUseService } from '#gen/multihub/support/v1/attachment_use_service_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Blobs, Collection } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
@@ -78,8 +78,7 @@ export function bindCheckClaim(
       if (claim === undefined) return (current) => current
       const { isUsed } = await support.getAttachmentUse(
         {
-          merchantId: merchant_id,
-          environment: environmentToProto(environment),
+          ...scopeToProto({ merchant_id, environment }),
           attachmentId: attachment_id,
           usedBy: claim.used_by,
           ticketId: claim.ticket_id,

@@ -4,8 +4,8 @@ import {
 } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
-import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { type ScopeFields, scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
@@ -26,7 +26,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
   return rpcService(AttachmentService, {
     prepareAttachment: by(['gateway'], async (request) =>
       prepareAttachment(deps, {
-        ...scopeOf(request),
+        ...scopeFromProto(request),
         ...fileOf(request.file),
         purpose: ATTACHMENT_PURPOSES.required(request.purpose, 'purpose'),
         method: 'attachment.prepare',
@@ -47,7 +47,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
     prepareEvidence: by(['operator'], async (request) => {
       const file = fileOf(request.file)
       return prepareAttachment(deps, {
-        ...scopeOf(request),
+        ...scopeFromProto(request),
         ...file,
         purpose: 'chargeback_evidence',
         method: 'evidence.prepare',
@@ -80,7 +80,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
     }),
     getAttachments: by(['operator', 'internal'], async (request) => {
       const ids = checkedIds(request.attachmentIds, READ_MAX)
-      const attachments = await getAttachments(deps, scopeOf(request), ids)
+      const attachments = await getAttachments(deps, scopeFromProto(request), ids)
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
     }),
     claimAttachments: by(['support'], async (request) => {
@@ -98,23 +98,16 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
   })
 }
 
-function scopeOf(request: { readonly merchantId: string; readonly environment: number }) {
-  return {
-    merchant_id: requiredId(request.merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(request.environment, 'environment'),
-  }
-}
-
-function identityOf(request: Parameters<typeof scopeOf>[0] & { readonly attachmentId: string }) {
-  return { ...scopeOf(request), attachment_id: requiredId(request.attachmentId, 'attachment_id') }
+function identityOf(request: ScopeFields & { readonly attachmentId: string }) {
+  return { ...scopeFromProto(request), attachment_id: requiredId(request.attachmentId, 'attachment_id') }
 }
 
 function operationOf(request: { readonly operationId: string }) {
   return { operation_id: requiredId(request.operationId, 'operation_id') }
 }
 
-function claimedOf(request: Parameters<typeof scopeOf>[0] & { readonly attachmentIds: string[] }) {
-  return { ...scopeOf(request), attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX) }
+function claimedOf(request: ScopeFields & { readonly attachmentIds: string[] }) {
+  return { ...scopeFromProto(request), attachment_ids: checkedIds(request.attachmentIds, CLAIM_MAX) }
 }
 
 function executionOf({ usedBy, callId }: { readonly usedBy: string; readonly callId: string }) {

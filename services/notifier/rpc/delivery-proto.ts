@@ -8,6 +8,7 @@ import {
 import type { ListDeliveriesRequest } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import type { ReplayFilter, ReplaySchema } from '#gen/multihub/notifier/v1/replay_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { checkLine, createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { AttemptRecord, Delivery, DeliveryStatus } from '../domain/delivery.ts'
@@ -29,8 +30,7 @@ export function deliveryToProto(
   const { due_at } = delivery
   return {
     deliveryId: delivery.delivery_id,
-    merchantId: delivery.merchant_id,
-    environment: environmentToProto(delivery.environment),
+    ...scopeToProto(delivery),
     event: delivery.event,
     eventKey: delivery.event_key,
     // The field has the id of any resource, not only of a payment: see delivery.proto.

@@ -1,8 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import type { EventName } from '#lib/contract/events.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import type { EffectTiming } from '#lib/patterns/effects/define-effect.ts'
@@ -64,8 +64,7 @@ export function merchantEvent(
   return create(MerchantEventSchema, {
     eventKey: event_key,
     event,
-    merchantId: payment.merchant_id,
-    environment: environmentToProto(payment.environment),
+    ...scopeToProto(payment),
     createTime: timestampFromDate(at),
     resource: { case: 'payment', value: paymentToProto(payment) },
     webhook: payment.webhook && {

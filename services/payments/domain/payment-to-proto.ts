@@ -11,7 +11,7 @@ import {
   type ReceiverSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { type RefundChange, RefundChangeSchema } from '#gen/multihub/payments/v1/refund_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { isFinal, PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
@@ -37,8 +37,7 @@ export function paymentToProto(payment: Payment): PaymentProto {
     cId: payment.c_id,
     pId: payment.p_id,
     utr: payment.utr,
-    merchantId: payment.merchant_id,
-    environment: environmentToProto(payment.environment),
+    ...scopeToProto(payment),
     direction: DIRECTIONS.toProto(payment.direction),
     serviceId: payment.service_id,
     method: payment.method,
@@ -150,8 +149,7 @@ export function chargebackToProto(
 
 function ownerOf(payment: Payment) {
   return {
-    merchantId: payment.merchant_id,
-    environment: environmentToProto(payment.environment),
+    ...scopeToProto(payment),
     paymentId: payment.payment_id,
     paymentCId: payment.c_id,
     paymentHId: payment.h_id,

@@ -7,8 +7,8 @@ import {
   type LedgerService,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
@@ -69,8 +69,7 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
       const limits = OPERATION_RULES[kind].hold === 'within_limits' ? await limitsOf(payment) : undefined
       const { entry } = await ledger.placeHold(
         {
-          merchantId: payment.merchant_id,
-          environment: environmentToProto(payment.environment),
+          ...scopeToProto(payment),
           holdId: hold_id,
           amount: { minor, currency: payment.currency },
           paymentId: payment.payment_id,
@@ -116,8 +115,7 @@ export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> 
     async run({ id, data }, payment) {
       const entry = ENTRIES[data.posting]
       const owner = {
-        merchantId: payment.merchant_id,
-        environment: environmentToProto(payment.environment),
+        ...scopeToProto(payment),
       }
       if ('resolution' in entry) {
         await ledger.resolveHold({ ...owner, ...entry, ...holdOf(payment, data) }, LEDGER_CALL)

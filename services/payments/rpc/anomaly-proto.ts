@@ -9,7 +9,7 @@ import type {
   ListAnomaliesRequest,
   ResolveAnomalyRequest as ResolveAnomalyRequestProto,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Anomaly, AnomalyKind, AnomalyResolution } from '../domain/anomaly.ts'
@@ -60,8 +60,7 @@ export function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof Anomal
     paymentId: anomaly.payment_id,
     refundId: anomaly.refund_id,
     attemptNumber: anomaly.attempt_number,
-    merchantId: anomaly.merchant_id,
-    environment: environmentToProto(anomaly.environment),
+    ...scopeToProto(anomaly),
     kind: KINDS.toProto(anomaly.kind),
     description: anomaly.description,
     createTime: timestampFromDate(anomaly.created_at),

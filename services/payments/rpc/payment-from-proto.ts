@@ -9,6 +9,7 @@ import type {
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { BankAccount } from '#lib/contract/bank-account.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
@@ -23,8 +24,7 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
   const { webhook } = request
   const amount = requiredMessage(request.amount, 'amount')
   return {
-    merchant_id: requiredText(request.merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+    ...scopeFromProto(request),
     policy: policyFromProto(request.policy),
     // A service_id without a route, 0 included, is refused with 1004 (E9).
     service_id: request.serviceId,
@@ -43,8 +43,7 @@ export function paymentQueryFromProto(
   request: Pick<FindPaymentRequest, 'merchantId' | 'environment' | 'policy' | 'cId' | 'hId'>,
 ): PaymentQuery {
   return {
-    merchant_id: requiredText(request.merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+    ...scopeFromProto(request),
     policy: policyFromProto(request.policy),
     c_id: request.cId,
     h_id: request.hId,

@@ -1,13 +1,12 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { Environment as EnvironmentProto } from '#gen/multihub/common/v1/environment_pb.ts'
 import {
   type DebitChargebackRequest,
   PaymentRefundService,
   type ReserveRefundRequest,
 } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import type { RefundChange, RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
-import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { type ScopeFields, scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -60,14 +59,9 @@ function toResponse({ payment, change }: DecidedRefund): { change: RefundChange 
   return { change: refundChangeToProto(payment, change) }
 }
 
-function keyOf(request: {
-  readonly merchantId: string
-  readonly environment: EnvironmentProto
-  readonly paymentCId: string
-}): PaymentKey {
+function keyOf(request: ScopeFields & { readonly paymentCId: string }): PaymentKey {
   return {
-    merchant_id: requiredText(request.merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.required(request.environment, 'environment'),
+    ...scopeFromProto(request),
     c_id: requiredText(request.paymentCId, 'payment_c_id'),
   }
 }

@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
@@ -102,8 +102,7 @@ function pageRequest(request: { readonly pageSize: number; readonly pageToken: s
 function refusalToProto(refusal: WithdrawalRefusal): MessageInitShape<typeof WithdrawalRefusalSchema> {
   return {
     paymentId: refusal.payment_id,
-    merchantId: refusal.merchant_id,
-    environment: environmentToProto(refusal.environment),
+    ...scopeToProto(refusal),
     cId: refusal.c_id,
     serviceId: refusal.service_id,
     amount: { minor: refusal.amount, currency: refusal.currency },
