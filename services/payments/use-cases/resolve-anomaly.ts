@@ -48,7 +48,7 @@ export async function resolveAnomaly(
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
   const named = await findByAnyId(payments, found.payment_id)
   // No provider has been called for a withdrawal that is not admitted, so no decision can end it.
-  const payment = named && isAdmitted(named) && isOfOwner(named, found) ? named : undefined
+  const payment = named && isAdmitted(named) && isOfSameMerchant(named, found) ? named : undefined
   const decision = payment && findOperation(payment, found.refund_id)?.operator_decision
   // Money has moved by this decision, whatever the anomaly says.
   const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
@@ -66,15 +66,12 @@ export async function resolveAnomaly(
  * Whether a payment belongs to the merchant and environment of an anomaly. An unmatched report can name any payment, and a
  * provider of the test environment must not end one of production.
  */
-function isOfOwner({ merchant_id, environment }: StoredPayment, anomaly: Anomaly): boolean {
+function isOfSameMerchant({ merchant_id, environment }: StoredPayment, anomaly: Anomaly): boolean {
   return merchant_id === anomaly.merchant_id && environment === anomaly.environment
 }
 
 /** The name under which a payment or refund keeps the decision that ended it. */
-function decisionId({
-  anomaly_id,
-  operation_id,
-}: Pick<ResolveAnomalyRequest, 'anomaly_id' | 'operation_id'>): string {
+function decisionId({ anomaly_id, operation_id }: ResolveAnomalyRequest): string {
   return `${anomaly_id}:${operation_id}`
 }
 
