@@ -1,7 +1,7 @@
 import type { PeerCertificate } from 'node:tls'
 import { describe, expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
-import { createCallerAuthenticator } from '../credentials.ts'
+import { createCallerAuthenticator } from './credentials.ts'
 
 const authenticate = createCallerAuthenticator(
   [

@@ -4,7 +4,7 @@ import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/err
 import { ERROR_TABLE, type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { fromConnectError, toConnectError, toPublicError } from '../errors.ts'
+import { fromConnectError, toConnectError, toPublicError } from './errors.ts'
 
 const CODES: readonly ErrorCode[] = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
 

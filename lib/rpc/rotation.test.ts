@@ -9,13 +9,13 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { readConfig } from '#lib/base/config/config.ts'
 import { currentRequest } from '#lib/base/context.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { type Certificates, makeAuthority } from '../../../test/support/certificates.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import { describeWith } from '../../../test/support/needs.ts'
-import { merchantService, recordingLog, rpcConfig, serveProcess } from '../../../test/support/rpc.ts'
-import { startTcpProxy, type TcpProxy } from '../../../test/support/tcp-proxy.ts'
-import { createRpc, type Rpc } from '../rpc.ts'
-import { RPC_SETTINGS } from '../settings.ts'
+import { type Certificates, makeAuthority } from '../../test/support/certificates.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { describeWith } from '../../test/support/needs.ts'
+import { merchantService, recordingLog, rpcConfig, serveProcess } from '../../test/support/rpc.ts'
+import { startTcpProxy, type TcpProxy } from '../../test/support/tcp-proxy.ts'
+import { createRpc, type Rpc } from './rpc.ts'
+import { RPC_SETTINGS } from './settings.ts'
 
 const ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
