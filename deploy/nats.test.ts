@@ -6,6 +6,8 @@ import { openBus } from '#lib/bus/open.ts'
 import { eventSubject, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { ROLES } from '#lib/role/role.ts'
+import type { ProcessConfig } from '../app/process-settings.ts'
+import { busChecks } from '../operations/doctor/connection-checks.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../test/support/hang-limit.ts'
 import { startPrivateNats } from '../test/support/servers.ts'
@@ -78,6 +80,14 @@ if ('skip' in nats) {
     await Promise.all(buses.map(([, bus]) => bus.close()))
     expect([...arrived].sort()).toEqual(expected.sort())
     expect(expected.length).toBeGreaterThan(15)
+  })
+
+  test('doctor is content with the user of each role', async () => {
+    for (const role of ROLES_OF_NATS) {
+      const nats_url = new Secret(nats.url.replace('nats://', `nats://${role}:p${role.toUpperCase()}@`))
+      const [check] = busChecks({ nats_url, system_name: 'multihub' } as ProcessConfig)
+      expect(await check?.run()).toMatchObject({ text: 'carries messages' })
+    }
   })
 
   test('a user without a password, or the sandbox, is refused', async () => {

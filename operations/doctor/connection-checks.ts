@@ -74,19 +74,29 @@ export function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
   ]
 }
 
-/** Connects with the credentials and TLS of the process, and sends a message to itself. */
+/**
+ * Connects with the credentials and TLS of the process, and sends messages to itself: one that has to come back, and before
+ * it one on a subject of no role, which comes back to a user that may do more than any role needs (O10).
+ */
 async function checkBus(config: ProcessConfig): Promise<Finding> {
   const bus = await openProcessBus(config, 'doctor', { limit_ms: 0 })
   try {
     const { promise: received, resolve } = Promise.withResolvers<true>()
-    const subject = `doctor.${randomHex(8)}`
-    const subscription = await bus.subscribe(subject, () => resolve(true))
-    await bus.publish(subject, new Uint8Array())
-    const came_back = await withTimeout(received, LIMIT_MS)
-    await subscription.close()
-    if (came_back) return ok('carries messages')
+    const [foreign, own] = [`foreign.${randomHex(8)}`, `doctor.${randomHex(8)}`]
+    let may_do_more = false
+    await bus.subscribe(foreign, () => {
+      may_do_more = true
+    })
+    await bus.subscribe(own, () => resolve(true))
+    await bus.publish(foreign, new Uint8Array())
+    await bus.publish(own, new Uint8Array())
+    if (!(await withTimeout(received, LIMIT_MS)))
+      return warning(
+        `connected, but a message did not come back: permit this user to publish and subscribe to ${config.system_name}.doctor.>`,
+      )
+    if (!may_do_more) return ok('carries messages')
     return warning(
-      `connected, but a message did not come back: permit this user to publish and subscribe to ${config.system_name}.>`,
+      'carries messages, but this user may use subjects of other roles: give each role a user as in deploy/nats.conf',
     )
   } finally {
     await bus.close()

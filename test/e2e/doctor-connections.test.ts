@@ -212,6 +212,7 @@ test('tells what is wrong with the scanner, the URLs, the providers and the coll
 const nats = await startPrivateNats(
   `authorization { users = [
     { user: free, password: right },
+    { user: own, password: right, permissions: { publish: "multihub.doctor.>", subscribe: "multihub.doctor.>" } },
     { user: bound, password: right, permissions: { publish: "multihub.other", subscribe: ">" } }
   ] }`,
 )
@@ -224,9 +225,14 @@ else
       const natsUrl = nats.url.replace('://', `://${user}@`)
       return (await diagnose({ NATS_URL: natsUrl })).lineOf('NATS')
     }
-    expect(await lineFor('free:right')).toBe('ok       NATS: carries messages')
+    expect(await lineFor('own:right')).toBe('ok       NATS: carries messages')
+    expect(await lineFor('free:right')).toMatch(
+      /^WARNING .+ may use subjects of other roles: give each role a user/,
+    )
     expect(await lineFor('free:wrong')).toMatch(/^PROBLEM .+ refuses the credentials: correct NATS_URL/)
-    expect(await lineFor('bound:right')).toMatch(/^WARNING .+ permit this user .+ subscribe to multihub\.>$/)
+    expect(await lineFor('bound:right')).toMatch(
+      /^WARNING .+ permit this user .+ subscribe to multihub\.doctor\.>$/,
+    )
   })
 
 const tls_authority = await makeAuthority()
@@ -255,7 +261,7 @@ else
       NATS_TLS_CA: tls_authority.ca,
       MONGODB_URI: `mongodb://user:secret@${long},${ended}/?tls=true&tlsCAFile=${encodeURIComponent(tls_authority.ca)}`,
     })
-    expect(lineOf('NATS:')).toBe('ok       NATS: carries messages')
+    expect(lineOf('NATS:')).toMatch(/^WARNING {2}NATS: carries messages, but/)
     expect(lineOf('certificate of NATS')).toMatch(
       /^WARNING .+: trusted, but its certificate ends on .+: renew it$/,
     )
