@@ -33,7 +33,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/effects/create-at-provider.ts',
     search: 'if (tries > 1)',
     replace: 'if (tries > (refund_id === undefined ? 1_000 : 1))',
-    needs: ['process is killed'],
+    needs: ['process is killed at a create'],
   },
   {
     name: 'the credit gets another id at each try',

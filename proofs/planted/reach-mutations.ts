@@ -28,7 +28,6 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/support/comments/use-cases/comments.ts',
     search: "if (operation_id === '') return add(uuidv7())",
     replace: "if (operation_id !== ' ') return add(uuidv7())",
-    needs: ['rpc repeats requests'],
   },
   {
     name: 'a process decides for a shard that it cannot read',
@@ -93,7 +92,6 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/payment.ts',
     search: 'paid_attempt: number = 0,',
     replace: 'paid_attempt: number = 1,',
-    needs: ['http refuses'],
   },
   {
     name: 'what a provider has forgotten goes to the next account',

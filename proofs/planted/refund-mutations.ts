@@ -46,7 +46,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/effects/create-at-provider.ts',
     search: 'if (tries > 1)',
     replace: 'if (tries > (refund_id === undefined ? 1 : 1_000))',
-    needs: ['process is killed'],
+    needs: ['process is killed at a create'],
   },
   {
     name: 'a repeated refund gets another key',
@@ -54,7 +54,7 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     search: 'return { ...order, kind, deposit_idempotency_key',
     replace:
       "return { ...order, idempotency_key: idempotency_key + (earlier_result_unknown ? 'b' : ''), kind, deposit_idempotency_key",
-    needs: ['http loses requests'],
+    needs: ['provider loses refunds'],
   },
   {
     name: 'a refund with an unknown result fails',

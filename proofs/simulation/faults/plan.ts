@@ -60,6 +60,7 @@ export const LATER_FAULT_KINDS = [
   'provider forgets',
   'receiver is gone',
   'process is killed at a create',
+  'provider loses refunds',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const

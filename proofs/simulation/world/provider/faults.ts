@@ -13,6 +13,8 @@ export interface ProviderFaults {
   late_success: number
   /** A lookup does not find an operation that the provider has. */
   forgotten: number
+  /** The request for a refund, or its response, does not arrive. */
+  lost_refund: number
 }
 
 /** No faults. */
@@ -26,5 +28,6 @@ export function noProviderFaults(): ProviderFaults {
     contradiction: 0,
     late_success: 0,
     forgotten: 0,
+    lost_refund: 0,
   }
 }

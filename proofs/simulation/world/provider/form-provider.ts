@@ -4,7 +4,7 @@ import { createDecision } from './decision.ts'
 import type { ProviderFaults } from './faults.ts'
 import type { ProviderOperation } from './operation.ts'
 import type { Provider, ProviderDeps } from './provider.ts'
-import { json, respond } from './respond.ts'
+import { json, respond, respondToCreate } from './respond.ts'
 
 /** What the provider calls the kinds of operations, by the path of their creates. */
 const KINDS: Readonly<Record<string, readonly [kind: ProviderOperation['kind'], type: string]>> = {
@@ -74,7 +74,9 @@ export function createFormProvider(
       onProblem(`a request to ${path} has no valid token`)
       return json(401, { error: 'TOKEN_INVALID' })
     }
-    return respond(choices, faults, method === 'POST' ? create(path, body) : lookUp(path))
+    if (method !== 'POST') return respond(choices, faults, lookUp(path))
+    const is_refund = KINDS[path]?.[0] === 'refund'
+    return respondToCreate(choices, faults, is_refund, () => create(path, body))
   }
 
   network.addServer(origin, handle)

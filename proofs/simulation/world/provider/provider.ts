@@ -7,7 +7,7 @@ import { createCallbackSender } from './callbacks.ts'
 import { createDecision, type DecisionDeps } from './decision.ts'
 import type { ProviderFaults } from './faults.ts'
 import { type ProviderOperation, reportOf } from './operation.ts'
-import { json, respond } from './respond.ts'
+import { json, respond, respondToCreate } from './respond.ts'
 
 /** A provider of the simulation. */
 export interface Provider {
@@ -57,8 +57,8 @@ export function createProvider(
     onProblem,
   )
 
-  function create(account_id: string, { body }: WireRequest): WireResponse {
-    const created = books.create(account_id, orderOf(body))
+  function create(account_id: string, order: ProviderOrder): WireResponse {
+    const created = books.create(account_id, order)
     if (created === undefined) return json(409, { accepted: false, code: 1013 })
     const { operation, is_new } = created
     const is_refused = is_new && operation.status === 'declined' && choices.chance(0.5)
@@ -83,8 +83,9 @@ export function createProvider(
       onProblem(`a request to ${request.path} has no valid signature`)
       return json(401, { accepted: false, code: 4001 })
     }
-    const response = request.method === 'POST' ? create(account_id, request) : lookUp(account_id, request)
-    return respond(choices, faults, response)
+    if (request.method !== 'POST') return respond(choices, faults, lookUp(account_id, request))
+    const order = orderOf(request.body)
+    return respondToCreate(choices, faults, order.kind === 'refund', () => create(account_id, order))
   }
 
   for (const origin of origins) network.addServer(origin, handle)

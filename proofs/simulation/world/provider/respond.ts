@@ -13,6 +13,19 @@ export async function respond(
   return choices.chance(faults.bad_response) ? badResponse(choices) : response
 }
 
+/** Makes a create, and responds. Of the refunds that are lost, half were made. */
+export function respondToCreate(
+  choices: Choices,
+  faults: ProviderFaults,
+  is_refund: boolean,
+  create: () => WireResponse,
+): Promise<WireResponse | undefined> {
+  const is_lost = is_refund && faults.lost_refund > 0 && choices.chance(faults.lost_refund)
+  if (!is_lost) return respond(choices, faults, create())
+  if (choices.chance(0.5)) create()
+  return Promise.resolve(undefined)
+}
+
 /** A response that says nothing about the operation; `undefined` closes the connection. */
 function badResponse(choices: Choices): WireResponse | undefined {
   return choices.pick([
