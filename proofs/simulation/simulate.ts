@@ -45,6 +45,7 @@ import { createMerchant, drawMerchant, type SimulatedMerchant } from './workload
 import { reopen, runOperator } from './workload/operator.ts'
 import { createPublicApi, type PublicApi } from './workload/public-api.ts'
 import { runRefundDesk } from './workload/refund-desk.ts'
+import { runRefundSeries } from './workload/refund-series.ts'
 import { replayDead } from './workload/replays.ts'
 import { runSupportDesk } from './workload/support-desk.ts'
 import { runTreasurer } from './workload/treasurer.ts'
@@ -99,6 +100,9 @@ const END_MS = 3_600_000
 
 /** What a merchant may withdraw in each currency before a deposit succeeds. */
 const FUNDS = 2_000_000n
+
+/** How many series of refunds a merchant has at the same time. */
+const REFUND_SERIES = 3
 
 /** How many customers there are for each recipient of withdrawals. */
 const CUSTOMERS_PER_RECIPIENT = 3
@@ -290,6 +294,10 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
     return [
       runSupportDesk({ ...deps, choices: world.choicesOf(`support ${index}`) }, merchant),
       runRefundDesk({ ...deps, choices: world.choicesOf(`refunds ${index}`) }, merchant),
+      ...Array.from({ length: plan.has_refund_series ? REFUND_SERIES : 0 }, (_, number) => {
+        const choices = world.choicesOf(`refund series ${index} ${number}`)
+        return runRefundSeries({ ...deps, choices }, merchant, number)
+      }),
       ...(plan.has_files
         ? [runFileDesk({ ...deps, choices: world.choicesOf(`files ${index}`) }, merchant)]
         : []),

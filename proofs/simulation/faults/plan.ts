@@ -79,6 +79,8 @@ export interface Plan {
   readonly has_sandbox: boolean
   /** Whether merchants send files, which are kept by processes of their own. */
   readonly has_files: boolean
+  /** Whether merchants also refund one deposit after the other, as fast as the operator approves. */
+  readonly has_refund_series: boolean
   readonly merchants: number
   /** Whether the operator changes registrations during the load. */
   readonly has_operator: boolean
@@ -102,7 +104,8 @@ export function planOf(seed: number, is_small: boolean): Plan {
     chooseWholePlan(createChoices(seed, 'plan')),
     createChoices(seed, 'later faults'),
   )
-  const plan = withFiles(whole, createChoices(seed, FILES_NAME))
+  const has_refund_series = createChoices(seed, SERIES_NAME).chance(SERIES)
+  const plan = withRefundSeries(withFiles(whole, createChoices(seed, FILES_NAME)), has_refund_series)
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
@@ -121,12 +124,33 @@ function withLaterFaults<P extends Pick<Plan, 'faults'>>(plan: P, choices: Choic
   return { ...plan, faults }
 }
 
+/** The share of seeds with series of refunds, and the name of these choices. Most seeds of planted faults are without. */
+const SERIES = 0.4
+const SERIES_NAME = 'series of refunds'
+
+/** A series needs some deposits only, but the time in which they are paid and refunded. */
+const SERIES_CUSTOMERS = 4
+const SERIES_LOAD_MIN_MS = 4_000
+
+function withRefundSeries(plan: Omit<Plan, 'has_refund_series'>, has_refund_series: boolean): Plan {
+  if (!has_refund_series) return { ...plan, has_refund_series }
+  return {
+    ...plan,
+    has_refund_series,
+    customers: SERIES_CUSTOMERS,
+    load_ms: Math.max(plan.load_ms, SERIES_LOAD_MIN_MS),
+  }
+}
+
 /** The share of seeds with files. The others have the history that they had before there were files. */
 const FILES = 0.4
 /** The name of these choices. Of those that were tried, it leaves all seeds that failed before without files. */
 const FILES_NAME = 'files in the plan'
 
-function withFiles({ faults, ...plan }: Omit<Plan, 'has_files'>, choices: Choices): Plan {
+function withFiles(
+  { faults, ...plan }: ReturnType<typeof chooseWholePlan>,
+  choices: Choices,
+): Omit<Plan, 'has_refund_series'> {
   const has_files = choices.chance(FILES)
   const all = new Map(faults)
   if (has_files && faults.size > 0)
@@ -134,7 +158,7 @@ function withFiles({ faults, ...plan }: Omit<Plan, 'has_files'>, choices: Choice
   return { ...plan, faults: all, has_files }
 }
 
-function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files'> {
+function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files' | 'has_refund_series'> {
   const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
   const faults = new Map<FaultKind, number>()
   for (const kind of FAULT_KINDS) if (choices.chance(share)) faults.set(kind, drawRate(choices))

@@ -59,7 +59,12 @@ export interface StoredPayment {
   readonly status: string
   readonly transition_number: number
   readonly history: readonly { readonly status: string; readonly amount: bigint }[]
-  readonly effects: readonly { readonly id: string; readonly kind: string; readonly stuck?: boolean }[]
+  readonly effects: readonly {
+    readonly id: string
+    readonly kind: string
+    readonly stuck?: boolean
+    readonly data?: Readonly<Record<string, unknown>>
+  }[]
   readonly webhook?: { readonly url: string }
   readonly refunds?: readonly StoredRefund[]
   readonly chargebacks?: readonly StoredChargeback[]

@@ -1,4 +1,5 @@
 import type { Change } from '../parts/store/memory-collection.ts'
+import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus } from '../workload/observe.ts'
 import type { StoredChargeback, StoredPayment, StoredRefund } from './judge.ts'
 
@@ -20,7 +21,10 @@ const REFUNDS_MAX = 100
  * What is wrong with one change of the refunds and chargebacks of a payment: what is committed never exceeds it, one refund at
  * most is active, each new one had room, each refusal had its reason, and each moves along its table (S8, S9, S10).
  */
-export function* refundProblems({ key, before: old_body, after: new_body }: Change): Iterable<string> {
+export function* refundProblems(
+  { key, before: old_body, after: new_body }: Change,
+  requests: History['refunds'],
+): Iterable<string> {
   const [before, after] = [old_body, new_body] as unknown as (StoredPayment | undefined)[]
   if (after === undefined || (after.refunds ?? after.chargebacks ?? after.reservation_refusals) === undefined)
     return
@@ -33,7 +37,8 @@ export function* refundProblems({ key, before: old_body, after: new_body }: Chan
   }
   for (const [index, refund] of refunds.entries()) {
     const old = before?.refunds?.[index]
-    if (old === undefined) yield* newRefundProblems(key, before, refund)
+    if (old === undefined)
+      yield* newRefundProblems(key, before, refund, requestedAmount(after, refund, requests))
     else yield* movedRefundProblems(key, old, refund)
   }
   for (const [index, chargeback] of chargebacks.entries()) {
@@ -52,10 +57,24 @@ function* newRefundProblems(
   key: string,
   before: StoredPayment | undefined,
   { refund_id, amount, state }: StoredRefund,
+  requested: bigint | undefined,
 ): Iterable<string> {
   const left = leftOf(before)
+  const expected = requested ?? left
   if (state !== 'pending') yield `the refund ${refund_id} of ${key} begins as ${state}`
   if (amount <= 0n || amount > left) yield `the refund ${refund_id} of ${key} over ${amount} exceeds ${left}`
+  if (amount !== expected) yield `the refund ${refund_id} of ${key} is over ${amount}, not ${expected}`
+}
+
+/** The amount that a merchant has asked for, by the `c_id` in the report of the new refund; `undefined` for all that is left. */
+function requestedAmount(
+  { merchant_id, effects }: StoredPayment,
+  { refund_id }: StoredRefund,
+  requests: History['refunds'],
+): bigint | undefined {
+  const report = effects.find(({ data }) => data?.['refund_id'] === refund_id && data['c_id'] !== undefined)
+  const request = requests.get(recordKey(merchant_id, String(report?.data?.['c_id'])))
+  return request?.amount === undefined ? undefined : BigInt(request.amount)
 }
 
 function* movedRefundProblems(key: string, old: StoredRefund, refund: StoredRefund): Iterable<string> {

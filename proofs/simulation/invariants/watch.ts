@@ -74,7 +74,7 @@ export function createWatch(history: History): Watch {
         problems.push(`${name} ${key} was changed`)
       if (writer !== undefined) problems.push(...leases.onChange(change, writer))
       if (name === 'payments.payments') {
-        problems.push(...paymentProblems(change, refusals), ...refundProblems(change))
+        problems.push(...paymentProblems(change, refusals), ...refundProblems(change, history.refunds))
         problems.push(...expiries.onChange(change))
         const payment = after as unknown as StoredPayment | undefined
         if (payment !== undefined) {

@@ -111,14 +111,22 @@ const CAP_CODES = [11002, 11004, 11005]
 /** A quota that is used up, which says nothing about the refund. */
 const QUOTA_CODE = 1000
 
-async function requestRefund(
+function requestRefund(
   deps: SupportDeps,
   merchant: SimulatedMerchant,
   payment: PaymentRecord,
 ): Promise<void> {
+  return requestRefundOf(deps, merchant, recordOf(deps, payment))
+}
+
+/** Requests a refund, or repeats its request, and compares the answer with what is known of it. */
+export async function requestRefundOf(
+  deps: SupportDeps,
+  merchant: SimulatedMerchant,
+  record: RefundRecord,
+): Promise<void> {
   const { history, choices } = deps
-  const record = recordOf(deps, payment)
-  const { c_id, amount } = record
+  const { c_id, amount, payment } = record
   payment.may_be_returned = true
   // Of two requests at once, one can be refused before the other one is accepted.
   const was_accepted = record.h_id !== undefined
@@ -185,16 +193,22 @@ async function comment(
   )
 }
 
-/** Reads a refund that was shown before, so it must be found. */
 async function readRefund(
   deps: SupportDeps,
-  { credentials }: SimulatedMerchant,
+  merchant: SimulatedMerchant,
   payment: PaymentRecord,
 ): Promise<void> {
-  const { api, history, choices } = deps
   const known = refundsOf(deps, payment).filter(({ h_id }) => h_id !== undefined)
-  if (known.length === 0) return
-  const record = choices.pick(known)
+  if (known.length > 0) await readRefundStatus(deps, merchant, deps.choices.pick(known))
+}
+
+/** Reads a refund that was shown before, so it must be found. Returns its status, if the read was answered. */
+export async function readRefundStatus(
+  deps: SupportDeps,
+  { credentials }: SimulatedMerchant,
+  record: RefundRecord,
+): Promise<string | undefined> {
+  const { api, history, choices } = deps
   const { c_id, h_id } = record
   const identifiers = choices.chance(0.5) ? { c_id } : { h_id }
   const outcome = await api.call(choices.pick(credentials), { method: 'refund.get', params: { identifiers } })
@@ -203,4 +217,5 @@ async function readRefund(
     history.problems.push(
       `${c_id}: it was accepted, and a later read by ${Object.keys(identifiers)} found nothing`,
     )
+  return outcome.kind === 'success' ? String(outcome.result['status']) : undefined
 }
