@@ -82,8 +82,8 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     contradiction: rateOf('provider contradicts itself'),
     late_success: rateOf('provider succeeds late'),
     forgotten: rateOf('provider forgets'),
-    // Refunds are few, so they are lost more often than others.
-    lost_refund: Math.sqrt(rateOf('provider loses refunds')),
+    // Whatever the rate of the kind is: refunds are few.
+    lost_refund: rateOf('provider loses refunds') > 0 ? 0.4 : 0,
   })
   Object.assign(scanner.faults, {
     gone: rateOf('scanner is gone'),
