@@ -187,6 +187,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/balances/store/journal.ts',
     search: "by_entry_id: { fields: ['shard', 'ids[]'], unique: true },",
     replace: "by_entry_id: { fields: ['shard', 'ids[]'] },",
+    needs: ['process stops in order'],
   },
   {
     name: 'a balance is read without catching up',
