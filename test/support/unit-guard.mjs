@@ -11,7 +11,7 @@ let began
 /** Notes what a unit test does outside of its process, so that the test fails even if the code under test goes on. */
 const noting = (what, original) =>
   function (...parameters) {
-    outside.push(what)
+    outside.push(new Error(what))
     return original.apply(this, parameters)
   }
 
@@ -35,7 +35,7 @@ afterEach(() => {
   outside = []
   if (found.length > 0)
     throw new Error(
-      `this unit test ${found[0]}, so its file belongs to the project system: see test/projects.ts`,
+      `this unit test ${found[0].message}, so its file belongs to the project system: see test/projects.ts\n${found[0].stack}`,
     )
   // Processor time, because the time of the clock depends on what else this machine does.
   const { user, system } = process.cpuUsage(began)
