@@ -93,10 +93,9 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a file that nothing uses stays',
     file: 'services/attachments/effects/clean-up.ts',
-    search:
-      'expireUnusedEffect.bind<Attachment>({\n    ...OPTIONS,\n    run: async () => (current) => expire(current, now()),',
+    search: 'expireUnusedEffect.bind<Attachment>({ ...OPTIONS, run: expireNow })',
     replace:
-      'expireUnusedEffect.bind<Attachment>({\n    ...OPTIONS,\n    run: async () => (current) => (current.claim ? expire(current, now()) : current),',
+      'expireUnusedEffect.bind<Attachment>({\n      ...OPTIONS,\n      run: async () => (current) => (current.claim ? expire(current, now()) : current),\n    })',
     has_files: true,
   },
   {

@@ -8,13 +8,7 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
-import {
-  bindCheckClaim,
-  bindDeleteBytes,
-  bindExpireSession,
-  bindExpireUnused,
-  bindReleasePlace,
-} from './effects/clean-up.ts'
+import { bindCleanUp } from './effects/clean-up.ts'
 import { createContentCheck } from './effects/content-check.ts'
 import { bindInspectContent } from './effects/inspect-content.ts'
 import { bindScanContent } from './effects/scan-content.ts'
@@ -52,11 +46,7 @@ export const role: Role = {
       clock_guard: context.clock_guard,
       keyOf: keyOfAttachment,
       effects: [
-        bindExpireSession(),
-        bindReleasePlace(upload_quotas),
-        bindExpireUnused(),
-        bindCheckClaim(context.clientOf(AttachmentUseService)),
-        bindDeleteBytes(files),
+        ...bindCleanUp({ upload_quotas, files }, context.clientOf(AttachmentUseService)),
         bindInspectContent(files, scanner, content_check),
         bindScanContent(files, scanner),
       ],

@@ -3,7 +3,6 @@ import type { AttachmentUseService } from '#gen/multihub/support/v1/attachment_u
 import { now } from '#lib/base/time.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Blobs, Collection } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import {
   checkClaimEffect,
@@ -14,7 +13,7 @@ import {
 } from '../domain/attachment-effects.ts'
 import { withoutClaim } from '../domain/claim.ts'
 import { expire } from '../domain/session.ts'
-import type { UploadQuota } from '../domain/upload-quota.ts'
+import type { AttachmentsStore } from '../store/attachments-store.ts'
 import { releasePlaces } from '../use-cases/upload-places.ts'
 
 /** These effects fail only while the store or the support service is unavailable, so they are never given up. */
@@ -25,67 +24,44 @@ const DELETE_LEASE_MS = 60_000
 
 const SUPPORT_CALL = { timeoutMs: 3_000 }
 
-/** Ends a session that was not finalized in time, and lets its place be given back and its bytes be deleted (F2). */
-export function bindExpireSession(): BoundEffect<Attachment> {
-  return expireSessionEffect.bind<Attachment>({
-    ...OPTIONS,
-    run: async () => (current) => expire(current, now()),
-  })
-}
-
-/** Ends a ready file that nothing has used for a day, and lets its bytes be deleted (F2). */
-export function bindExpireUnused(): BoundEffect<Attachment> {
-  return expireUnusedEffect.bind<Attachment>({
-    ...OPTIONS,
-    run: async () => (current) => expire(current, now()),
-  })
-}
-
-/** Frees the place of a ready, rejected or expired file in the upload quota of its sender (F4). A repetition is harmless. */
-export function bindReleasePlace(upload_quotas: Collection<UploadQuota>): BoundEffect<Attachment> {
-  return releasePlaceEffect.bind<Attachment>({
-    ...OPTIONS,
-    async run(_effect, attachment) {
-      await releasePlaces(upload_quotas, attachment, [attachment.attachment_id])
-      return (current) => current
-    },
-  })
-}
-
-/** Deletes the bytes of an upload that was replaced, rejected, abandoned or expired. Deleting them twice is harmless. */
-export function bindDeleteBytes(files: Blobs): BoundEffect<Attachment> {
-  return deleteBytesEffect.bind<Attachment>({
-    ...OPTIONS,
-    lease_ms: DELETE_LEASE_MS,
-    async run({ data }) {
-      await files.delete(data.blob_id)
-      return (current) => current
-    },
-  })
-}
-
-/**
- * Asks the support service whether the ticket, comment or chargeback of a claim was stored, and ends the claim when it was
- * not: the call that claimed the file has crashed, so the file is free again (F7). A call that joins the claim meanwhile
- * replaces the effect, and then its outcome is not applied.
- */
-export function bindCheckClaim(
+/** The effects that end what was left behind, and free what it held. Each can be repeated without harm. */
+export function bindCleanUp(
+  { upload_quotas, files }: Pick<AttachmentsStore, 'upload_quotas' | 'files'>,
   support: Pick<Client<typeof AttachmentUseService>, 'getAttachmentUse'>,
-): BoundEffect<Attachment> {
-  return checkClaimEffect.bind<Attachment>({
-    ...OPTIONS,
-    async run(_effect, { merchant_id, environment, attachment_id, claim }) {
-      if (claim === undefined) return (current) => current
-      const { isUsed } = await support.getAttachmentUse(
-        {
-          ...scopeToProto({ merchant_id, environment }),
-          attachmentId: attachment_id,
-          usedBy: claim.used_by,
-          ticketId: claim.ticket_id,
-        },
-        SUPPORT_CALL,
-      )
-      return (current) => (isUsed ? current : withoutClaim(current, now()))
-    },
-  })
+): readonly BoundEffect<Attachment>[] {
+  const expireNow = async () => (current: Attachment) => expire(current, now())
+  return [
+    // Both let the place of the file be given back and its bytes be deleted (F2).
+    expireSessionEffect.bind<Attachment>({ ...OPTIONS, run: expireNow }),
+    expireUnusedEffect.bind<Attachment>({ ...OPTIONS, run: expireNow }),
+    releasePlaceEffect.bind<Attachment>({
+      ...OPTIONS,
+      async run(_effect, attachment) {
+        await releasePlaces(upload_quotas, attachment, [attachment.attachment_id])
+        return (current) => current
+      },
+    }),
+    deleteBytesEffect.bind<Attachment>({
+      ...OPTIONS,
+      lease_ms: DELETE_LEASE_MS,
+      async run({ data }) {
+        await files.delete(data.blob_id)
+        return (current) => current
+      },
+    }),
+    // When the ticket, comment or chargeback of the claim was not stored, the call that claimed the file has crashed, so
+    // the file is free again (F7). A call that joins the claim meanwhile replaces the effect, and then its outcome is not
+    // applied.
+    checkClaimEffect.bind<Attachment>({
+      ...OPTIONS,
+      async run(_effect, attachment) {
+        const { attachment_id: attachmentId, claim } = attachment
+        if (claim === undefined) return (current) => current
+        const { used_by: usedBy, ticket_id: ticketId } = claim
+        const use = { ...scopeToProto(attachment), attachmentId, usedBy, ticketId }
+        const { isUsed } = await support.getAttachmentUse(use, SUPPORT_CALL)
+        return (current) => (isUsed ? current : withoutClaim(current, now()))
+      },
+    }),
+  ]
 }
