@@ -9,7 +9,6 @@ import {
   type Operation,
   OperationType,
   type Payment,
-  type PaymentStatus as PaymentStatusProto,
   type Person,
   type Receiver,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
@@ -46,33 +45,21 @@ export const AMOUNT_VIEW = defineView<Money>('Amount', {
   currency: textField(({ currency }) => currency, { description: 'An ISO 4217 code.' }),
 })
 
-/** One row of the table of statuses (spec: Payment statuses). `success` is null while the status is not final. */
-interface StatusRow {
-  readonly status: PaymentStatus
-  readonly final: boolean
-  readonly success: boolean | null
+/** Whether a payment with the status has succeeded (spec: Payment statuses); null while the status is not final. */
+const SUCCESS: Readonly<Record<PaymentStatus, boolean | null>> = {
+  created: null,
+  processing: null,
+  success: true,
+  error: false,
+  canceled: false,
+  declined: false,
+  refunded: true,
+  partially_refunded: true,
 }
 
-const row = (status: PaymentStatus, success: boolean | null): StatusRow => ({
-  status,
-  final: isFinal(status),
-  success,
-})
-
-const ROWS: Readonly<Record<PaymentStatus, StatusRow>> = {
-  created: row('created', null),
-  processing: row('processing', null),
-  success: row('success', true),
-  error: row('error', false),
-  canceled: row('canceled', false),
-  declined: row('declined', false),
-  refunded: row('refunded', true),
-  partially_refunded: row('partially_refunded', true),
-}
-
-/** The row of a status. Throws `TypeError` for a status that this version does not know. */
-function rowOf({ status }: { readonly status: PaymentStatusProto }): StatusRow {
-  return ROWS[PAYMENT_STATUSES.fromProtoOrThrow(status, 'payment status')]
+/** Throws `TypeError` for a status that this version does not know. */
+function statusOf({ status }: Pick<Payment, 'status'>): PaymentStatus {
+  return PAYMENT_STATUSES.fromProtoOrThrow(status, 'payment status')
 }
 
 const STATUS_FIELDS = {
@@ -80,19 +67,19 @@ const STATUS_FIELDS = {
     {
       type: 'string',
       enum: PAYMENT_STATUSES.names,
-      description: Object.values(ROWS)
-        .map(({ status, final, success }) => `\`${status}\`: final ${final}, success ${success}`)
+      description: PAYMENT_STATUSES.names
+        .map((status) => `\`${status}\`: final ${isFinal(status)}, success ${SUCCESS[status]}`)
         .join('; '),
     },
-    (message) => rowOf(message).status,
+    statusOf,
   ),
   final: field<Pick<Payment, 'status'>>(
     { type: 'boolean', description: 'Whether the payment has ended.' },
-    (message) => rowOf(message).final,
+    (message) => isFinal(statusOf(message)),
   ),
   success: field<Pick<Payment, 'status'>>(
     { type: ['boolean', 'null'], description: 'Null until the payment has ended.' },
-    (message) => rowOf(message).success,
+    (message) => SUCCESS[statusOf(message)],
   ),
 }
 
@@ -222,7 +209,7 @@ function definePaymentView(name: string, receiver_fields: typeof RECEIVER_FIELDS
       finished: optionalField(
         field(
           { type: 'string', description: 'When the provider confirmed the payment.', format: 'date-time' },
-          (payment) => (rowOf(payment).final ? FINISH_TIME.read(payment, 'response') : undefined),
+          (payment) => (isFinal(statusOf(payment)) ? FINISH_TIME.read(payment, 'response') : undefined),
         ),
       ),
     }),
