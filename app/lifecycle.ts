@@ -1,38 +1,12 @@
 import { clock, sleep, withTimeout } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { createReadiness, type Readiness } from './health-server.ts'
+import { createReadiness } from './health-server.ts'
+
+/** The lifecycle of a process as its owner sees it: the process itself, or a test that runs a role in its own process. */
+export type OwnedLifecycle = ReturnType<typeof createLifecycle>
 
 /** Readiness and orderly stop of a process, as the parts of the process use them while they start. */
-export interface Lifecycle {
-  readonly readiness: Readiness
-  /**
-   * Aborts when the process is asked to stop. Requests are still taken for the drain time, so that load balancers can
-   * notice, but every connection ends with its next response (R5). `stopping` aborts after it.
-   */
-  readonly draining: AbortSignal
-  /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
-  readonly stopping: AbortSignal
-  /**
-   * Registers how to stop a part that was just started. Parts stop in reverse order, so register a part before the
-   * parts that depend on it, and listeners last.
-   */
-  onStop(name: string, stop: () => Promise<void> | void): void
-  /** Sets the drain time. It is 0 until a process serves, because no caller sends it requests before. */
-  setDrainTime(drain_ms: number): void
-}
-
-/** A lifecycle that can also be ended: for the process itself, and for tests that run a role in their own process. */
-export interface OwnedLifecycle extends Lifecycle {
-  /** Turns readiness off and aborts `draining`. Resolves when the drain time is over. */
-  drain(): Promise<void>
-  /** Turns readiness off and aborts `stopping`, but stops no part yet. A repeated call does nothing. */
-  announceStop(): void
-  /**
-   * Announces the stop and stops all parts, the last one first. Each part may take half of the remaining time, so that
-   * a part that hangs leaves time for the others. A part that fails or hangs is logged; this function never throws.
-   */
-  stop(limit_ms: number): Promise<void>
-}
+export type Lifecycle = Omit<OwnedLifecycle, 'drain' | 'announceStop' | 'stop'>
 
 interface Part {
   readonly name: string
@@ -40,7 +14,7 @@ interface Part {
 }
 
 /** Makes the lifecycle of one process. */
-export function createLifecycle(): OwnedLifecycle {
+export function createLifecycle() {
   const draining = new AbortController()
   const stopping = new AbortController()
   const parts: Part[] = []
@@ -51,18 +25,34 @@ export function createLifecycle(): OwnedLifecycle {
   }
   return {
     readiness: createReadiness(draining.signal),
+    /**
+     * Aborts when the process is asked to stop. Requests are still taken for the drain time, so that load balancers can
+     * notice, but every connection ends with its next response (R5). `stopping` aborts after it.
+     */
     draining: draining.signal,
+    /** Aborts when the process must stop. Long waits end then and their callers are answered at once (P5, R5). */
     stopping: stopping.signal,
-    onStop: (name, stop) => void parts.push({ name, stop }),
-    setDrainTime(time_ms) {
+    /**
+     * Registers how to stop a part that was just started. Parts stop in reverse order, so register a part before the
+     * parts that depend on it, and listeners last.
+     */
+    onStop: (name: string, stop: Part['stop']) => void parts.push({ name, stop }),
+    /** Sets the drain time. It is 0 until a process serves, because no caller sends it requests before. */
+    setDrainTime(time_ms: number) {
       drain_ms = time_ms
     },
+    /** Turns readiness off and aborts `draining`. Resolves when the drain time is over. */
     async drain() {
       draining.abort()
       if (drain_ms > 0) await sleep(drain_ms)
     },
+    /** Turns readiness off and aborts `stopping`, but stops no part yet. A repeated call does nothing. */
     announceStop,
-    async stop(limit_ms) {
+    /**
+     * Announces the stop and stops all parts, the last one first. Each part may take half of the remaining time, so that
+     * a part that hangs leaves time for the others. A part that fails or hangs is logged; this function never throws.
+     */
+    async stop(limit_ms: number) {
       announceStop()
       const deadline_ms = clock.monotonic_ms() + limit_ms
       for (let part = parts.pop(); part !== undefined; part = parts.pop()) {

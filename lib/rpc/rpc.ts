@@ -2,7 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, createClient, type Transport } from '@connectrpc/connect'
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js'
 import { ConfigError } from '#lib/base/config/config.ts'
-import { openTls, TLS_RELOAD_MS, type Tls } from '#lib/http/tls.ts'
+import { openTls, TLS_RELOAD_MS } from '#lib/http/tls.ts'
 import { type Log, log as processLog } from '#lib/telemetry/log.ts'
 import { createOutgoingConnections } from './client/connections.ts'
 import { createMemoryTransport } from './client/memory-transport.ts'
@@ -25,35 +25,10 @@ function logGrpc(log: Log): void {
 export type ClientOf = <S extends DescService>(service: S) => Client<S>
 
 /** The open ports of a process. */
-export interface ServingRpc {
-  readonly grpc_port: number
-  readonly connect_port: number
-  /** Sets the gRPC health status of the services of one role. It starts as not serving. */
-  setRoleServing(role: string, serving: boolean): void
-  /** Sets the gRPC health status of the whole process. */
-  setServing(serving: boolean): void
-  /** Accepts no new call, gives calls in progress at most `grace_ms` to end, then closes all connections. */
-  close(grace_ms: number): Promise<void>
-}
+export type ServingRpc = Awaited<ReturnType<typeof openPorts>>
 
 /** The RPC layer of a process: the services that it serves, and the clients of its roles. */
-export interface Rpc {
-  /** The TLS material for connections between processes; `undefined` means plain text. */
-  readonly tls: Tls | undefined
-  /** Adds the services of a started role, which the other roles of this process can call from then on. */
-  add(services: readonly RpcService[]): void
-  /** The clients of one role: in memory for services of this process, otherwise over gRPC to the role's address. */
-  clientsOf(caller: CallerName): ClientOf
-  /** Clients of the process at one address, for a caller that must reach a specific process of a role. */
-  clientsAt(address: string): ClientOf
-  /**
-   * Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. From the
-   * abort of `draining` on, calls are still taken, but health says "not serving" and connections end soon (R5).
-   */
-  serve(draining?: AbortSignal): Promise<ServingRpc>
-  /** Closes the connections to other processes and stops reloading the TLS files. */
-  close(): void
-}
+export type Rpc = Awaited<ReturnType<typeof createRpc>>
 
 /**
  * Creates the RPC layer of a process. It reads the TLS files, if configured, now and again every `tls_reload_ms`, which
@@ -63,7 +38,7 @@ export async function createRpc(
   config: RpcConfig,
   log: Log = processLog,
   tls_reload_ms: number = TLS_RELOAD_MS,
-): Promise<Rpc> {
+) {
   logGrpc(log)
   const { tls_key: key, tls_certificate: certificate, tls_ca: ca } = config
   const tls = await openTls({ key, certificate, ca }, log, tls_reload_ms)
@@ -86,12 +61,15 @@ export async function createRpc(
     return connections.to(address)
   }
   return {
+    /** The TLS material for connections between processes; `undefined` means plain text. */
     tls,
-    add(added) {
+    /** Adds the services of a started role, which the other roles of this process can call from then on. */
+    add(added: readonly RpcService[]) {
       for (const endpoint of added.flatMap(dispatch)) endpoints.set(endpoint.method, endpoint)
       services.push(...added)
     },
-    clientsOf(caller) {
+    /** The clients of one role: in memory for services of this process, otherwise over gRPC to the role's address. */
+    clientsOf(caller: CallerName): ClientOf {
       const memory = createMemoryTransport(caller, (method) => endpoints.get(method))
       return (service) => {
         wanted.add(service)
@@ -101,37 +79,55 @@ export async function createRpc(
         )
       }
     },
-    clientsAt: (address) => (service) => createClient(service, connections.to(address)),
-    async serve(draining) {
+    /** Clients of the process at one address, for a caller that must reach a specific process of a role. */
+    clientsAt:
+      (address: string): ClientOf =>
+      (service) =>
+        createClient(service, connections.to(address)),
+    /**
+     * Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. From the
+     * abort of `draining` on, calls are still taken, but health says "not serving" and connections end soon (R5).
+     */
+    async serve(draining?: AbortSignal) {
       const problems = [...wanted]
         .filter((service) => !isLocal(service) && !addresses.has(roleOf(service)))
         .map(missingAddress)
       if (problems.length > 0) throw new ConfigError(problems)
       const { host } = config
       const shared = { host, endpoints: [...endpoints.values()], authenticate, tls, draining }
-      const grpc = await serveGrpc({ ...shared, port: config.grpc_port })
-      const connect = await serveConnect({ ...shared, port: config.connect_port }).catch(
-        async (error: unknown) => {
-          await grpc.close(0)
-          throw error
-        },
-      )
-      return {
-        grpc_port: grpc.port,
-        connect_port: connect.port,
-        setRoleServing(role, serving) {
-          const own = services.filter(({ descriptor }) => roleOf(descriptor) === role)
-          for (const { descriptor } of own) grpc.setServing(descriptor.typeName, serving)
-        },
-        setServing: (serving) => grpc.setServing('', serving),
-        async close(grace_ms) {
-          await Promise.all([grpc.close(grace_ms), connect.close(grace_ms)])
-        },
-      }
+      return openPorts(config, services, shared)
     },
-    close() {
+    /** Closes the connections to other processes and stops reloading the TLS files. */
+    close(): void {
       connections.close()
       tls?.close()
+    },
+  }
+}
+
+async function openPorts(
+  { grpc_port, connect_port }: RpcConfig,
+  services: readonly RpcService[],
+  shared: Omit<Parameters<typeof serveGrpc>[0], 'port'>,
+) {
+  const grpc = await serveGrpc({ ...shared, port: grpc_port })
+  const connect = await serveConnect({ ...shared, port: connect_port }).catch(async (error: unknown) => {
+    await grpc.close(0)
+    throw error
+  })
+  return {
+    grpc_port: grpc.port,
+    connect_port: connect.port,
+    /** Sets the gRPC health status of the services of one role. It starts as not serving. */
+    setRoleServing(role: string, serving: boolean) {
+      const own = services.filter(({ descriptor }) => roleOf(descriptor) === role)
+      for (const { descriptor } of own) grpc.setServing(descriptor.typeName, serving)
+    },
+    /** Sets the gRPC health status of the whole process. */
+    setServing: (serving: boolean) => grpc.setServing('', serving),
+    /** Accepts no new call, gives calls in progress at most `grace_ms` to end, then closes all connections. */
+    async close(grace_ms: number) {
+      await Promise.all([grpc.close(grace_ms), connect.close(grace_ms)])
     },
   }
 }

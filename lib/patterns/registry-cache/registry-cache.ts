@@ -6,7 +6,6 @@ import {
   type GetCredentialResponse,
   type ListChangesResponse,
   type RegistryService,
-  type SealedEndpoint,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { deepFreeze, type Frozen } from '#lib/base/deep-freeze.ts'
@@ -114,35 +113,10 @@ interface RegistryCacheOptions {
  * merchants service can be reached, otherwise within 60 s. After that, reads throw `PublicError` 2002. All values are
  * frozen.
  */
-export interface RegistryCache {
-  /**
-   * Creates the lookup of credentials for the gateway. `unseal` maps a response to what requests need, with the secrets
-   * decrypted, once per read and not per request. It must not throw, because invalid settings are a valid result. Ids far
-   * above the last issued one cost no read.
-   */
-  credentials<C>(
-    unseal: (response: GetCredentialResponse) => C,
-  ): (application_id: string) => Promise<C | undefined>
-  route(service_id: string): Promise<RouteEntry | undefined>
-  /** The routes of a merchant in the order of their ids. */
-  merchantRoutes(merchant_id: string, environment: Environment): Promise<readonly Frozen<Route>[]>
-  /** The endpoints of a merchant in the order of their creation, secrets sealed for `ownerOfEndpointSecret`. */
-  merchantEndpoints(merchant_id: string, environment: Environment): Promise<readonly Frozen<SealedEndpoint>[]>
-  /** The endpoints by a read that began after `instant`, so that an endpoint added before an event receives it. */
-  endpointsReadAfter(
-    merchant_id: string,
-    environment: Environment,
-    instant: Date,
-  ): Promise<readonly Frozen<SealedEndpoint>[]>
-  /** Whether the registry has responded since the start. Before that, no request can be authorized. */
-  hasResponded(): boolean
-  start(): Promise<void>
-  stop(): Promise<void>
-}
+export type RegistryCache = ReturnType<typeof createRegistryCache>
 
 /** Creates a registry cache. Call `start` when the role starts: before that, reads work but changes are not noticed. */
-export function createRegistryCache(options: RegistryCacheOptions): RegistryCache {
-  const { client, bus, role, limits = CACHE_LIMITS } = options
+export function createRegistryCache({ client, bus, role, limits = CACHE_LIMITS }: RegistryCacheOptions) {
   const credential_caches: ReadThroughCache<unknown>[] = []
   const issued_ids = createIssuedIdRange(
     () => clock.monotonic_ms() - watch.confirmedAtMs() < limits.unconfirmed_max_ms,
@@ -195,6 +169,11 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
   }
 
   return {
+    /**
+     * Creates the lookup of credentials for the gateway. `unseal` maps a response to what requests need, with the secrets
+     * decrypted, once per read and not per request. It must not throw, because invalid settings are a valid result. Ids far
+     * above the last issued one cost no read.
+     */
     credentials<C>(unseal: (response: GetCredentialResponse) => C) {
       const cache = createReadThroughCache<C>(
         async (applicationId) => {
@@ -206,13 +185,17 @@ export function createRegistryCache(options: RegistryCacheOptions): RegistryCach
         limits,
       )
       credential_caches.push(cache)
-      return (application_id) =>
-        issued_ids.mayContain(application_id) ? cache.get(application_id) : Promise.resolve(undefined)
+      return async (application_id: string) =>
+        issued_ids.mayContain(application_id) ? cache.get(application_id) : undefined
     },
-    route: (service_id) => routes.get(service_id),
+    route: (service_id: string) => routes.get(service_id),
+    /** The routes of a merchant in the order of their ids. */
     merchantRoutes: route_lists.get,
+    /** The endpoints of a merchant in the order of their creation, secrets sealed for `ownerOfEndpointSecret`. */
     merchantEndpoints: endpoint_lists.get,
+    /** The endpoints by a read that began after `instant`, so that an endpoint added before an event receives it. */
     endpointsReadAfter: endpoint_lists.getReadAfter,
+    /** Whether the registry has responded since the start. Before that, no request can be authorized. */
     hasResponded: () => watch.confirmedAtMs() > Number.NEGATIVE_INFINITY,
     start: watch.start,
     stop: watch.stop,

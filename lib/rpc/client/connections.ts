@@ -88,14 +88,10 @@ function withoutStack<T>(work: () => T): T {
   }
 }
 
-function metadataOf(call: OutgoingCall, authorization: string | undefined): Metadata {
+function metadataOf({ headers }: OutgoingCall, authorization: string | undefined): Metadata {
   const metadata = new Metadata()
-  call.headers?.forEach((value, name) => {
-    metadata.set(name, value)
-  })
+  for (const [name, value] of headers) metadata.set(name, value)
   if (authorization !== undefined) metadata.set('authorization', authorization)
-  if (call.request_id !== undefined) metadata.set('x-request-id', call.request_id)
-  if (call.traceparent !== undefined) metadata.set('traceparent', call.traceparent)
   return metadata
 }
 

@@ -2,7 +2,7 @@ import { type DescMethod, fromBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
 import type { RpcEndpoint } from '../server/dispatch.ts'
 import type { CallerName } from '../service.ts'
-import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
+import { createUnaryTransport } from './unary-transport.ts'
 
 /**
  * Creates a transport to the endpoints of this process. The process names the caller itself, so no token is needed.
@@ -22,8 +22,8 @@ export function createMemoryTransport(
       endpoint.call({
         protocol: 'memory',
         caller,
-        header: (name) => headerOf(call, name),
-        headers: () => headersOf(call),
+        header: (name) => call.headers.get(name),
+        headers: () => new Headers([...call.headers]),
         timeout_ms: call.timeout_ms,
         onCancelled,
         request: () => fromBinary(call.method.input, call.request),
@@ -31,19 +31,6 @@ export function createMemoryTransport(
     )
     return bytes
   })
-}
-
-function headerOf(call: OutgoingCall, name: string): string | undefined {
-  if (name === 'x-request-id') return call.request_id
-  if (name === 'traceparent') return call.traceparent
-  return call.headers?.get(name) ?? undefined
-}
-
-function headersOf(call: OutgoingCall): Headers {
-  const headers = new Headers(call.headers)
-  if (call.request_id !== undefined) headers.set('x-request-id', call.request_id)
-  if (call.traceparent !== undefined) headers.set('traceparent', call.traceparent)
-  return headers
 }
 
 /** Removes the abort listener when the work has ended, because a long-lived signal would collect listeners. */

@@ -14,37 +14,34 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fromConnectError } from '../errors.ts'
 import { CALL_TIMEOUT_MS, MESSAGE_MAX_BYTES } from '../settings.ts'
 
-/** The metadata of every outgoing call. */
-interface OutgoingMetadata {
-  readonly request_id: string | undefined
-  readonly traceparent: string | undefined
+/** One outgoing call: the encoded request and its metadata. */
+export interface OutgoingCall {
+  readonly method: DescMethodUnary
+  readonly request: Uint8Array
+  /** By lower-case names: the given headers, the id of the present request, and its place in its trace. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly signal: AbortSignal | undefined
   /** Always above 0. */
   readonly timeout_ms: number
 }
 
 /**
- * The id of the present request, its place in its trace, and the time-out of the call: the given one or 10 s, but never
- * more than the remaining time of the present request. Throws 2002 when no time remains.
+ * The metadata of a call in the present request. Its time-out is the given one or 10 s, but never more than the remaining
+ * time of the request. Throws 2002 when no time remains.
  */
-function outgoingMetadata(asked_timeout_ms: number | undefined): OutgoingMetadata {
+function outgoingMetadata(
+  asked_timeout_ms: number | undefined,
+  given: ConstructorParameters<typeof Headers>[0],
+) {
   const request = currentRequest()
   const left_ms = request?.deadline_ms === undefined ? Infinity : request.deadline_ms - clock.monotonic_ms()
   const timeout_ms = Math.min(asked_timeout_ms ?? CALL_TIMEOUT_MS, left_ms)
   if (timeout_ms <= 0)
     throw new PublicError(2002, { cause: new Error('the deadline passed before the call') })
-  return {
-    request_id: request?.request_id,
-    traceparent: request?.trace && formatTrace(request.trace),
-    timeout_ms,
-  }
-}
-
-/** One outgoing call: the encoded request and its metadata. */
-export interface OutgoingCall extends OutgoingMetadata {
-  readonly method: DescMethodUnary
-  readonly request: Uint8Array
-  readonly headers: Headers | undefined
-  readonly signal: AbortSignal | undefined
+  const headers = new Map(new Headers(given))
+  if (request?.request_id !== undefined) headers.set('x-request-id', request.request_id)
+  if (request?.trace !== undefined) headers.set('traceparent', formatTrace(request.trace))
+  return { headers, timeout_ms }
 }
 
 /**
@@ -57,10 +54,9 @@ export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8
     async unary(method, signal, timeoutMs, header, input) {
       try {
         const call = {
-          ...outgoingMetadata(timeoutMs),
+          ...outgoingMetadata(timeoutMs, header),
           method,
           request: encode(method.input, input),
-          headers: header && new Headers(header),
           signal,
         }
         if (signal?.aborted === true)

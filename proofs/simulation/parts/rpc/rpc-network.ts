@@ -243,18 +243,14 @@ async function serve(
   call: OutgoingCall,
   onCancelled: (listener: () => void) => void,
 ): Promise<Uint8Array> {
-  const { method, request, timeout_ms } = call
+  const { method, request, headers, timeout_ms } = call
   const endpoint = endpoints.get(method)
   if (endpoint === undefined) throw new ConnectError('not served', Code.Unimplemented)
-  const headers: Readonly<Record<string, string | undefined>> = {
-    'x-request-id': call.request_id,
-    traceparent: call.traceparent,
-  }
   const { bytes } = await endpoint.call({
     protocol: 'grpc',
     caller,
-    header: (name) => headers[name] ?? call.headers?.get(name) ?? undefined,
-    headers: () => new Headers(call.headers),
+    header: (name) => headers.get(name),
+    headers: () => new Headers([...headers]),
     timeout_ms,
     onCancelled,
     request: () => fromBinary(method.input, request),
