@@ -2,7 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, createClient, type Transport } from '@connectrpc/connect'
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js'
 import { ConfigError } from '#lib/base/config/config.ts'
-import { openTls, TLS_RELOAD_MS } from '#lib/http/tls.ts'
+import { openTls, TLS_RELOAD_MS, type Tls } from '#lib/http/tls.ts'
 import { type Log, log as processLog } from '#lib/telemetry/log.ts'
 import { createOutgoingConnections } from './client/connections.ts'
 import { createMemoryTransport } from './client/memory-transport.ts'
@@ -28,7 +28,23 @@ export type ClientOf = <S extends DescService>(service: S) => Client<S>
 export type ServingRpc = Awaited<ReturnType<typeof openPorts>>
 
 /** The RPC layer of a process: the services that it serves, and the clients of its roles. */
-export type Rpc = Awaited<ReturnType<typeof createRpc>>
+export interface Rpc {
+  /** The TLS material for connections between processes; `undefined` means plain text. */
+  readonly tls: Tls | undefined
+  /** Adds the services of a started role, which the other roles of this process can call from then on. */
+  add(services: readonly RpcService[]): void
+  /** The clients of one role: in memory for services of this process, otherwise over gRPC to the role's address. */
+  clientsOf(caller: CallerName): ClientOf
+  /** Clients of the process at one address, for a caller that must reach a specific process of a role. */
+  clientsAt(address: string): ClientOf
+  /**
+   * Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. From the
+   * abort of `draining` on, calls are still taken, but health says "not serving" and connections end soon (R5).
+   */
+  serve(draining?: AbortSignal): Promise<ServingRpc>
+  /** Closes the connections to other processes and stops reloading the TLS files. */
+  close(): void
+}
 
 /**
  * Creates the RPC layer of a process. It reads the TLS files, if configured, now and again every `tls_reload_ms`, which
@@ -38,7 +54,7 @@ export async function createRpc(
   config: RpcConfig,
   log: Log = processLog,
   tls_reload_ms: number = TLS_RELOAD_MS,
-) {
+): Promise<Rpc> {
   logGrpc(log)
   const { tls_key: key, tls_certificate: certificate, tls_ca: ca } = config
   const tls = await openTls({ key, certificate, ca }, log, tls_reload_ms)
@@ -61,15 +77,12 @@ export async function createRpc(
     return connections.to(address)
   }
   return {
-    /** The TLS material for connections between processes; `undefined` means plain text. */
     tls,
-    /** Adds the services of a started role, which the other roles of this process can call from then on. */
-    add(added: readonly RpcService[]) {
+    add(added) {
       for (const endpoint of added.flatMap(dispatch)) endpoints.set(endpoint.method, endpoint)
       services.push(...added)
     },
-    /** The clients of one role: in memory for services of this process, otherwise over gRPC to the role's address. */
-    clientsOf(caller: CallerName): ClientOf {
+    clientsOf(caller) {
       const memory = createMemoryTransport(caller, (method) => endpoints.get(method))
       return (service) => {
         wanted.add(service)
@@ -79,16 +92,8 @@ export async function createRpc(
         )
       }
     },
-    /** Clients of the process at one address, for a caller that must reach a specific process of a role. */
-    clientsAt:
-      (address: string): ClientOf =>
-      (service) =>
-        createClient(service, connections.to(address)),
-    /**
-     * Opens the ports for all services added so far. Throws `ConfigError` when a needed service has no address. From the
-     * abort of `draining` on, calls are still taken, but health says "not serving" and connections end soon (R5).
-     */
-    async serve(draining?: AbortSignal) {
+    clientsAt: (address) => (service) => createClient(service, connections.to(address)),
+    async serve(draining) {
       const problems = [...wanted]
         .filter((service) => !isLocal(service) && !addresses.has(roleOf(service)))
         .map(missingAddress)
@@ -97,8 +102,7 @@ export async function createRpc(
       const shared = { host, endpoints: [...endpoints.values()], authenticate, tls, draining }
       return openPorts(config, services, shared)
     },
-    /** Closes the connections to other processes and stops reloading the TLS files. */
-    close(): void {
+    close() {
       connections.close()
       tls?.close()
     },
