@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'all processes use one instance number',
     file: 'services/payments/lease-instance-number.ts',
-    search: 'nextId: numericIds(instance_number)',
+    search: 'nextId: numericIds(acquired.instance_number)',
     replace: 'nextId: numericIds(7)',
   },
   {

@@ -17,13 +17,8 @@ const HEARTBEAT_MS = 10_000
 const GRACE_MS = 60_000
 const TRIES_MAX = 50
 
-/** The number that this process holds. The lease ends by the wall clock, as it does for the other processes. */
-interface HeldNumber {
-  readonly instance_number: number
-  readonly version: number
-  readonly lease_until: Date
-  readonly nextId: () => string
-}
+/** The lease that this process holds. It ends by the wall clock, as it does for the other processes. */
+type HeldLease = Stored<InstanceNumberLease> & { readonly nextId: () => string }
 
 /**
  * Leases the 4-digit instance number that is part of each 18-digit id, and returns the source of these ids. Only one
@@ -33,18 +28,18 @@ interface HeldNumber {
  */
 export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease>, clock_guard: ClockGuard) {
   const holder = randomHex(16)
-  let held: HeldNumber | undefined
+  let held: HeldLease | undefined
   let is_stopped = false
 
   async function renewOrAcquire(): Promise<void> {
     if (!clock_guard.isTrusted()) return
-    const renewed = held && (await renew(leases, held, holder))
+    const renewed = held && (await renew(leases, held))
     if (held && renewed) {
-      held = { ...held, version: renewed.version, lease_until: renewed.lease_until }
+      held = { ...renewed, nextId: held.nextId }
       return
     }
-    const { instance_number, version, lease_until } = await acquire(leases, holder)
-    held = { instance_number, version, lease_until, nextId: numericIds(instance_number) }
+    const acquired = await acquire(leases, holder)
+    held = { ...acquired, nextId: numericIds(acquired.instance_number) }
   }
 
   await renewOrAcquire()
@@ -78,8 +73,7 @@ export async function leaseInstanceNumber(leases: Collection<InstanceNumberLease
 /** Renews a lease. `undefined` when another process has taken the number. */
 async function renew(
   leases: Collection<InstanceNumberLease>,
-  { instance_number, version }: HeldNumber,
-  holder: string,
+  { instance_number, holder, version }: HeldLease,
 ): Promise<Stored<InstanceNumberLease> | undefined> {
   try {
     return await leases.replace({ instance_number, holder, lease_until: leaseEnd() }, version)

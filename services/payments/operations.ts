@@ -116,12 +116,14 @@ export const operations: RoleOperations = {
   // It changes neither the number nor the times of effects, so it needs no runner.
   async *reseal(store, readDocuments, keyring) {
     const { payments } = await openPaymentsStore(store)
-    const updatePayment = (
-      payment: StoredPayment,
-      decide: (current: StoredPayment) => StoredPayment | undefined,
-    ) => update(payments, keyOfPayment(payment), decide)
-    const documents = { spec: PAYMENTS, change: resealPayment, update: updatePayment }
-    yield await resealDocuments<StoredPayment>({ readDocuments, keyring }, documents)
+    yield await resealDocuments<StoredPayment>(
+      { readDocuments, keyring },
+      {
+        spec: PAYMENTS,
+        change: resealPayment,
+        update: (payment, decide) => update(payments, keyOfPayment(payment), decide),
+      },
+    )
   },
   environmentChecks: (context) => accountChecks(readConfig(PAYMENTS_CONFIG, context.variables), context),
 }

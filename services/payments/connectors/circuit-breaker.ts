@@ -147,25 +147,17 @@ export function createAccountBreaker(
 ): CircuitBreaker {
   const labels = { provider_account: account_id }
   circuit_open.set(labels, 0)
-  const breaker = createCircuitBreaker((change) => {
-    circuit_open.set(labels, change.state === 'open' ? 1 : 0)
-    if (change.state === 'open') openings_total.increment(labels)
-    logChange(breaker_log, account_id, change)
+  const breaker = createCircuitBreaker(({ state, failures, reason, probe_after_ms }) => {
+    const is_open = state === 'open'
+    circuit_open.set(labels, is_open ? 1 : 0)
+    if (is_open) {
+      openings_total.increment(labels)
+      breaker_log.error(
+        { ...labels, state, reason, count: failures, delay_ms: probe_after_ms },
+        'the provider account keeps failing; its circuit breaker is open and new payments skip it',
+      )
+    } else
+      breaker_log.info({ ...labels, state }, 'the provider account works again; its circuit breaker closed')
   })
   return is_simulated ? { ...breaker, observe: (call) => call() } : breaker
-}
-
-function logChange(
-  breaker_log: Log,
-  provider_account: string,
-  { state, failures, reason, probe_after_ms }: CircuitChange,
-): void {
-  const fields = { provider_account, state }
-  if (state === 'closed')
-    breaker_log.info(fields, 'the provider account works again; its circuit breaker closed')
-  else
-    breaker_log.error(
-      { ...fields, reason, count: failures, delay_ms: probe_after_ms },
-      'the provider account keeps failing; its circuit breaker is open and new payments skip it',
-    )
 }

@@ -80,7 +80,10 @@ export function createProviderHttp<E extends Environment>(
         })
         return { kind: 'response', http_status: response.status, body: response.body }
       } catch (error) {
-        if (error instanceof HttpFailure) return failureResult(error)
+        if (error instanceof HttpFailure) {
+          const { kind, reason } = error
+          return NOT_OF_PROVIDER.has(reason) ? { kind, reason } : { kind, reason, is_provider_failure: true }
+        }
         // After an internal error it is not known whether the request was sent.
         http_log.error(
           { error, provider_account: account_id },
@@ -101,8 +104,4 @@ export function protocolViolation(reason: string): Unknown {
 export const INEXPRESSIBLE_ORDER: NotSent = {
   kind: 'not_sent',
   reason: 'the protocol cannot express the order',
-}
-
-function failureResult({ kind, reason }: HttpFailure): NotSent | Unknown {
-  return NOT_OF_PROVIDER.has(reason) ? { kind, reason } : { kind, reason, is_provider_failure: true }
 }

@@ -2,7 +2,6 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import {
   defineEffect,
-  type EffectDefinition,
   isAbsentOrInteger,
   isAbsentOrText,
   isInstant,
@@ -28,8 +27,6 @@ const ANOMALY_KINDS = [
  * `not_found_at_provider` (P4), a signed callback is about no payment, or a withdrawal is open after 24 hours (P8).
  */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
-
-const isAnomalyKind = isOneOf(ANOMALY_KINDS)
 
 /**
  * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says
@@ -72,18 +69,13 @@ export interface Anomaly {
   readonly resolution?: AnomalyResolution
 }
 
-interface AnomalyData
-  extends Pick<Anomaly, 'anomaly_id' | 'kind' | 'description' | 'refund_id' | 'attempt_number'> {
-  readonly reported_at: Date
-}
-
 /** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */
-export const recordAnomalyEffect: EffectDefinition<Payment, AnomalyData> = defineEffect({
+export const recordAnomalyEffect = defineEffect({
   kind: 'record_anomaly',
   lane: 'independent',
   data: {
     anomaly_id: isText,
-    kind: isAnomalyKind,
+    kind: isOneOf<AnomalyKind>(ANOMALY_KINDS),
     description: isText,
     reported_at: isInstant,
     attempt_number: isAbsentOrInteger,
@@ -119,9 +111,7 @@ export function newOpenTooLongAnomaly(payment: Payment, subject: AnomalySubject)
   return anomalyEffect(payment, 'open_too_long', 'has not decided after 24 hours', subject)
 }
 
-/**
- * Makes the effect for an operation with an unknown result that the provider does not know and that cannot be sent again.
- */
+/** Makes the effect for an operation with an unknown result that its provider does not know and that cannot be sent again. */
 export function newNotFoundAnomaly(payment: Payment, subject: AnomalySubject): Effect {
   const what = subject.refund_id === undefined ? 'attempt' : 'refund'
   return anomalyEffect(payment, 'not_found_at_provider', `does not know the ${what}`, subject)
@@ -147,9 +137,7 @@ function anomalyEffect(
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }
 
-/**
- * Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report.
- */
+/** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
 export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   const { anomalies = [] } = payment
   if (anomalies.includes(anomaly.id)) return payment

@@ -1,4 +1,4 @@
-import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
+import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
 import {
   defineEffect,
   type EffectDefinition,
@@ -71,13 +71,15 @@ export interface EntryData extends OperationData {
   readonly chargeback_id?: string | undefined
 }
 
-const isPosting = isOneOf<Posting>(['credit', 'capture', 'release', 'debit', 'return'])
-
 /** The effect that posts what follows in the ledger from the end of an operation, or from a chargeback (S10). */
 export const postEntryEffect: EffectDefinition<Payment, EntryData> = defineEffect({
   kind: 'post_entry',
   lane: 'money',
-  data: { posting: isPosting, refund_id: isAbsentOrText, chargeback_id: isAbsentOrText },
+  data: {
+    posting: isOneOf<Posting>(['credit', 'capture', 'release', 'debit', 'return']),
+    refund_id: isAbsentOrText,
+    chargeback_id: isAbsentOrText,
+  },
   id: ({ payment_id, transition_number }: Payment, { posting, refund_id, chargeback_id }) =>
     `${refund_id ?? chargeback_id ?? `${payment_id}:${transition_number}`}:${posting}`,
 })
@@ -102,8 +104,6 @@ export const discardRefusedEffect = defineEffect({
   id: ({ payment_id }: Pick<Payment, 'payment_id'>) => `${payment_id}:discard`,
 })
 
-const isRefundStatus = isOneOf(REFUND_STATUSES.names)
-
 function isChangeNumber(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
@@ -118,7 +118,7 @@ export const reportRefundEffect = defineEffect({
   data: {
     refund_id: isText,
     number: isChangeNumber,
-    status: isRefundStatus,
+    status: isOneOf<RefundStatus>(REFUND_STATUSES.names),
     changed_at: isInstant,
     c_id: isText,
     reason: isText,

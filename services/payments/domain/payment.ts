@@ -199,16 +199,6 @@ export function addEffect(payment: Payment, effect: Effect): Payment {
   return { ...payment, effects: [...payment.effects, effect] }
 }
 
-/** The limits of a route's withdrawals (P14), in minor units; 0 means no limit. The ledger decides by them. */
-export interface WithdrawalLimits {
-  /** The IANA name of the timezone in which days and months begin. */
-  readonly timezone: string
-  readonly maximum: bigint
-  readonly daily: bigint
-  readonly monthly: bigint
-  readonly since_settlement: bigint
-}
-
 /** The fields of a route that its payments need. */
 export interface PaymentRoute {
   readonly service_id: string
@@ -222,6 +212,14 @@ export interface PaymentRoute {
   readonly numeric_h_id: boolean
   readonly expires_in_seconds: number
   readonly minimum_amount: bigint
-  readonly withdrawal_limits: WithdrawalLimits
+  /** In minor units; 0 means no limit (P14). The ledger decides by them. */
+  readonly withdrawal_limits: {
+    /** The IANA name of the timezone in which days and months begin. */
+    readonly timezone: string
+    readonly maximum: bigint
+    readonly daily: bigint
+    readonly monthly: bigint
+    readonly since_settlement: bigint
+  }
   readonly enabled: boolean
 }

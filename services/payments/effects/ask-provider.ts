@@ -1,21 +1,16 @@
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
-import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { pollIntervalMs } from '../connectors/connector.ts'
+import { applyNotFoundUpdate } from '../domain/apply-provider-update.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import { applyExpiry, applyLateLookup } from '../domain/end-without-report.ts'
 import { operationOf, refOf } from '../domain/operation.ts'
 import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
-import {
-  expirePaymentEffect,
-  lookUpLateEffect,
-  type OperationData,
-  pollProviderEffect,
-} from '../domain/payment-effects.ts'
+import { expirePaymentEffect, lookUpLateEffect, pollProviderEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
-  applyNotFound,
   applyResult,
   CALL_TRIES_MAX,
   LEASE_SLACK_MS,
@@ -49,20 +44,17 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPaym
     // A failed poll, such as one of an account that is no longer configured, is repeated until the operator has mended it.
     tries_max: Number.POSITIVE_INFINITY,
     budget: operationBudgets(POLLS_PER_ACCOUNT_MAX),
-    run: ({ data }, payment) => poll(deps, payment, data),
+    async run({ data }, payment) {
+      const operation = operationOf(payment, data.refund_id)
+      const { connector, schedule } = deps.accountOf(operation.payment)
+      const ref = refOf(operation)
+      const result = await lookUp(deps, connector, operation)
+      if (result.kind !== 'not_found') return applyResult(ref, result, schedule.first_ms)
+      const may_repeat = mayRepeat(operation, connector, deps.create_timeout_ms)
+      const at = now()
+      return (current) => applyNotFoundUpdate(current, { ...ref, may_repeat, at })
+    },
   })
-}
-
-async function poll(
-  deps: ProviderCallDeps,
-  payment: Payment,
-  { refund_id }: OperationData,
-): Promise<DocumentChange<Payment>> {
-  const operation = operationOf(payment, refund_id)
-  const connected = deps.accountOf(operation.payment)
-  const result = await lookUp(deps, connected, operation)
-  if (result.kind !== 'not_found') return applyResult(refOf(operation), result, connected.schedule.first_ms)
-  return applyNotFound(operation, mayRepeat(operation, connected.connector, deps.create_timeout_ms))
 }
 
 /**
@@ -77,7 +69,7 @@ export function bindLookUpLate(deps: ProviderCallDeps): BoundEffect<StoredPaymen
     budget: operationBudgets(LATE_LOOKUPS_PER_ACCOUNT_MAX),
     async run({ data }, payment) {
       const operation = operationOf(payment, data.refund_id)
-      const result = await lookUp(deps, deps.accountOf(operation.payment), operation)
+      const result = await lookUp(deps, deps.accountOf(operation.payment).connector, operation)
       // The try has failed, and the provider is asked again.
       if (result.kind === 'unknown') throw new Error(`the late lookup has no result: ${result.reason}`)
       const at = now()
@@ -92,24 +84,20 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
     lease_ms: LOOKUP_TIMEOUT_MS + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: operationBudgets(EXPIRIES_PER_ACCOUNT_MAX),
-    run: (_effect, payment) => expire(deps, payment),
+    async run(_effect, payment) {
+      const result = await askOnceMore(deps, payment)
+      const at = now()
+      const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
+      const update = { attempt_number: payment.attempt.number, result, at, ask_again_at }
+      return (current) => applyExpiry(current, { ...update, sends_callbacks: deps.sendsCallbacks(current) })
+    },
   })
-}
-
-async function expire(deps: ProviderCallDeps, payment: Payment): Promise<DocumentChange<Payment>> {
-  const result = await askOnceMore(deps, payment)
-  const at = now()
-  const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
-  return (current) => {
-    const update = { attempt_number: payment.attempt.number, result, at, ask_again_at }
-    return applyExpiry(current, { ...update, sends_callbacks: deps.sendsCallbacks(current) })
-  }
 }
 
 /** A payment must end also when its account is no longer configured. */
 async function askOnceMore(deps: ProviderCallDeps, payment: Payment): Promise<LookupResult> {
   try {
-    return await lookUp(deps, deps.accountOf(payment), operationOf(payment))
+    return await lookUp(deps, deps.accountOf(payment).connector, operationOf(payment))
   } catch (error) {
     log.error(
       { error, payment_id: payment.payment_id },

@@ -11,8 +11,8 @@ import {
   LEASE_SLACK_MS,
   mayRepeat,
   operationBudgets,
+  orderOf,
   type ProviderCallDeps,
-  sendCreate,
 } from './provider-call.ts'
 
 /**
@@ -58,7 +58,7 @@ async function createOnce(
   const { is_awaited } = OPERATION_RULES[operation.kind]
   const timeLeft = (): number | undefined => (is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms)
   const timeout_ms = timeLeft() ?? deps.create_timeout_ms
-  const sent = await sendCreate(deps, connected, operation, { timeout_ms, earlier_result_unknown: false })
+  const sent = await connected.connector.create(orderOf(deps, operation, false), timeout_ms, deps.stopping)
   // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go to
   // the next account or fail; as `unknown` it stays at this account, and a poll of another process goes on.
   const result: CallResult =
@@ -97,9 +97,9 @@ async function repeatCreate(
   const { id } = repeatCreateEffect.newEffect(payment, data, { at: now() })
   if (!operation?.is_open || id !== effect_id) return (current) => current
   const connected = deps.accountOf(operation.payment)
-  const { create_timeout_ms: timeout_ms } = deps
+  const { create_timeout_ms: timeout_ms, stopping } = deps
   // The effect may have waited since the poll, for room or for a process.
   if (!mayRepeat(operation, connected.connector, timeout_ms)) return (current) => current
-  const result = await sendCreate(deps, connected, operation, { timeout_ms, earlier_result_unknown: true })
+  const result = await connected.connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
   return applyResult(refOf(operation), result, connected.schedule.first_ms)
 }

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
-import { LedgerAccount, type LedgerEntry } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { LedgerAccount } from '#gen/multihub/balances/v1/balance_pb.ts'
 import {
   type HoldLimitsSchema,
   HoldResolution,
@@ -78,17 +78,13 @@ export function bindHoldFunds({ ledger, findRoute }: HoldFundsDeps): BoundEffect
         },
         LEDGER_CALL,
       )
-      const decision = { hold_id, refund_id, refused_code: refusalOfEntry(entry) }
+      if (!entry) throw new TypeError('the ledger answered without an entry')
+      const refused_code = entry.refusedCode === 0 ? undefined : refusedCodeOf(entry.refusedCode)
+      const decision = { hold_id, refund_id, refused_code }
       const at = now()
       return (current) => applyHoldDecision(current, decision, at)
     },
   })
-}
-
-/** The code with which the ledger refused a hold; `undefined` when it placed the hold. */
-function refusalOfEntry(entry: Pick<LedgerEntry, 'refusedCode'> | undefined): ErrorCode | undefined {
-  if (!entry) throw new TypeError('the ledger answered without an entry')
-  return entry.refusedCode === 0 ? undefined : refusedCodeOf(entry.refusedCode)
 }
 
 /** A code with which the ledger refuses, as one of the error table. */
@@ -114,9 +110,7 @@ export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> 
     ...ENTRY_LIMITS,
     async run({ id, data }, payment) {
       const entry = ENTRIES[data.posting]
-      const owner = {
-        ...scopeToProto(payment),
-      }
+      const owner = scopeToProto(payment)
       if ('resolution' in entry) {
         await ledger.resolveHold({ ...owner, ...entry, ...holdOf(payment, data) }, LEDGER_CALL)
       } else {

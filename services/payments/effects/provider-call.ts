@@ -8,12 +8,11 @@ import { now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
-import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provider-update.ts'
+import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { type Operation, type OperationRef, operationKey, refOf } from '../domain/operation.ts'
+import { type Operation, type OperationRef, operationKey } from '../domain/operation.ts'
 import { asPaid, type Payment } from '../domain/payment.ts'
 import { isAbout } from '../domain/payment-effects.ts'
 
@@ -47,26 +46,10 @@ export const LEASE_SLACK_MS = 5_000
 /** Failures of the provider are results. Only crashes, and accounts that are no longer configured, use up the tries. */
 export const CALL_TRIES_MAX = 20
 
-/**
- * Sends the create of an operation. `earlier_result_unknown` tells the connector that the same key may have been sent before,
- * with an unknown result.
- */
-export function sendCreate(
-  deps: ProviderCallDeps,
-  { connector }: ConnectedAccount,
-  operation: Operation,
-  {
-    timeout_ms,
-    earlier_result_unknown,
-  }: { readonly timeout_ms: number; readonly earlier_result_unknown: boolean },
-): Promise<CallResult> {
-  return connector.create(orderOf(deps, operation, earlier_result_unknown), timeout_ms, deps.stopping)
-}
-
 /** Asks the provider for the status of an operation. */
 export function lookUp(
   { stopping }: ProviderCallDeps,
-  { connector }: ConnectedAccount,
+  connector: Connector,
   { kind, idempotency_key }: Operation,
 ): Promise<LookupResult> {
   return connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
@@ -88,12 +71,6 @@ export function applyResult(
   return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, next_attempt_at })
 }
 
-/** The change after a lookup that did not find the operation. `may_repeat` says whether its create may be sent again. */
-export function applyNotFound(operation: Operation, may_repeat: boolean): DocumentChange<Payment> {
-  const at = now()
-  return (current) => applyNotFoundUpdate(current, { ...refOf(operation), may_repeat, at })
-}
-
 /** Covers the differences between the clocks of processes and provider, and pauses of a process. */
 const WINDOW_MARGIN_MS = 60_000
 
@@ -110,14 +87,15 @@ export function mayRepeat(
   return !may_be_elsewhere && age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 
-function orderOf(
+/** The order for the create of an operation. `is_repeated`: its key may have been sent before, with an unknown result. */
+export function orderOf(
   deps: ProviderCallDeps,
   { kind, idempotency_key, amount, payment }: Operation,
-  earlier_result_unknown: boolean,
+  is_repeated: boolean,
 ): ProviderOrder {
   const { method, beneficiary, expires_at } = payment
   const callback_url = deps.providerCallbackUrl(payment)
-  const order = { idempotency_key, amount, method, callback_url, earlier_result_unknown }
+  const order = { idempotency_key, amount, method, callback_url, earlier_result_unknown: is_repeated }
   switch (kind) {
     case 'deposit': {
       if (expires_at === undefined) throw new Error('a deposit has no expiry time')

@@ -2,7 +2,7 @@ import { ConfigError } from '#lib/base/config/config.ts'
 import { isWildcardHost } from '#lib/http/network.ts'
 
 /** The settings that decide where providers reach the port for callbacks. */
-export interface ProviderCallbackSettings {
+interface ProviderCallbackSettings {
   readonly host: string
   readonly public_url: string | undefined
   /** For the accounts of the sandbox, which may be in a network that does not reach public URLs. */

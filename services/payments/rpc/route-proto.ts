@@ -4,10 +4,7 @@ import type {
   ExplainRouteRequest,
   ExplainRouteResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import type {
-  AppliedRouteSchema,
-  WithdrawalFundsSchema,
-} from '#gen/multihub/payments/v1/route_explanation_pb.ts'
+import type { AppliedRouteSchema } from '#gen/multihub/payments/v1/route_explanation_pb.ts'
 import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
@@ -61,12 +58,13 @@ export function routeQuestionFromProto(request: ExplainRouteRequest): RouteQuest
 export function routeExplanationToProto(
   explanation: RouteExplanation,
 ): MessageInitShape<typeof ExplainRouteResponseSchema> {
-  const { refused_codes, route, funds } = explanation
+  const { refused_codes, route, accounts, funds } = explanation
   return {
     accepted: refused_codes.length === 0,
     refusals: refused_codes.map((code) => ({ code, message: ERROR_TABLE[code].message })),
-    route: route && routeToProto(route, explanation.accounts),
-    funds: route && funds && fundsToProto(route, funds),
+    route: route && routeToProto(route, accounts),
+    funds: route &&
+      funds && { available: funds.available, limits: holdLimitsToProto(route), totals: funds.totals },
   }
 }
 
@@ -89,11 +87,4 @@ function routeToProto(
       account: connected && accountToProto(connected),
     })),
   }
-}
-
-function fundsToProto(
-  route: PaymentRoute,
-  { available, totals }: NonNullable<RouteExplanation['funds']>,
-): MessageInitShape<typeof WithdrawalFundsSchema> {
-  return { available, limits: holdLimitsToProto(route), totals }
 }

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import type { StoredPayment } from '../domain/payment.ts'
@@ -31,27 +31,21 @@ const WITHDRAWAL_REFUSALS: CollectionSpec = {
 }
 
 /** The collections of the payments service. */
-export interface PaymentsStore {
-  readonly payments: Collection<StoredPayment>
-  readonly anomalies: Collection<Anomaly>
-  /** What remains of the withdrawals that the ledger refused. */
-  readonly withdrawal_refusals: Collection<WithdrawalRefusal>
-  readonly instance_number_leases: Collection<InstanceNumberLease>
-  /** The merchants' requests under an `operation_id`, with their results. */
-  readonly idempotency_records: Collection<IdempotencyRecord>
-}
+export type PaymentsStore = Awaited<ReturnType<typeof openPaymentsStore>>
 
 /**
  * Opens the collections. The order is that of a backup (docs/operators/backup.md): a payment carries an anomaly or a
  * refusal until that is stored, so payments are read first. A record is completed after its work, so records are read
  * last.
  */
-export async function openPaymentsStore(store: Store): Promise<PaymentsStore> {
+export async function openPaymentsStore(store: Store) {
   return {
     payments: await store.collection<StoredPayment>(PAYMENTS),
     anomalies: await store.collection<Anomaly>(ANOMALIES),
+    /** What remains of the withdrawals that the ledger refused. */
     withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
+    /** The merchants' requests under an `operation_id`, with their results. */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
 }

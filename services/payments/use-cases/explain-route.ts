@@ -1,6 +1,6 @@
 import type { CheckHoldResponse } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { FindAccount } from '../connectors/find-account.ts'
@@ -37,7 +37,7 @@ export interface RouteExplanation {
     readonly connected: ConnectedAccount | undefined
   }[]
   /** Absent for deposits, and for an amount that no payment can have. */
-  readonly funds?: CheckHoldResponse
+  readonly funds?: CheckHoldResponse | undefined
 }
 
 /** What explaining a route needs. */
@@ -57,13 +57,19 @@ export async function explainRoute(
   const { merchant_id, service_id, amount } = question
   const route = await deps.findRoute(service_id)
   if (route?.merchant_id !== merchant_id) return { refused_codes: [1004], accounts: [] }
-  const is_withdrawal = route.direction === 'out'
-  const funds = is_withdrawal && isAmountPossible(amount) && (await checkHold(deps.ledger, route, amount))
-  const refused_codes = [
-    ...refusalsByRoute(deps, route, amount),
-    ...(funds ? funds.refusedCodes.map(refusedCodeOf) : []),
-  ]
-  return { refused_codes, route, accounts: accountsOf(deps, route), ...(funds && { funds }) }
+  const limits = holdLimitsToProto(route)
+  const hold = { ...scopeToProto(route), amount: { minor: amount, currency: route.currency }, limits }
+  const is_checked = route.direction === 'out' && isAmountPossible(amount)
+  const funds = is_checked ? await deps.ledger.checkHold(hold, LEDGER_CALL) : undefined
+  const refused_by_ledger = funds?.refusedCodes.map(refusedCodeOf) ?? []
+  const accounts = route.provider_accounts.map((account_id) => ({
+    account_id,
+    connected: deps.hasAccount(account_id, route)
+      ? deps.findAccount(account_id, route.environment)
+      : undefined,
+  }))
+  const refused_codes = [...refusalsByRoute(deps, route, amount), ...refused_by_ledger]
+  return { refused_codes, route, accounts, funds }
 }
 
 function refusalsByRoute(deps: ExplainRouteDeps, route: PaymentRoute, amount: bigint): ErrorCode[] {
@@ -73,25 +79,4 @@ function refusalsByRoute(deps: ExplainRouteDeps, route: PaymentRoute, amount: bi
   if (!isAmountPermitted(route, amount)) codes.push(6001)
   if (has_accounts && deps.areAllDown(route.provider_accounts, route.environment)) codes.push(7002)
   return codes
-}
-
-function checkHold(
-  ledger: ExplainRouteDeps['ledger'],
-  route: PaymentRoute,
-  minor: bigint,
-): Promise<CheckHoldResponse> {
-  const { merchant_id: merchantId, environment, currency } = route
-  const amount = { minor, currency }
-  const limits = holdLimitsToProto(route)
-  return ledger.checkHold(
-    { merchantId, environment: environmentToProto(environment), amount, limits },
-    LEDGER_CALL,
-  )
-}
-
-function accountsOf({ hasAccount, findAccount }: ExplainRouteDeps, route: PaymentRoute) {
-  return route.provider_accounts.map((account_id) => {
-    const is_configured = hasAccount(account_id, route)
-    return { account_id, connected: is_configured ? findAccount(account_id, route.environment) : undefined }
-  })
 }
