@@ -1,5 +1,5 @@
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
-import { type Instructions, instructionsOf } from './instructions.ts'
+import { instructionsOf } from './instructions.ts'
 import type { Order } from './order.ts'
 import type { CallbackContent, CreateResponse, FinalResult, OperationKind, Scenario } from './scenario.ts'
 
@@ -26,33 +26,13 @@ export interface Operation extends EffectDocument {
   readonly utr?: string | undefined
   readonly callback_url: string
   readonly created_at: Date
-  /** The accepted refunds of a deposit. */
-  readonly refunds?: readonly AcceptedRefund[]
-}
-
-/** A refund that was accepted. It is part of the deposit, so that one guarded write keeps the sum within the deposit. */
-export interface AcceptedRefund {
-  readonly idempotency_key: string
-  readonly amount: bigint
-}
-
-/** An operation in the form of the protocol: the response to a create or a lookup, and the body of a callback. */
-export interface Report {
-  readonly kind: OperationKind
-  readonly idempotency_key: string
-  readonly provider_id: string
-  readonly status: 'pending' | FinalResult['status']
-  readonly code?: number | undefined
-  readonly amount: number
-  readonly currency: string
-  readonly completed_at?: string | undefined
-  readonly utr?: string | undefined
-  readonly instructions?: Instructions | undefined
+  /** The accepted refunds of a deposit. They are part of it, so that one guarded write keeps their sum within it. */
+  readonly refunds?: readonly { readonly idempotency_key: string; readonly amount: bigint }[]
 }
 
 /**
- * Makes the operation of an order, without effects; `delay_ms` is how long an ordinary one stays pending. A deposit that would succeed at or after its `expires_at` stays
- * pending, because customers cannot pay after that time.
+ * Makes the operation of an order, without effects; `delay_ms` is how long an ordinary one stays pending. A deposit that
+ * would succeed at or after its `expires_at` stays pending, because customers cannot pay after that time.
  */
 export function newOperation(
   account_id: string,
@@ -102,15 +82,15 @@ export function isPaid(operation: Operation, at: Date): boolean {
   return operation.result.status === 'success' && isFinal(operation, at)
 }
 
-/** The report of an operation at a time. */
-export function reportOf(operation: Operation, at: Date, base_url: string): Report {
+/** The report of an operation at a time, in the form of the protocol: the response to a create or a lookup. */
+export function reportOf(operation: Operation, at: Date, base_url: string) {
   if (isFinal(operation, at)) return finalReport(operation)
   const instructions = operation.kind === 'deposit' ? instructionsOf(operation, base_url) : undefined
   return { ...pendingReport(operation), instructions }
 }
 
 /** The report that a callback carries. */
-export function callbackReport(operation: Operation, content: CallbackContent): Report {
+export function callbackReport(operation: Operation, content: CallbackContent) {
   if (content === 'pending') return pendingReport(operation)
   const report = finalReport(operation)
   return content === 'other_amount' ? { ...report, amount: report.amount + 1 } : report
@@ -120,7 +100,7 @@ function isFinal({ completes_at }: Operation, at: Date): boolean {
   return completes_at !== undefined && completes_at <= at
 }
 
-function pendingReport(operation: Operation): Report {
+function pendingReport(operation: Operation) {
   return {
     kind: operation.kind,
     idempotency_key: operation.idempotency_key,
@@ -131,7 +111,7 @@ function pendingReport(operation: Operation): Report {
   }
 }
 
-function finalReport(operation: Operation): Report {
+function finalReport(operation: Operation) {
   const { result, completes_at, utr } = operation
   return {
     ...pendingReport(operation),

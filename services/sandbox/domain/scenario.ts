@@ -52,42 +52,29 @@ const SUCCEEDS_LATER: Scenario = {
 const SUCCEEDS_AT_ONCE: Scenario = { ...SUCCEEDS_LATER, completes: 'at_once', callbacks: [] }
 const SUCCEEDS_WITHOUT_CALLBACK: Scenario = { ...SUCCEEDS_LATER, callbacks: [] }
 const DECLINED_AT_ONCE: Scenario = { ...SUCCEEDS_AT_ONCE, result: DECLINED }
-const DECLINED_LATER: Scenario = { ...SUCCEEDS_LATER, result: DECLINED }
-const NO_RESPONSE: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'no_response' }
 const CONNECTION_RESET: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'reset' }
-const STAYS_PENDING: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, completes: 'never' }
-const CANCELED_BY_CUSTOMER: Scenario = { ...SUCCEEDS_LATER, result: { status: 'canceled', code: 6012 } }
-const CANCELED_BY_PROVIDER: Scenario = { ...SUCCEEDS_LATER, result: { status: 'canceled', code: 6034 } }
-const REFUSED_WITH_500: Scenario = {
-  ...SUCCEEDS_AT_ONCE,
-  create_response: 'refusal_500',
-  result: { status: 'declined', code: 7001 },
-}
-const CALLBACKS_OUT_OF_ORDER: Scenario = {
-  ...SUCCEEDS_LATER,
-  callbacks: ['other_amount', 'result', 'pending'],
-}
-const TEXT_500: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'text_500' }
-const UNKNOWN_JSON: Scenario = { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'unknown_json' }
 
 /** The scenarios of deposits by the last three digits of the amount in minor units. Others succeed later. */
 const DEPOSITS: Readonly<Record<string, Scenario>> = {
   901: DECLINED_AT_ONCE,
-  902: DECLINED_LATER,
-  903: NO_RESPONSE,
+  902: { ...SUCCEEDS_LATER, result: DECLINED },
+  903: { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'no_response' },
   904: CONNECTION_RESET,
-  905: STAYS_PENDING,
-  906: CANCELED_BY_CUSTOMER,
-  907: REFUSED_WITH_500,
+  905: { ...SUCCEEDS_WITHOUT_CALLBACK, completes: 'never' },
+  906: { ...SUCCEEDS_LATER, result: { status: 'canceled', code: 6012 } },
+  907: { ...SUCCEEDS_AT_ONCE, create_response: 'refusal_500', result: { status: 'declined', code: 7001 } },
   908: SUCCEEDS_AT_ONCE,
-  909: CALLBACKS_OUT_OF_ORDER,
+  909: { ...SUCCEEDS_LATER, callbacks: ['other_amount', 'result', 'pending'] },
   910: SUCCEEDS_WITHOUT_CALLBACK,
-  913: TEXT_500,
-  915: UNKNOWN_JSON,
+  913: { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'text_500' },
+  915: { ...SUCCEEDS_WITHOUT_CALLBACK, create_response: 'unknown_json' },
 }
 
 /** Withdrawals differ in 906: the provider cancels, because no customer takes part. */
-const WITHDRAWALS: Readonly<Record<string, Scenario>> = { ...DEPOSITS, 906: CANCELED_BY_PROVIDER }
+const WITHDRAWALS: Readonly<Record<string, Scenario>> = {
+  ...DEPOSITS,
+  906: { ...SUCCEEDS_LATER, result: { status: 'canceled', code: 6034 } },
+}
 
 /** The scenarios of refunds by the digits of their deposit. Others succeed at once. */
 const REFUNDS: Readonly<Record<string, Scenario>> = {

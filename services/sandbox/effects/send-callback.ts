@@ -16,10 +16,10 @@ const sendCallbackEffect = defineEffect({
     `${provider_id}:callback:${position}`,
 })
 
-/** The dependencies of sending callbacks. `stopping` interrupts requests in progress. */
-export interface SendCallbackDeps {
+interface SendCallbackDeps {
   readonly http: Pick<HttpClient, 'request'>
   readonly key: Secret
+  /** Interrupts requests in progress. */
   readonly stopping: AbortSignal
 }
 
@@ -55,31 +55,27 @@ export function callbackEffects(operation: Operation, contents: readonly Callbac
  * else is a failed try, and after 12 tries the effect is stuck. A crash may repeat a callback and never loses one.
  */
 export function bindSendCallback({ http, key, stopping }: SendCallbackDeps): BoundEffect<Operation> {
-  async function post(operation: Operation, content: CallbackContent): Promise<void> {
-    const { account_id, callback_url: url } = operation
-    const { pathname, search } = new URL(url)
-    const body = Buffer.from(JSON.stringify(callbackReport(operation, content)))
-    const signed = { account_id, method: 'POST', path: pathname + search, body } as const
-    const { status } = await http.request({
-      method: 'POST',
-      url,
-      createHeaders: () => ({ 'content-type': 'application/json', ...signRequest(key, signed) }),
-      body,
-      timeout_ms: TIMEOUT_MS,
-      response_max_bytes: RESPONSE_MAX_BYTES,
-      body_grace_ms: RESPONSE_BODY_MS,
-      signal: stopping,
-    })
-    if (status < 200 || status > 299) throw new Error(`callback was not acknowledged: HTTP ${status}`)
-  }
-
   return sendCallbackEffect.bind<Operation>({
     lease_ms: LEASE_MS,
     tries_max: TRIES_MAX,
     backoff: BACKOFF,
     budget: createBudget(CONCURRENCY_MAX),
     async run({ data }, operation) {
-      await post(operation, data.content)
+      const { account_id, callback_url: url } = operation
+      const { pathname, search } = new URL(url)
+      const body = Buffer.from(JSON.stringify(callbackReport(operation, data.content)))
+      const signed = { account_id, method: 'POST', path: pathname + search, body } as const
+      const { status } = await http.request({
+        method: 'POST',
+        url,
+        createHeaders: () => ({ 'content-type': 'application/json', ...signRequest(key, signed) }),
+        body,
+        timeout_ms: TIMEOUT_MS,
+        response_max_bytes: RESPONSE_MAX_BYTES,
+        body_grace_ms: RESPONSE_BODY_MS,
+        signal: stopping,
+      })
+      if (status < 200 || status > 299) throw new Error(`callback was not acknowledged: HTTP ${status}`)
       return (current) => current
     },
   })

@@ -2,36 +2,36 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { claimedAccount, type ReceivedHeaders, verifySignedRequest } from '#lib/base/crypto/signed-request.ts'
 import { now } from '#lib/base/time.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { reportOf } from '../domain/operation.ts'
+import { type Operation, reportOf } from '../domain/operation.ts'
 import { isIdempotencyKey, parseOrder } from '../domain/order.ts'
-import { operationKey, type StoredOperation } from '../store/operations.ts'
+import { operationKey } from '../store/operations.ts'
 import { type CreateOperationDeps, createOperation } from '../use-cases/create-operation.ts'
 import { OPERATIONS_PATH, refuse, respondJson, respondText, type ServerAction } from './protocol.ts'
 
 /** A complete request. `path` is the raw request target, as signed. */
-export interface ProviderRequest {
+interface ProviderRequest {
   readonly method: string
   readonly path: string
   readonly headers: ReceivedHeaders
   readonly body: Buffer
 }
 
-/** Handles one request of the provider protocol. An unexpected error is thrown. */
-export type RequestHandler = (request: ProviderRequest) => Promise<ServerAction>
-
-/** The dependencies of the handler. `baseUrl` is a function, because a free port is known only after listening. */
-export interface RequestHandlerDeps extends CreateOperationDeps {
+interface RequestHandlerDeps extends CreateOperationDeps {
   readonly key: Secret
   readonly clock_guard: ClockGuard
+  /** A function, because a free port is known only after listening. */
   readonly baseUrl: () => string
 }
+
+/** Handles one request of the provider protocol. An unexpected error is thrown. */
+export type RequestHandler = ReturnType<typeof createRequestHandler>
 
 const PAYMENT_PAGE =
   'This is the test environment. There is nothing to pay here: the last three digits of the amount decide.\n'
 
 /** Creates the handler of the provider protocol and of the payment pages. */
-export function createRequestHandler(deps: RequestHandlerDeps): RequestHandler {
-  return async (request) => {
+export function createRequestHandler(deps: RequestHandlerDeps) {
+  return async (request: ProviderRequest): Promise<ServerAction> => {
     if (request.path.startsWith('/pay/')) return respondText(200, PAYMENT_PAGE)
     const lookup_key = lookupKeyOf(request.path)
     if (request.path !== OPERATIONS_PATH && lookup_key === undefined) return refuse('unknown_path')
@@ -41,13 +41,13 @@ export function createRequestHandler(deps: RequestHandlerDeps): RequestHandler {
     if (
       account_id === undefined ||
       !verifySignedRequest(deps.key, { account_id, ...request }, request.headers)
-    ) {
+    )
       return refuse('not_authenticated')
-    }
-    if (lookup_key !== undefined) {
-      return request.method === 'GET' ? lookUp(deps, account_id, lookup_key) : refuse('wrong_verb')
-    }
-    return request.method === 'POST' ? create(deps, account_id, request.body) : refuse('wrong_verb')
+    if (request.method !== (lookup_key === undefined ? 'POST' : 'GET')) return refuse('wrong_verb')
+    if (lookup_key === undefined) return create(deps, account_id, request.body)
+    const key = operationKey({ account_id, idempotency_key: lookup_key })
+    const operation = await deps.operations.get(key)
+    return operation === undefined ? refuse('not_found') : respondReport(deps, operation, now())
   }
 }
 
@@ -55,15 +55,6 @@ function lookupKeyOf(path: string): string | undefined {
   if (!path.startsWith(`${OPERATIONS_PATH}/`)) return undefined
   const key = path.slice(OPERATIONS_PATH.length + 1)
   return isIdempotencyKey(key) ? key : undefined
-}
-
-async function lookUp(
-  deps: RequestHandlerDeps,
-  account_id: string,
-  idempotency_key: string,
-): Promise<ServerAction> {
-  const operation = await deps.operations.get(operationKey({ account_id, idempotency_key }))
-  return operation === undefined ? refuse('not_found') : respondReport(deps, operation, now())
 }
 
 async function create(deps: RequestHandlerDeps, account_id: string, body: Buffer): Promise<ServerAction> {
@@ -77,7 +68,7 @@ async function create(deps: RequestHandlerDeps, account_id: string, body: Buffer
 }
 
 /** Responds as the digits demand. A repeated create gets the same kind of response. */
-function respondToCreate(deps: RequestHandlerDeps, operation: StoredOperation, at: Date): ServerAction {
+function respondToCreate(deps: RequestHandlerDeps, operation: Operation, at: Date): ServerAction {
   switch (operation.create_response) {
     case 'report':
       return respondReport(deps, operation, at)
@@ -95,6 +86,6 @@ function respondToCreate(deps: RequestHandlerDeps, operation: StoredOperation, a
   }
 }
 
-function respondReport(deps: RequestHandlerDeps, operation: StoredOperation, at: Date): ServerAction {
+function respondReport(deps: RequestHandlerDeps, operation: Operation, at: Date): ServerAction {
   return respondJson(200, { accepted: true, ...reportOf(operation, at, deps.baseUrl()) })
 }

@@ -15,9 +15,6 @@ const REQUEST_REFUSALS = {
   malformed: { http_status: 400, code: 8000 },
 } as const
 
-/** The name of a refusal. */
-export type RequestRefusal = keyof typeof REQUEST_REFUSALS
-
 /** A complete HTTP response. `type` is its content type. */
 export interface ServerResponse {
   readonly kind: 'response'
@@ -30,7 +27,7 @@ export interface ServerResponse {
 export type ServerAction = ServerResponse | { readonly kind: 'no_response' } | { readonly kind: 'reset' }
 
 /** The response of a refused request. */
-export function refuse(name: RequestRefusal): ServerResponse {
+export function refuse(name: keyof typeof REQUEST_REFUSALS): ServerResponse {
   const { http_status, code } = REQUEST_REFUSALS[name]
   return respondJson(http_status, { accepted: false, code })
 }

@@ -4,10 +4,9 @@ import { clock } from '#lib/base/time.ts'
 import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { RequestHandler } from './handle-request.ts'
-import { refuse, respondText, type ServerAction, type ServerResponse } from './protocol.ts'
+import { refuse, respondText, type ServerResponse } from './protocol.ts'
 
 const BODY_MAX_BYTES = 64 * 1024
-const NO_BODY = Buffer.alloc(0)
 /** The most connections, and so the most requests in progress. Further ones are closed: the outcome stays unknown. */
 const CONNECTIONS_MAX = 5120
 /** The most connections that wait without a response. Beyond it a connection is reset instead. */
@@ -35,21 +34,18 @@ export async function serveProvider(
     })
   }
 
-  const perform = (action: ServerAction, reply: FastifyReply): void => {
+  const handleAndRespond = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { method = '', url: path = '', headers } = request.raw
+    const body = request.body instanceof Buffer ? request.body : Buffer.alloc(0)
+    const action = await handle({ method, path, headers, body })
     if (action.kind === 'response') {
       respond(action, reply)
-      return
+      return reply
     }
     reply.hijack()
     const { socket } = reply.raw
     if (action.kind === 'no_response' && silent_sockets.size < NO_RESPONSE_MAX && socket) keepSilent(socket)
     else socket?.resetAndDestroy()
-  }
-
-  const handleAndRespond = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { method = '', url: path = '', headers } = request.raw
-    const body = request.body instanceof Buffer ? request.body : NO_BODY
-    perform(await handle({ method, path, headers, body }), reply)
     return reply
   }
 

@@ -1,13 +1,7 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { keyOf } from '#lib/store/lookup.ts'
-import type { Collection, CollectionSpec, Store, Stored } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Operation } from '../domain/operation.ts'
-
-/** An operation with its version in the store. */
-export type StoredOperation = Stored<Operation>
-
-/** The collection of operations. */
-export type OperationCollection = Collection<Operation>
 
 const OPERATIONS = {
   name: 'operations',
@@ -17,7 +11,7 @@ const OPERATIONS = {
 } as const satisfies CollectionSpec
 
 /** Opens the collection of operations. They are kept permanently, because each key names one operation permanently. */
-export function openOperations(store: Store): Promise<OperationCollection> {
+export function openOperations(store: Store): Promise<Collection<Operation>> {
   return store.collection<Operation>(OPERATIONS)
 }
 

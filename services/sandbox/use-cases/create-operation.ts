@@ -1,35 +1,26 @@
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Collection } from '#lib/store/store.ts'
 import { matchesOrder, newOperation, type Operation } from '../domain/operation.ts'
 import type { Order } from '../domain/order.ts'
 import { decideRefund, type RefundOrder } from '../domain/refund.ts'
 import { paymentScenario, type Scenario } from '../domain/scenario.ts'
 import { callbackEffects } from '../effects/send-callback.ts'
-import { type OperationCollection, operationKey, type StoredOperation } from '../store/operations.ts'
+import { operationKey } from '../store/operations.ts'
 
 /** The dependencies of creating operations. `delay_ms` is how long an ordinary operation stays pending. */
 export interface CreateOperationDeps {
-  readonly operations: OperationCollection
+  readonly operations: Collection<Operation>
   readonly runner: EffectRunner<Operation>
   readonly delay_ms: number
 }
 
-/** The stored operation of an order, and whether the order created it. */
-interface CreatedOperation {
-  readonly operation: StoredOperation
-  readonly is_new: boolean
-}
-
 /**
- * Creates the operation of an order, once per key. A repeated order gets the stored operation. `undefined` when the key names
- * an operation with other content.
+ * Creates the operation of an order, once per key: `is_new`. A repeated order gets the stored operation. `undefined` when the
+ * key names an operation with other content.
  */
-export async function createOperation(
-  deps: CreateOperationDeps,
-  account_id: string,
-  order: Order,
-): Promise<CreatedOperation | undefined> {
+export async function createOperation(deps: CreateOperationDeps, account_id: string, order: Order) {
   if (order.kind !== 'refund')
     return storeOperation(deps, account_id, order, paymentScenario(order.kind, order.amount))
   // A stored refund was decided before. Another decision could count it again.
@@ -45,7 +36,7 @@ async function storeOperation(
   account_id: string,
   order: Order,
   scenario: Scenario,
-): Promise<CreatedOperation | undefined> {
+) {
   const created = newOperation(account_id, order, scenario, { provider_id: uuidv7(), now: now(), delay_ms })
   const effects = callbackEffects(created, scenario.callbacks)
   const { stored: operation, is_new } = await runner.insertOrGet({ ...created, effects })
