@@ -1,21 +1,13 @@
 import { z } from 'zod'
-import type { Environment } from '#lib/contract/environment.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
 import type { ConnectorDefinition, CredentialRule } from './connector.ts'
 import { CONNECTORS } from './connector-table.ts'
 
-/** An account of the file, valid for its connector. `credentials` has the secret or the variable of each name. */
-export interface FileAccount {
-  readonly account_id: string
-  readonly connector: string
-  readonly environment: Environment
-  readonly base_url: string
-  readonly credentials: Readonly<Record<string, CredentialSource>>
-  readonly settings: object
-}
+/** An account of the file, valid for its connector. */
+export type FileAccount = z.output<ReturnType<typeof accountSchema>>
 
 /** Where a secret comes from: the file itself, or a variable of the process. */
-export type CredentialSource = { readonly text: string } | { readonly variable: string }
+type CredentialSource = { readonly text: string } | { readonly variable: string }
 
 const CREDENTIAL_MAX = 512
 const ACCOUNTS_MAX = 1_000
@@ -34,7 +26,7 @@ const commonFields = {
 }
 
 /** The schema of the accounts file. Each account is checked by the definition of its connector. */
-export const accountsFileSchema: z.ZodType<{ readonly accounts: readonly FileAccount[] }> = z.strictObject({
+export const accountsFileSchema = z.strictObject({
   accounts: z
     .array(z.looseObject({ connector: z.enum(Object.keys(CONNECTORS)) }).transform(checkByConnector))
     .max(ACCOUNTS_MAX),
@@ -48,59 +40,38 @@ function checkByConnector(account: { readonly connector: string }, context: z.Re
   return parsed?.data ?? z.NEVER
 }
 
-function accountSchema(
-  connector: string,
-  { credentials, environments, settings }: ConnectorDefinition,
-): z.ZodType<FileAccount> {
-  const names = Object.entries(credentials)
-  const credentialFields = Object.fromEntries(
-    names.flatMap(([name, rule]) => [
-      [
-        name,
-        z
-          .string()
-          .refine(
-            (text) => isCredential(text, rule),
-            `must have ${rule.length_min} to ${CREDENTIAL_MAX} characters that the protocol can carry`,
-          )
-          .optional(),
-      ],
-      [`${name}_env`, variableSchema.optional()],
-    ]),
-  )
+function accountSchema(connector: string, { credentials, environments, settings }: ConnectorDefinition) {
+  const secretFields: Record<string, z.ZodOptional<z.ZodString>> = {}
+  for (const [name, rule] of Object.entries(credentials)) {
+    const message = `must have ${rule.length_min} to ${CREDENTIAL_MAX} characters that the protocol can carry`
+    const secret = z.string().refine((text) => isCredential(text, rule), message)
+    secretFields[name] = secret.optional()
+    secretFields[`${name}_env`] = variableSchema.optional()
+  }
   return z
     .strictObject({
       ...commonFields,
       connector: z.literal(connector),
       settings: settings.prefault({}),
-      ...credentialFields,
+      ...secretFields,
     })
-    .superRefine((account, context) => {
+    .transform(({ account_id, environment, base_url, settings: given, ...rest }, context) => {
       const refuse = (field: string, message: string): void =>
         context.addIssue({ code: 'custom', path: [field], message })
-      const fields: Readonly<Record<string, unknown>> = account
-      for (const [name] of names)
-        if ((fields[name] === undefined) === (fields[`${name}_env`] === undefined))
-          refuse(name, `exactly one of ${name} and ${name}_env is needed`)
-      if (!environments.includes(account.environment))
-        refuse('connector', `the ${connector} connector cannot be used in ${account.environment}`)
-      if (account.environment === 'production' && !account.base_url.startsWith('https:'))
-        refuse('base_url', 'a production account needs https')
-    })
-    .transform(({ account_id, environment, base_url, settings: given, ...rest }) => {
       const fields: Readonly<Record<string, unknown>> = rest
-      const sources = names.map(([name]): [string, CredentialSource] => {
+      const sources: Record<string, CredentialSource> = {}
+      for (const name of Object.keys(credentials)) {
         const text = fields[name]
-        return [name, typeof text === 'string' ? { text } : { variable: String(fields[`${name}_env`]) }]
-      })
-      return {
-        account_id,
-        connector,
-        environment,
-        base_url,
-        settings: given,
-        credentials: Object.fromEntries(sources),
+        const variable = fields[`${name}_env`]
+        if ((text === undefined) === (variable === undefined))
+          refuse(name, `exactly one of ${name} and ${name}_env is needed`)
+        sources[name] = typeof text === 'string' ? { text } : { variable: String(variable) }
       }
+      if (!environments.includes(environment))
+        refuse('connector', `the ${connector} connector cannot be used in ${environment}`)
+      if (environment === 'production' && !base_url.startsWith('https:'))
+        refuse('base_url', 'a production account needs https')
+      return { account_id, connector, environment, base_url, settings: given, credentials: sources }
     })
 }
 

@@ -10,9 +10,6 @@ interface ChosenAccounts {
   giveBack(): void
 }
 
-/** What an account must fit to be used by a route. */
-type RouteOfAccount = Pick<PaymentRoute, 'environment' | 'connector' | 'direction' | 'method'>
-
 /** Chooses the provider accounts of new payments. */
 export type AccountSelection = ReturnType<typeof createAccountSelection>
 
@@ -20,7 +17,10 @@ export type AccountSelection = ReturnType<typeof createAccountSelection>
 export function createAccountSelection(findAccount: FindAccount) {
   return {
     /** Whether the account is configured for a route, and performs payments of its direction and method. */
-    hasAccount(account_id: string, route: RouteOfAccount): boolean {
+    hasAccount(
+      account_id: string,
+      route: Pick<PaymentRoute, 'environment' | 'connector' | 'direction' | 'method'>,
+    ): boolean {
       const found = findAccount(account_id, route.environment)
       return (
         found?.account.connector === route.connector &&

@@ -8,26 +8,11 @@ import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { Instructions, OperationKind } from './call-result.ts'
 
 /** One status that the payment has entered. */
-export interface HistoryEntry {
+interface HistoryEntry {
   readonly status: PaymentStatus
   readonly at: Date
   readonly amount: bigint
   readonly reason?: string | undefined
-}
-
-/**
- * One try at one provider account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice.
- */
-export interface Attempt {
-  readonly number: number
-  readonly account_id: string
-  readonly created_at: Date
-}
-
-/** A callback address for this payment only. The secret is sealed under `ownerOfWebhookSecret`. */
-export interface Webhook {
-  readonly url: string
-  readonly sealed_secret: string
 }
 
 /** The internal status of a refund. `approving` waits for the ledger's decision on its hold; merchants see `pending`. */
@@ -72,15 +57,6 @@ export interface PaymentChargeback {
   readonly created_at: Date
 }
 
-/**
- * A refund or a chargeback that was refused, by its id. A request that the network delivers again, late, gets the same
- * refusal, also when the payment has room by then.
- */
-export interface ReservationRefusal {
-  readonly id: string
-  readonly code: ErrorCode
-}
-
 /** What all payments have, also those that merchants never see. */
 interface PaymentFields extends EffectDocument {
   readonly merchant_id: string
@@ -104,10 +80,12 @@ interface PaymentFields extends EffectDocument {
   readonly details?: Uint8Array | undefined
   /** The bank account of the recipient. Every withdrawal has one, a deposit has none. */
   readonly beneficiary?: BankAccount | undefined
-  readonly webhook?: Webhook | undefined
+  /** A callback address for this payment only. The secret is sealed under `ownerOfWebhookSecret`. */
+  readonly webhook?: { readonly url: string; readonly sealed_secret: string } | undefined
   /** The provider accounts of the route when the payment was created, in the order in which they are tried. */
   readonly provider_accounts: readonly string[]
-  readonly attempt: Attempt
+  /** The try at one account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice. */
+  readonly attempt: { readonly number: number; readonly account_id: string; readonly created_at: Date }
   /**
    * The attempts of which a success was reported while another one was current. While there are any, no create is sent
    * again (P4).
@@ -129,8 +107,11 @@ interface PaymentFields extends EffectDocument {
   readonly refunds?: readonly Refund[]
   /** The chargebacks of a deposit, oldest first (S10). */
   readonly chargebacks?: readonly PaymentChargeback[]
-  /** The last refunds and chargebacks that were refused. */
-  readonly reservation_refusals?: readonly ReservationRefusal[]
+  /**
+   * The last refunds and chargebacks that were refused, by their ids. A request that the network delivers again, late, gets
+   * the same refusal, also when the payment has room by then.
+   */
+  readonly reservation_refusals?: readonly { readonly id: string; readonly code: ErrorCode }[]
   readonly error_code?: number | undefined
   readonly history: readonly HistoryEntry[]
   /** The number of the last transition, which is part of the ids of the effects that follow from it. */

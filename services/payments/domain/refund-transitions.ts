@@ -42,14 +42,7 @@ export function decideReservation(payment: Payment, request: RefundRequest, at: 
   const { amount = left } = request
   const refused = refuseOnce(payment, refund_id, refusalOf(payment, left, amount))
   if (refused) return refused
-  const refund: Refund = {
-    refund_id,
-    amount,
-    state: 'pending',
-    change_number: 1,
-    holds: 0,
-    created_at: at,
-  }
+  const refund: Refund = { refund_id, amount, state: 'pending', change_number: 1, holds: 0, created_at: at }
   const reserved = { ...payment, refunds: [...(payment.refunds ?? []), refund], updated_at: at }
   const report = { refund_id, number: 1, status: 'pending', changed_at: at, c_id, reason } as const
   return { payment: addEffect(reserved, reportRefundEffect.newEffect(reserved, report, { at })) }

@@ -35,11 +35,6 @@ export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<Store
     bindRecordAnomaly(store.anomalies),
     bindReportOpen(),
     ...bindReportsToSupport(deps.support),
-    bindPublishEvent(deps.publisher),
+    bindPaymentEffect(publishEventEffect, publishEventHandler(deps.publisher)),
   ]
-}
-
-/** Publishes the events of payments. */
-export function bindPublishEvent(publisher: Publisher): BoundEffect<StoredPayment> {
-  return bindPaymentEffect(publishEventEffect, publishEventHandler(publisher))
 }

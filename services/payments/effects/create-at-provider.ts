@@ -1,9 +1,9 @@
 import { now } from '#lib/base/time.ts'
-import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { findOperation, OPERATION_RULES, refOf } from '../domain/operation.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
-import { createAtProviderEffect, type OperationData, repeatCreateEffect } from '../domain/payment-effects.ts'
+import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
   applyResult,
@@ -37,34 +37,28 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: operationBudgets(CREATES_PER_ACCOUNT_MAX, REFUNDS_PER_ACCOUNT_MAX),
-    run: ({ tries, data }, payment) => createOnce(deps, tries, payment, data),
+    async run({ tries, data: { refund_id } }, payment) {
+      const operation = findOperation(payment, refund_id)
+      if (!operation?.is_open) return (current) => current
+      const ref = refOf(operation)
+      // On a second try it is unknown whether the first one sent the request. This effect does not send it again; the
+      // poll asks the provider, and may send it again within the idempotency window (P4).
+      if (tries > 1)
+        return applyResult(ref, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
+      const { connector, schedule } = deps.accountOf(operation.payment)
+      const { is_awaited } = OPERATION_RULES[operation.kind]
+      const timeLeft = (): number | undefined =>
+        is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms
+      const timeout_ms = timeLeft() ?? deps.create_timeout_ms
+      const sent = await connector.create(orderOf(deps, operation, false), timeout_ms, deps.stopping)
+      // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go to
+      // the next account or fail; as `unknown` it stays at this account, and a poll of another process goes on.
+      const result: CallResult =
+        sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
+      const next_attempt_ms = timeLeft() === undefined ? AFTER_RESPONSE_MS : 0
+      return applyResult(ref, result, schedule.first_ms, next_attempt_ms)
+    },
   })
-}
-
-async function createOnce(
-  deps: ProviderCallDeps,
-  tries: number,
-  payment: Payment,
-  { refund_id }: OperationData,
-): Promise<DocumentChange<Payment>> {
-  const operation = findOperation(payment, refund_id)
-  if (!operation?.is_open) return (current) => current
-  const ref = refOf(operation)
-  // On a second try it is unknown whether the first one sent the request. This effect does not send it again; the
-  // poll asks the provider, and may send it again within the idempotency window (P4).
-  if (tries > 1)
-    return applyResult(ref, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
-  const connected = deps.accountOf(operation.payment)
-  const { is_awaited } = OPERATION_RULES[operation.kind]
-  const timeLeft = (): number | undefined => (is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms)
-  const timeout_ms = timeLeft() ?? deps.create_timeout_ms
-  const sent = await connected.connector.create(orderOf(deps, operation, false), timeout_ms, deps.stopping)
-  // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go to
-  // the next account or fail; as `unknown` it stays at this account, and a poll of another process goes on.
-  const result: CallResult =
-    sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
-  const next_attempt_ms = timeLeft() === undefined ? AFTER_RESPONSE_MS : 0
-  return applyResult(ref, result, connected.schedule.first_ms, next_attempt_ms)
 }
 
 /**
@@ -82,24 +76,17 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: operationBudgets(REPEATS_PER_ACCOUNT_MAX),
-    run: ({ id, data }, payment) => repeatCreate(deps, id, payment, data),
+    async run({ id, data }, payment) {
+      const operation = findOperation(payment, data.refund_id)
+      // One that a crash left behind may be of an operation that has ended, or of an attempt that the payment has left, since.
+      const { id: current_id } = repeatCreateEffect.newEffect(payment, data, { at: now() })
+      if (!operation?.is_open || id !== current_id) return (current) => current
+      const { connector, schedule } = deps.accountOf(operation.payment)
+      const { create_timeout_ms: timeout_ms, stopping } = deps
+      // The effect may have waited since the poll, for room or for a process.
+      if (!mayRepeat(operation, connector, timeout_ms)) return (current) => current
+      const result = await connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
+      return applyResult(refOf(operation), result, schedule.first_ms)
+    },
   })
-}
-
-async function repeatCreate(
-  deps: ProviderCallDeps,
-  effect_id: string,
-  payment: Payment,
-  data: OperationData,
-): Promise<DocumentChange<Payment>> {
-  const operation = findOperation(payment, data.refund_id)
-  // One that a crash left behind may be of an operation that has ended, or of an attempt that the payment has left, since.
-  const { id } = repeatCreateEffect.newEffect(payment, data, { at: now() })
-  if (!operation?.is_open || id !== effect_id) return (current) => current
-  const connected = deps.accountOf(operation.payment)
-  const { create_timeout_ms: timeout_ms, stopping } = deps
-  // The effect may have waited since the poll, for room or for a process.
-  if (!mayRepeat(operation, connected.connector, timeout_ms)) return (current) => current
-  const result = await connected.connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
-  return applyResult(refOf(operation), result, connected.schedule.first_ms)
 }

@@ -114,9 +114,11 @@ export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> 
       if ('resolution' in entry) {
         await ledger.resolveHold({ ...owner, ...entry, ...holdOf(payment, data) }, LEDGER_CALL)
       } else {
-        const minor = amountOf(payment, data)
-        const amount = { minor, currency: payment.currency }
-        const { payment_id: paymentId } = payment
+        const { payment_id: paymentId, currency } = payment
+        const { chargeback_id } = data
+        const minor =
+          chargeback_id === undefined ? payment.amount : requireChargeback(payment, chargeback_id).amount
+        const amount = { minor, currency }
         await ledger.postTransfer({ ...owner, ...entry, transferId: id, amount, paymentId }, LEDGER_CALL)
       }
       return (current) => current
@@ -128,10 +130,6 @@ function holdOf(payment: Payment, { refund_id, posting }: EntryData): { holdId: 
   const { kind, hold_id: holdId } = operationOf(payment, refund_id)
   if (holdId === undefined) throw new TypeError(`a ${kind} without a hold cannot end one`)
   return { holdId, reason: posting === 'capture' ? kind : `${kind} failed` }
-}
-
-function amountOf(payment: Payment, { chargeback_id }: EntryData): bigint {
-  return chargeback_id === undefined ? payment.amount : requireChargeback(payment, chargeback_id).amount
 }
 
 /** The limits by which the ledger decides about a withdrawal on this route. */

@@ -3,11 +3,12 @@ import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { countedTries, type Effect } from '#lib/patterns/effects/effect.ts'
-import type { Publisher } from '#lib/patterns/effects/publisher.ts'
+import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { type Publisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { newEventEffect } from '../domain/payment-event.ts'
 import { newDeposit } from '../payment.fixture.ts'
-import { bindPublishEvent } from './bind-effects.ts'
+import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 /** A publisher whose events get no receipt; `gets_receipts` says whether others do. */
 const withoutReceipt = (gets_receipts: boolean): Publisher => ({
@@ -16,6 +17,9 @@ const withoutReceipt = (gets_receipts: boolean): Publisher => ({
   budget: createBudget(1),
   close: async () => {},
 })
+
+const bindPublishEvent = (publisher: Publisher) =>
+  bindPaymentEffect(publishEventEffect, publishEventHandler(publisher))
 
 /** A leased event of a deposit, and the deposit that has it. */
 function leasedEvent(tries: number) {

@@ -40,8 +40,8 @@ interface Target {
 }
 
 /**
- * Stores a verified report that fits no payment of its account as an anomaly, so that the operator learns of money that moved at a provider without a payment here. A
- * repeated report is the same anomaly. Throws when the store is unavailable.
+ * Stores a verified report that fits no payment of its account as an anomaly, so that the operator learns of money that moved
+ * at a provider without a payment here. A repeated report is the same anomaly. Throws when the store is unavailable.
  */
 async function recordUnmatchedReport(
   anomalies: Collection<Anomaly>,
@@ -78,11 +78,11 @@ export interface ReceiveProviderCallbackDeps {
   readonly clock_guard: Pick<ClockGuard, 'isTrusted'>
 }
 
-/** The HTTP status of the response. Any 2xx acknowledges a callback, and 200 is the one sent here. */
-type CallbackHttpStatus = 200 | 401 | 404 | 503
-
-/** Receives a callback. Rejects when the store is unavailable, so that the provider repeats the callback. */
-export type ReceiveProviderCallback = (callback: ProviderCallback) => Promise<CallbackHttpStatus>
+/**
+ * Receives a callback and returns the HTTP status of the response: any 2xx acknowledges it, and 200 is the one sent here.
+ * Rejects when the store is unavailable, so that the provider repeats the callback.
+ */
+export type ReceiveProviderCallback = (callback: ProviderCallback) => Promise<200 | 401 | 404 | 503>
 
 /** The callbacks of one account that are applied at once. One more gets 503, and the provider repeats it. */
 const APPLIED_PER_ACCOUNT_MAX = 64
@@ -121,12 +121,6 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
   const mayStoreUnmatched = createPerAccountRate(UNMATCHED_MAX, UNMATCHED_INTERVAL_MS)
   const mayHasten = createPerAccountRate(1, HINT_INTERVAL_MS)
 
-  const receiveVerified = async (target: Target, report: ProviderReport): Promise<CallbackHttpStatus> => {
-    if (await applyReport(deps, target, report)) return 200
-    if (mayStoreUnmatched(target.connected.account.account_id))
-      await recordUnmatchedReport(deps.anomalies, target, report)
-    return 404
-  }
   return async (callback) => {
     const target = targetOf(deps.findAccount, callback.path)
     if (!target) return 404
@@ -149,9 +143,11 @@ export function createProviderCallbackReceiver(deps: ReceiveProviderCallbackDeps
       return 503
     }
     try {
-      const status = await receiveVerified(target, report)
-      count(account_id, status === 200 ? 'applied' : 'unmatched')
-      return status
+      const is_applied = await applyReport(deps, target, report)
+      if (!is_applied && mayStoreUnmatched(account_id))
+        await recordUnmatchedReport(deps.anomalies, target, report)
+      count(account_id, is_applied ? 'applied' : 'unmatched')
+      return is_applied ? 200 : 404
     } finally {
       release()
     }
@@ -202,20 +198,14 @@ function operationOfReport(
 ): OperationRef | undefined {
   const ref = refOfKey(payment, idempotency_key)
   if (ref === undefined || findOperation(payment, ref.refund_id)?.kind !== kind) return undefined
-  return wasSentTo(account_id, payment, ref) ? ref : undefined
-}
-
-function wasSentTo(
-  account_id: string,
-  payment: Payment,
-  { refund_id, attempt_number = 0 }: OperationRef,
-): boolean {
+  const { refund_id, attempt_number = 0 } = ref
   if (refund_id !== undefined) {
     const is_approved = requireRefund(payment, refund_id).approved_at !== undefined
-    return is_approved && asPaid(payment).attempt.account_id === account_id
+    return is_approved && asPaid(payment).attempt.account_id === account_id ? ref : undefined
   }
   const { provider_accounts, attempt, highest_attempt = attempt.number } = payment
-  return attempt_number <= highest_attempt && provider_accounts[attempt_number - 1] === account_id
+  const was_sent = attempt_number <= highest_attempt && provider_accounts[attempt_number - 1] === account_id
+  return was_sent ? ref : undefined
 }
 
 /** Polls the payment of an unverified callback early: the callback itself is not trusted. Never throws. */

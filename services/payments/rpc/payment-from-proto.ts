@@ -66,7 +66,6 @@ function beneficiaryOf(request: CreatePaymentRequestProto): BankAccount {
   return { account_id, ifsc, bank_code: bankCode }
 }
 
-/** The policy of a credential. */
-export function policyFromProto(policy: CredentialPolicy | undefined): Policy {
+function policyFromProto(policy: CredentialPolicy | undefined): Policy {
   return { service_ids: policy?.serviceIds ?? [], currencies: policy?.currencies ?? [] }
 }

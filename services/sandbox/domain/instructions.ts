@@ -1,27 +1,12 @@
-/** The bank account that a customer pays to. */
-interface ReceivingAccount {
-  /** The number of the bank account, not the id of a provider account. */
-  readonly account_id: string
-  readonly holder_name: string
-  readonly bank_name: string
-  readonly bank_code: string
-}
-
-/** What a customer needs to pay a deposit. The method decides which fields are present (P13). */
-export interface Instructions {
-  readonly deep_links?: readonly string[]
-  readonly qr_payload?: string
-  readonly payment_url?: string
-  readonly bank_account?: { readonly id: string; readonly name: string }
-  readonly bank?: { readonly name: string; readonly code: string }
-  readonly phone?: string
-  readonly document?: { readonly type: string; readonly number: string }
-}
-
 const HOLDER = { holder_name: 'Sandbox Receiver', bank_name: 'Sandbox Bank' }
 
-/** Invented accounts by currency. Their check digits are valid, so that a client's validation accepts them. */
-const ACCOUNTS: Readonly<Record<string, ReceivingAccount>> = {
+const OTHER_CURRENCIES = { ...HOLDER, account_id: '0000000017', bank_code: '0001' }
+
+/**
+ * Invented bank accounts by currency, which a customer pays to. Their check digits are valid, so that a client's validation
+ * accepts them.
+ */
+const ACCOUNTS: Readonly<Record<string, typeof OTHER_CURRENCIES>> = {
   INR: { ...HOLDER, account_id: '000000000017', bank_code: 'SBOX0000001' },
   MXN: { ...HOLDER, account_id: '646180990000000009', bank_code: '646' },
   ARS: { ...HOLDER, account_id: '0000001700000000000017', bank_code: '000' },
@@ -29,7 +14,6 @@ const ACCOUNTS: Readonly<Record<string, ReceivingAccount>> = {
   AUD: { ...HOLDER, account_id: '000000017', bank_code: '000001' },
   LKR: { ...HOLDER, account_id: '0000000017', bank_code: '0001' },
 }
-const OTHER_CURRENCIES: ReceivingAccount = { ...HOLDER, account_id: '0000000017', bank_code: '0001' }
 
 /** The invented person behind these accounts. No country has this calling code. */
 const RECEIVER = { phone: '+99900000017', document: { type: 'SANDBOX', number: '00000017' } }
@@ -37,7 +21,7 @@ const RECEIVER = { phone: '+99900000017', document: { type: 'SANDBOX', number: '
 /** The UPI apps that a customer can pay with, by the scheme of their deep links. */
 const UPI_APPS = ['upi://pay', 'phonepe://pay', 'paytmmp://pay', 'gpay://upi/pay']
 
-/** The payment instructions of a deposit; `undefined` for an unknown method. */
+/** What a customer needs to pay a deposit. The method decides which fields are present (P13); an unknown one has none. */
 export function instructionsOf(
   deposit: {
     readonly method: string
@@ -46,7 +30,7 @@ export function instructionsOf(
     readonly provider_id: string
   },
   base_url: string,
-): Instructions | undefined {
+) {
   const payment_url = `${base_url}/pay/${deposit.provider_id}`
   switch (deposit.method) {
     case 'upi': {
@@ -66,7 +50,7 @@ export function instructionsOf(
   }
 }
 
-function transferDetails(currency: string): Instructions {
+function transferDetails(currency: string) {
   const { account_id, holder_name, bank_name, bank_code } = ACCOUNTS[currency] ?? OTHER_CURRENCIES
   const bank = { name: bank_name, code: bank_code }
   return { bank_account: { id: account_id, name: holder_name }, bank, ...RECEIVER }

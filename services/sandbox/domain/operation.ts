@@ -100,15 +100,8 @@ function isFinal({ completes_at }: Operation, at: Date): boolean {
   return completes_at !== undefined && completes_at <= at
 }
 
-function pendingReport(operation: Operation) {
-  return {
-    kind: operation.kind,
-    idempotency_key: operation.idempotency_key,
-    provider_id: operation.provider_id,
-    status: 'pending',
-    amount: Number(operation.amount),
-    currency: operation.currency,
-  }
+function pendingReport({ kind, idempotency_key, provider_id, amount, currency }: Operation) {
+  return { kind, idempotency_key, provider_id, status: 'pending', amount: Number(amount), currency }
 }
 
 function finalReport(operation: Operation) {

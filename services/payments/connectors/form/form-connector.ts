@@ -14,7 +14,6 @@ import { isSuccess, resultOfReport } from '../provider-report.ts'
 import {
   CREATE_PATHS,
   FORM_METHODS,
-  type LookupReports,
   orderForm,
   parseCreateResponse,
   parseLookupResponse,
@@ -99,25 +98,16 @@ function lookupResults(
   operations: readonly OperationName[],
   { http_status, body }: ProviderResponse,
 ): readonly LookupResult[] {
-  const reports = isSuccess(http_status) ? parseLookupResponse(body) : undefined
-  return operations.map((operation) =>
-    reports === undefined
-      ? protocolViolation(`HTTP ${http_status} with an invalid body`)
-      : lookupResult(operation, http_status, reports),
-  )
-}
-
-function lookupResult(
-  operation: OperationName,
-  http_status: number,
-  { reports, are_all_valid }: LookupReports,
-): LookupResult {
-  const [report, second] = reports.filter(
-    ({ idempotency_key }) => idempotency_key === operation.idempotency_key,
-  )
-  if (report === undefined)
-    return are_all_valid ? { kind: 'not_found' } : protocolViolation('an invalid transfer')
-  // Without idempotency keys a reference can name several transfers. Which of them is ours cannot be known.
-  if (second !== undefined) return protocolViolation('several transfers with one reference')
-  return resultOfReport(operation, http_status, report)
+  const found = isSuccess(http_status) ? parseLookupResponse(body) : undefined
+  return operations.map((operation) => {
+    if (found === undefined) return protocolViolation(`HTTP ${http_status} with an invalid body`)
+    const [report, second] = found.reports.filter(
+      ({ idempotency_key }) => idempotency_key === operation.idempotency_key,
+    )
+    if (report === undefined)
+      return found.are_all_valid ? { kind: 'not_found' } : protocolViolation('an invalid transfer')
+    // Without idempotency keys a reference can name several transfers. Which of them is ours cannot be known.
+    if (second !== undefined) return protocolViolation('several transfers with one reference')
+    return resultOfReport(operation, http_status, report)
+  })
 }

@@ -63,11 +63,6 @@ const createResponseSchema = z.union([
 ])
 const lookupResponseSchema = z.object({ transfers: z.array(z.unknown()).max(200) })
 
-/** A valid response to a create: a report, or the refusal of the request. `is_defined`: the protocol defines its reason. */
-export type CreateResponse =
-  | { readonly kind: 'report'; readonly report: ProviderReport }
-  | { readonly kind: 'refusal'; readonly code: ErrorCode; readonly is_defined: boolean }
-
 /** The payment methods that the provider has a name for. */
 export const FORM_METHODS: readonly string[] = Object.keys(CHANNELS)
 
@@ -112,26 +107,27 @@ function personFields({ email, phone, first_name, last_name }: PersonDetails): F
   return { email, phone, name: name === '' ? undefined : name }
 }
 
-/** Parses the response to a create; `undefined` when it is invalid. */
-export function parseCreateResponse(body: Uint8Array): CreateResponse | undefined {
+/**
+ * Parses the response to a create: a report, or the refusal of the request. `is_defined`: the protocol defines its reason.
+ * `undefined` when the response is invalid.
+ */
+export function parseCreateResponse(body: Uint8Array) {
   const response = parseBody(createResponseSchema, body)
   if (response === undefined) return undefined
   if ('error' in response) {
     const { error } = response
-    return { kind: 'refusal', code: codeOf(error, 7001), is_defined: Object.hasOwn(REASONS, error) }
+    const is_defined = Object.hasOwn(REASONS, error)
+    return { kind: 'refusal' as const, code: codeOf(error, 7001), is_defined }
   }
   const report = toReport(response.transfer)
-  return report && { kind: 'report', report }
+  return report && { kind: 'report' as const, report }
 }
 
-/** The transfers that a lookup found. One that is not valid may be any of those that were asked for. */
-export interface LookupReports {
-  readonly reports: readonly ProviderReport[]
-  readonly are_all_valid: boolean
-}
-
-/** Parses the response to a lookup; `undefined` when it is invalid as a whole. */
-export function parseLookupResponse(body: Uint8Array): LookupReports | undefined {
+/**
+ * Parses the response to a lookup: the transfers that it found. One that is not valid may be any of those that were asked for.
+ * `undefined` when it is invalid as a whole.
+ */
+export function parseLookupResponse(body: Uint8Array) {
   const response = parseBody(lookupResponseSchema, body)
   if (response === undefined) return undefined
   const reports = response.transfers.flatMap((transfer) => {

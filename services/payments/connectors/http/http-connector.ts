@@ -3,7 +3,7 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { signRequest, verifySignedRequest } from '#lib/base/crypto/signed-request.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
-import type { CallResult, LookupResult, NotSent, Unknown } from '../../domain/call-result.ts'
+import type { CallResult, LookupResult, Unknown } from '../../domain/call-result.ts'
 import {
   type ConnectorDefinition,
   defineConnector,
@@ -60,22 +60,17 @@ export const sandboxConnector: ConnectorDefinition<'key'> = {
   environments: ['test'],
 }
 
-/** A valid response with its HTTP status, or why there is none. */
-type ExchangeResult =
-  | { readonly kind: 'response'; readonly http_status: number; readonly response: ProtocolResponse }
-  | NotSent
-  | Unknown
-
 function connectHttp<E extends Environment>(
   account: AccountOf<E, 'key'>,
   http: ProviderHttp<E>,
 ): ProviderCalls {
   const { account_id, credentials } = account
+  // Returns a valid response with its HTTP status, or why there is none.
   const exchange = async (
     request: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string },
     timeout_ms: number,
     signal: AbortSignal | undefined,
-  ): Promise<ExchangeResult> => {
+  ) => {
     const result = await http.request({
       ...request,
       content_type: 'application/json',
@@ -88,7 +83,7 @@ function connectHttp<E extends Environment>(
     const { http_status } = result
     const response = parseResponse(result.body)
     if (response === undefined) return protocolViolation(`HTTP ${http_status} with an invalid body`)
-    return { kind: 'response', http_status, response }
+    return { kind: 'response' as const, http_status, response }
   }
   return {
     async create(order, timeout_ms, signal) {

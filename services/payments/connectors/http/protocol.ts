@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { ProviderFailure } from '../../domain/call-result.ts'
 import type { ProviderOrder, ProviderReport } from '../connector.ts'
 import { parseBody, providerTimeSchema, statusOfReport } from '../provider-report.ts'
 
@@ -68,16 +69,10 @@ const PUBLIC_CODES = { from: 4000, below: 9000 }
 export function toCode(
   provider_code: number | undefined,
   fallback: ErrorCode,
-): { readonly code: ErrorCode; readonly provider_code?: number } {
+): Pick<ProviderFailure, 'code' | 'provider_code'> {
   if (provider_code === undefined) return { code: fallback }
-  if (
-    provider_code >= PUBLIC_CODES.from &&
-    provider_code < PUBLIC_CODES.below &&
-    isErrorCode(provider_code)
-  ) {
-    return { code: provider_code }
-  }
-  return { code: fallback, provider_code }
+  const is_public = provider_code >= PUBLIC_CODES.from && provider_code < PUBLIC_CODES.below
+  return is_public && isErrorCode(provider_code) ? { code: provider_code } : { code: fallback, provider_code }
 }
 
 const STATUSES = ['success', 'declined', 'canceled'] as const
