@@ -113,9 +113,9 @@ export interface Collection<D extends object> {
   find(index: string, range: Range, options: FindOptions): Promise<Stored<D>[]>
   /**
    * How many documents of a range there are by the value of the last field of the index, a string that each has. All of the
-   * answer is of one moment, so it is exact where one page after another is not. It comes from the index alone, on a server
-   * too: so the index must not be unique, of array elements or of `where`, and no document may expire. Throws `Unavailable` at
-   * the time limit.
+   * answer is of one moment, which contains every write that was acknowledged before, so it is exact where one page after
+   * another is not. It comes from the index alone, on a server too: so the index must not be unique, of array elements or of
+   * `where`, and no document may expire. Throws `Unavailable` at the time limit.
    */
   count(index: string, range: Range, options: CountOptions): Promise<ReadonlyMap<string, number>>
   /**

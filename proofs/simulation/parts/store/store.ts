@@ -129,7 +129,9 @@ function openCollection<D extends object>(
     async count(index, range, { limit_ms }) {
       const count_range = parseCountRange(layout, index, range)
       const until_ms = clock.monotonic_ms() + limit_ms
-      const counts = await carry(commandOf('count', index), (source = target) => source.count(count_range))
+      const counts = await carry(commandOf('count', index, true), (source = target) =>
+        source.count(count_range),
+      )
       if (clock.monotonic_ms() >= until_ms) throw new Unavailable('the count took too long')
       return counts
     },
