@@ -185,17 +185,10 @@ function errorToSend(
   error: unknown,
   { flood, trusted_proxies }: GatewayDeps,
 ): unknown {
-  if (isSupportMethod(context.method)) return withSupportStatus(error)
+  if (context.method !== undefined && supportResourceOf(context.method) !== undefined) {
+    const shown = toPublicError(error)
+    return shown.code === 2002 ? new PublicError(2002, { cause: shown.cause, http: 503 }) : error
+  }
   if (context.sign !== undefined || !isAuthenticationFailure(error)) return error
   return flood.recordFailure(clientAddress(request, trusted_proxies)) ?? error
-}
-
-function isSupportMethod(method: string | undefined): boolean {
-  return method !== undefined && supportResourceOf(method) !== undefined
-}
-
-/** A dependency of a support method that is not available is HTTP 503 (E13). */
-function withSupportStatus(error: unknown): unknown {
-  const shown = toPublicError(error)
-  return shown.code === 2002 ? new PublicError(2002, { cause: shown.cause, http: 503 }) : error
 }

@@ -31,15 +31,12 @@ export const operations: RoleOperations = {
 
 const LIMIT_MS = 5_000
 
-/** The URLs of the gateway that other parts of the system stand for. */
-interface GatewayUrls {
-  readonly attachments_url: string
-  readonly public_url: string | undefined
-}
-
 /** The checks of the port for the bytes of attachments, where another process has it, and of the public URL. */
 export function gatewayChecks(
-  { attachments_url, public_url }: GatewayUrls,
+  {
+    attachments_url,
+    public_url,
+  }: { readonly attachments_url: string; readonly public_url: string | undefined },
   { variables, tls, runs }: CheckContext,
 ): readonly EnvironmentCheck[] {
   const is_remote = variables['MULTIHUB_ATTACHMENTS_URL'] !== undefined || !runs('attachments')
@@ -68,11 +65,7 @@ async function checkAttachmentsUrl(url: string, tls: Tls | undefined): Promise<F
   return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
 }
 
-async function readRefusal(
-  url: string,
-  tls: Tls | undefined,
-  advice: string,
-): Promise<{ readonly status: number; readonly refusal: string }> {
+async function readRefusal(url: string, tls: Tls | undefined, advice: string) {
   const client = createStreamClient(url, tls)
   const signal = AbortSignal.timeout(LIMIT_MS)
   try {

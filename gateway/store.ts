@@ -1,4 +1,4 @@
-import type { Collection, Store } from '#lib/store/store.ts'
+import type { Store } from '#lib/store/store.ts'
 
 /** A nonce that was used. It is stored until no request with it can be fresh any more (A3). */
 export interface UsedNonce {
@@ -22,24 +22,14 @@ export interface QuotaCounter {
 }
 
 /** The collections of the gateway. All gateway processes share them, and every document expires. */
-export interface GatewayStore {
-  readonly nonces: Collection<UsedNonce>
-  readonly counters: Collection<QuotaCounter>
-}
+export type GatewayStore = Awaited<ReturnType<typeof openGatewayStore>>
 
 /** Opens the collections. Each document is its own partition, because requests only read by the whole key. */
-export async function openGatewayStore(store: Store): Promise<GatewayStore> {
-  const nonces = await store.collection<UsedNonce>({
-    name: 'nonces',
-    partition: ['application_id', 'nonce'],
-    key: ['application_id', 'nonce'],
-    expires: 'expires_at',
-  })
-  const counters = await store.collection<QuotaCounter>({
-    name: 'counters',
-    partition: ['application_id', 'name'],
-    key: ['application_id', 'name'],
-    expires: 'expires_at',
-  })
-  return { nonces, counters }
+export async function openGatewayStore(store: Store) {
+  const open = <Document extends object>(name: string, key: readonly string[]) =>
+    store.collection<Document>({ name, partition: key, key, expires: 'expires_at' })
+  return {
+    nonces: await open<UsedNonce>('nonces', ['application_id', 'nonce']),
+    counters: await open<QuotaCounter>('counters', ['application_id', 'name']),
+  }
 }

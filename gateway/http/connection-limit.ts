@@ -9,14 +9,12 @@ import { networkOf } from './request-head.ts'
 /** The connections of a gateway, with the limits that no caller without a credential can turn against others. */
 export type ConnectionLimit = ReturnType<typeof createConnectionLimit>
 
-type ConnectionLimits = Pick<
-  typeof HTTP_LIMITS,
+type LimitName =
   | 'connections_max'
   | 'network_connections_max'
   | 'unauthenticated_connections_max'
   | 'network_unauthenticated_connections_max'
   | 'unauthenticated_grace_ms'
->
 
 interface Network {
   readonly name: string
@@ -47,7 +45,7 @@ const closed = counter(
  */
 export function createConnectionLimit(
   trusted_proxies: IpRanges | undefined,
-  limits: { readonly [Name in keyof ConnectionLimits]: number } = HTTP_LIMITS,
+  limits: Readonly<Record<LimitName, number>> = HTTP_LIMITS,
 ) {
   const connections = new Map<Socket, Connection>()
   const networks = new Map<string, Network>()

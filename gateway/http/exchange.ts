@@ -78,21 +78,12 @@ export function beginObservation(exchange: Exchange, span: Span | undefined): ()
   in_flight.value += 1
   return () => {
     in_flight.value -= 1
-    const { method = 'none', code } = exchange.context
-    const result = code === undefined ? outcomeOf(exchange) : String(code)
-    seconds.observe({ method, code: result }, elapsedMs(exchange) / 1_000)
-    if (span !== undefined) describeExchange(span, exchange)
+    const { request_id, response, context } = exchange
+    const { method, code, application_id, merchant_id, environment } = context
+    const result = code ?? (response.writableEnded ? 'ok' : 'aborted')
+    seconds.observe({ method: method ?? 'none', code: String(result) }, elapsedMs(exchange) / 1_000)
+    if (method !== undefined) span?.rename(method)
+    const { statusCode: http_status } = response
+    span?.add({ request_id, code, application_id, merchant_id, environment, http_status })
   }
-}
-
-/** What a response without a code of the error table came to. */
-function outcomeOf({ response }: Exchange): 'ok' | 'aborted' {
-  return response.writableEnded ? 'ok' : 'aborted'
-}
-
-function describeExchange(span: Span, { request_id, response, context }: Exchange): void {
-  const { method, code, application_id, merchant_id, environment } = context
-  const { statusCode: http_status } = response
-  if (method !== undefined) span.rename(method)
-  span.add({ request_id, code, application_id, merchant_id, environment, http_status })
 }

@@ -36,10 +36,7 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
   const refuse = (reason: string | undefined, socket: Socket): void => {
     if (refused.has(socket)) return
     refused.add(socket)
-    const { pending, incomplete_request } = connections.get(socket) ?? {
-      pending: [],
-      incomplete_request: undefined,
-    }
+    const { pending = [], incomplete_request } = connections.get(socket) ?? {}
     const newest_response = pending.at(-1)
     const newest_request = newest_response?.req ?? incomplete_request
     // Invalid bytes after an incomplete request are part of its body; otherwise they are a request of their own.

@@ -10,9 +10,8 @@ import { closeAfterResponse, closeLingering } from './lingering-close.ts'
  *
  * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, for one
  * that is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`, and for one that is not
- * complete after `request_timeout_ms`. Rejects with 2002 when no
- * memory can be reserved, and with `RequestAborted` when the connection breaks. The caller releases the reservation when it
- * drops the bytes; the request itself keeps no long body alive.
+ * complete after `request_timeout_ms`. Rejects with 2002 when no memory can be reserved, and with `RequestAborted` when the
+ * connection breaks. The caller releases the reservation when it drops the bytes; the request itself keeps no long body alive.
  */
 export function readBody(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
@@ -36,22 +35,23 @@ export function readBody(
     const append = (fragment: Buffer): void => {
       length += fragment.length
       fragments += 1
-      if (isTooFragmented(fragments, length)) {
-        closeAfterResponse(response)
-        finish(fieldError(1003, 'body'))
-      } else if (length > BODY_MAX_BYTES) finish(fieldError(1003, 'body'))
+      if (isTooFragmented(fragments, length)) refuseAndClose()
+      else if (length > BODY_MAX_BYTES) finish(fieldError(1003, 'body'))
       else if (!reservation.reserve(fragment.length)) finish(new PublicError(2002))
       else if (fragments === 1 && fragment.length === announced) body = fragment
       else body = appendFragment(body, length, fragment)
     }
     const abort = (cause: Error): void => finish(new RequestAborted('the connection broke', { cause }))
-    const refuseSlow = (): void => {
+    const refuseAndClose = (): void => {
       closeAfterResponse(response)
       finish(fieldError(1003, 'body'))
     }
     let timeout = clock.after(HTTP_LIMITS.short_body_timeout_ms, () => {
-      if (length <= HTTP_LIMITS.short_body_bytes) return refuseSlow()
-      timeout = clock.after(HTTP_LIMITS.request_timeout_ms - HTTP_LIMITS.short_body_timeout_ms, refuseSlow)
+      if (length <= HTTP_LIMITS.short_body_bytes) return refuseAndClose()
+      timeout = clock.after(
+        HTTP_LIMITS.request_timeout_ms - HTTP_LIMITS.short_body_timeout_ms,
+        refuseAndClose,
+      )
     })
     request.on('data', append).on('end', finish).on('error', abort)
   })

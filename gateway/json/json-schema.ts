@@ -15,11 +15,7 @@ function keywordsOf(shape: Shape): JsonSchema {
     case 'anything':
       return {}
     case 'object':
-      return {
-        ...recordOf(shape.fields),
-        ...presenceKeywords(shape),
-        additionalProperties: false,
-      }
+      return { ...recordOf(shape.fields), ...presenceKeywords(shape), additionalProperties: false }
     case 'word':
       return { type: 'string', enum: shape.words }
     case 'list':

@@ -158,6 +158,21 @@ export function word<const Word extends string>(words: readonly Word[]): Schema<
   }
 }
 
+/** The same rule for values that the code uses in another form. */
+function mapped<From, To>(
+  { shape, presence, check }: Schema<From, 'required'>,
+  to: (value: From) => To,
+): Schema<To, 'required'> {
+  return {
+    shape,
+    presence,
+    check(value, validation) {
+      const checked = check(value, validation)
+      return checked === undefined ? undefined : to(checked)
+    },
+  }
+}
+
 const UUID: TextFormat = {
   pattern: /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/,
 }
@@ -165,8 +180,7 @@ const UUID_LENGTH = 36
 
 /** A UUID in either case, returned in lower case, as ids are stored. Another form is refused with 9000. */
 export function uuid(): Schema<string, 'required'> {
-  const { shape, presence, check } = text({ min: UUID_LENGTH, max: UUID_LENGTH, format: UUID })
-  return { shape, presence, check: (value, validation) => check(value, validation)?.toLowerCase() }
+  return mapped(text({ min: UUID_LENGTH, max: UUID_LENGTH, format: UUID }), (id) => id.toLowerCase())
 }
 
 /** RFC 3339 with seconds and an offset. Fractions finer than milliseconds are cut off. */
@@ -186,59 +200,49 @@ function isInstant(text: string): boolean {
 
 /** An instant in ISO 8601, such as 2026-11-22T10:00:00Z. Another form is refused with 9000. */
 export function instant(): Schema<Date, 'required'> {
-  const { shape, presence, check } = text({ max: INSTANT_MAX, format: INSTANT })
-  return {
-    shape,
-    presence,
-    check(value, validation) {
-      const checked = check(value, validation)
-      return checked === undefined ? undefined : new Date(checked)
-    },
-  }
+  return mapped(text({ max: INSTANT_MAX, format: INSTANT }), (checked) => new Date(checked))
 }
 
 /** An amount in minor units (E6). Refuses anything but an integer literal with 1005, and an integer outside 1 to 2^53 - 1 with 6001. */
 export function amount(): Schema<bigint, 'required'> {
+  return integerWithin(1n, AMOUNT_MAX, 6001)
+}
+
+/** An integer within bounds. Refuses anything but an integer literal with 1005, and an integer outside the bounds with 9000 (E4, E5). */
+export function integer({ min, max }: { readonly min: number; readonly max: number }) {
+  return mapped(integerWithin(BigInt(min), BigInt(max), 9000), Number)
+}
+
+function integerWithin(min: bigint, max: bigint, code: ErrorCode): Schema<bigint, 'required'> {
   return {
-    shape: { type: 'integer', min: 1n, max: AMOUNT_MAX },
+    shape: { type: 'integer', min, max },
     presence: 'required',
     check(value, validation) {
       const integer = toInteger(value)
       if (integer === undefined) return report(validation, 1005)
-      if (integer >= 1n && integer <= AMOUNT_MAX) return integer
-      return report(validation, 6001)
-    },
-  }
-}
-
-/** An integer within bounds. Refuses anything but an integer literal with 1005, and an integer outside the bounds with 9000 (E4, E5). */
-export function integer({
-  min,
-  max,
-}: {
-  readonly min: number
-  readonly max: number
-}): Schema<number, 'required'> {
-  return {
-    shape: { type: 'integer', min: BigInt(min), max: BigInt(max) },
-    presence: 'required',
-    check(value, validation) {
-      const literal = toInteger(value)
-      if (literal === undefined) return report(validation, 1005)
-      return literal >= BigInt(min) && literal <= BigInt(max) ? Number(literal) : report(validation, 9000)
+      return integer >= min && integer <= max ? integer : report(validation, code)
     },
   }
 }
 
 /** An ISO 4217 code; any other text is refused with 1010 (E6). Payments checks that it is the currency of the route. */
 export function currency(): Schema<string, 'required'> {
+  return textWithCode({ min: 3, max: 3, pattern: '^[A-Z]{3}$' }, isCurrencyCode, 1010)
+}
+
+/** A text with a code of its own for wrong content: another type is refused with 1005, a text that cannot be stored with 9000. */
+function textWithCode(
+  shape: Omit<TextShape, 'type'>,
+  accepts: (text: string) => boolean,
+  code: ErrorCode,
+): Schema<string, 'required'> {
   return {
-    shape: { type: 'text', min: 3, max: 3, pattern: '^[A-Z]{3}$' },
+    shape: { type: 'text', ...shape },
     presence: 'required',
     check(value, validation) {
       if (typeof value !== 'string') return report(validation, 1005)
       if (!isStorable(value)) return report(validation, 9000)
-      return isCurrencyCode(value) ? value : report(validation, 1010)
+      return accepts(value) ? value : report(validation, code)
     },
   }
 }
@@ -288,13 +292,9 @@ function smallerNumbers(): string[] {
  * text with `code`, the code of the resource for a wrong amount (E6).
  */
 export function digitAmount(code: ErrorCode): Schema<bigint, 'required'> {
-  return {
-    shape: { type: 'text', min: 1, max: DIGITS.length, pattern: PATTERN },
-    presence: 'required',
-    check(value, validation) {
-      if (typeof value !== 'string') return report(validation, 1005)
-      if (!isStorable(value)) return report(validation, 9000)
-      return POSITIVE_INT64.test(value) ? BigInt(value) : report(validation, code)
-    },
-  }
+  const shape = { min: 1, max: DIGITS.length, pattern: PATTERN }
+  return mapped(
+    textWithCode(shape, (digits) => POSITIVE_INT64.test(digits), code),
+    BigInt,
+  )
 }

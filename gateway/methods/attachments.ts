@@ -101,10 +101,9 @@ type PurposeScopes = Readonly<Partial<Record<AttachmentPurpose, Scope>>>
 
 /** The purposes that a credential may act on. Throws 3008 when there are none (F7). */
 function permittedPurposes(scopes: PurposeScopes, caller: Caller): readonly AttachmentPurpose[] {
-  const purposes = (Object.keys(scopes) as AttachmentPurpose[]).filter((purpose) => {
-    const scope = scopes[purpose]
-    return scope !== undefined && caller.scopes.has(scope)
-  })
+  const purposes = (Object.keys(scopes) as AttachmentPurpose[]).filter((purpose) =>
+    caller.scopes.has(scopes[purpose] ?? ''),
+  )
   if (purposes.length === 0) throw new PublicError(3008)
   return purposes
 }
@@ -247,9 +246,7 @@ export const attachmentStatus = defineMethod({
   description:
     'Needs `tickets.read`, or `chargebacks.read` for evidence of a chargeback. The steps are `awaiting_upload`, `uploaded`, ' +
     '`scanning`, and then `ready` or `rejected`; `expired` means that the upload was not finalized, or the file not used, in time.',
-  example: {
-    params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
-  },
+  example: { params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } } },
   request: supportRequest(ATTACHMENT_PARAMS),
   result: ATTACHMENT_STATUS.schema,
   createHandler(deps) {
@@ -269,9 +266,7 @@ export const attachmentGet = defineMethod({
   description:
     'Needs the same scope as `attachment.status`. Get `download.url` within 5 minutes; it needs no signature of yours. Until the ' +
     'file is ready the response is 13003, of a rejected one 13004, of an expired one 13002.',
-  example: {
-    params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
-  },
+  example: { params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } } },
   request: supportRequest(ATTACHMENT_PARAMS),
   result: record({ attachment: ATTACHMENT_VIEW.schema, download: linkSchema() }),
   result_components: ATTACHMENT_VIEW.components,

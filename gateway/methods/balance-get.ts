@@ -20,10 +20,7 @@ const AMOUNT = record({
     type: 'integer',
     description: 'The available funds in minor units. It can exceed 2^53: read it as a 64-bit integer.',
   },
-  value_freezing: {
-    type: 'integer',
-    description: 'The funds held for open withdrawals, in minor units.',
-  },
+  value_freezing: { type: 'integer', description: 'The funds held for open withdrawals, in minor units.' },
   value_blocking: { const: 0, description: 'Kept for compatibility.' },
   currency: { type: 'string', description: 'An ISO 4217 code.' },
   enabled: COMPATIBILITY,

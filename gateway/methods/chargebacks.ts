@@ -77,9 +77,7 @@ export const chargebackAttachmentsList = defineMethod({
   description:
     'Shows the files that the operator has added, all in one page. Read one with `attachment.get`. A chargeback that you ' +
     'do not have is 12001.',
-  example: {
-    params: { chargeback: { h_id: '0199c0de-0000-7000-8000-000000000001' } },
-  },
+  example: { params: { chargeback: { h_id: '0199c0de-0000-7000-8000-000000000001' } } },
   request: supportRequest(object({ chargeback: OUR_IDENTIFIER })),
   result: pageOf(FILE_VIEW.schema),
   result_components: FILE_VIEW.components,

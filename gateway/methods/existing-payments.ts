@@ -51,11 +51,7 @@ export const paymentStatus = defineMethod({
     const payments = clientOf(PaymentService)
     return async ({ params }, caller) => {
       const { c_id, h_id } = params.payment.identifiers
-      const { payment } = await payments.findPayment({
-        ...permittedScope(caller),
-        cId: c_id,
-        hId: h_id,
-      })
+      const { payment } = await payments.findPayment({ ...permittedScope(caller), cId: c_id, hId: h_id })
       return PAYMENT_RESULT.render(payment)
     }
   },
@@ -75,10 +71,7 @@ export const paymentNotification = defineMethod({
     'Queues the callback and answers as `payment.status`, without waiting for the delivery. A status that has no event ' +
     'of its own is sent as `payment.created`. If the payment has no callback address, the response is 1003. With an ' +
     '`operation_id`, repeating exactly the same request queues nothing.',
-  example: {
-    operation_id: 'notify-order-1',
-    params: { payment: { identifiers: { c_id: 'order-1' } } },
-  },
+  example: { operation_id: 'notify-order-1', params: { payment: { identifiers: { c_id: 'order-1' } } } },
   request: object({
     method: METHOD,
     service_id: IGNORED_SERVICE_ID,

@@ -78,11 +78,7 @@ export function openApiDocument(): JsonSchema {
       ...TRANSFER_PATHS,
     },
     components: {
-      schemas: {
-        ...methodSchemas(PUBLIC_METHODS),
-        ...failureSchemas(),
-        ...TRANSFER_SCHEMAS,
-      },
+      schemas: { ...methodSchemas(PUBLIC_METHODS), ...failureSchemas(), ...TRANSFER_SCHEMAS },
       parameters: PARAMETERS,
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,

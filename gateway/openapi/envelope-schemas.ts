@@ -16,15 +16,13 @@ export function failureName(status: number): string {
 /** The codes of each HTTP status, in the order of the error table. A code can have two statuses. */
 export function codesByStatus(): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
-  const pairs = codes.flatMap((code) => {
-    const { http, second_http }: ErrorRow = ERROR_TABLE[code]
-    return [http, ...(second_http === undefined ? [] : [second_http])].map(
-      (status) => [code, status] as const,
-    )
-  })
-  const statuses = [...new Set(pairs.map(([, http]) => http))].sort()
+  const statusesOf = (code: ErrorCode): readonly number[] => {
+    const { http, second_http = http }: ErrorRow = ERROR_TABLE[code]
+    return [http, second_http]
+  }
+  const statuses = [...new Set(codes.flatMap(statusesOf))].sort()
   return new Map(
-    statuses.map((status) => [status, pairs.filter(([, http]) => http === status).map(([code]) => code)]),
+    statuses.map((status) => [status, codes.filter((code) => statusesOf(code).includes(status))]),
   )
 }
 

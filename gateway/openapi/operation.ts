@@ -27,7 +27,7 @@ export interface SignatureDescription {
 export function operationOf(path: PathDescription): object {
   const { operation_id, summary, description, methods, signature, parameters = [] } = path
   const failures = [...codesByStatus().keys()].map(
-    (status) => [status, failureResponse(status, path)] as const,
+    (status) => [status, failureResponse(status, signature.answer_header, methods)] as const,
   )
   return {
     operationId: operation_id,
@@ -78,20 +78,11 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<number, string>> = {
     'body nor `X-Request-ID`.',
 }
 
-/** The response for the failures with an HTTP status, without headers of their own. */
-export function bareFailureResponse(status: number): object {
-  return failureResponse(status, { methods: [], signature: { answer_header: 'X-Request-ID' } })
-}
-
-function failureResponse(
+/** The response for the failures with an HTTP status, on a path with a signature also with the headers of its methods. */
+export function failureResponse(
   status: number,
-  {
-    methods,
-    signature,
-  }: {
-    readonly methods: readonly PublicMethod[]
-    readonly signature: Pick<SignatureDescription, 'answer_header'>
-  },
+  answer_header = 'X-Request-ID',
+  methods: readonly PublicMethod[] = [],
 ): object {
   const description = FAILURE_DESCRIPTIONS[status]
   if (description === undefined) throw new TypeError(`HTTP status ${status} has no description`)
@@ -100,7 +91,7 @@ function failureResponse(
   return {
     description,
     headers: {
-      ...headerReferences('X-Request-ID', signature.answer_header, ...retry_headers),
+      ...headerReferences('X-Request-ID', answer_header, ...retry_headers),
       // Only a response with an envelope is certain to have this header.
       ...(status === 503 && { 'X-Request-ID': componentRef('X-Request-ID-Of-Envelope', 'headers') }),
     },

@@ -66,16 +66,8 @@ export const SECURITY_SCHEMES: Readonly<Record<string, object>> = {
   ),
 }
 
-const timestamp = (required: boolean, description: string): object => ({
-  name: 'X-Data-Timestamp',
-  in: 'header',
-  required,
-  description,
-  schema: textOf(TIMESTAMP_PATTERN),
-})
-
-const nonce = (required: boolean, pattern: RegExp, description: string): object => ({
-  name: 'X-Data-Nonce',
+const parameter = (name: string, required: boolean, pattern: RegExp, description: string): object => ({
+  name,
   in: 'header',
   required,
   description,
@@ -92,21 +84,36 @@ const V1_WINDOW =
 
 /** The parameters in headers and paths, other than the signature. */
 export const PARAMETERS: Readonly<Record<string, object>> = {
-  Timestamp: timestamp(false, `${V1_WINDOW} Send it together with the nonce, or neither.`),
-  Nonce: nonce(
+  Timestamp: parameter(
+    'X-Data-Timestamp',
+    false,
+    TIMESTAMP_PATTERN,
+    `${V1_WINDOW} Send it together with the nonce, or neither.`,
+  ),
+  Nonce: parameter(
+    'X-Data-Nonce',
     false,
     V1_NONCE_PATTERN,
     'Any value that you have not used before. Send it together with the timestamp, or neither.',
   ),
-  RequiredTimestamp: timestamp(true, `Unix time in seconds, within ${V2_WINDOW_MS / 1000} seconds of now.`),
-  RequiredNonce: nonce(true, V2_NONCE_PATTERN, 'Any value that you have not used before.'),
-  RequestId: {
-    name: 'X-Request-ID',
-    in: 'header',
-    required: false,
-    description: 'Your own id of the request. It appears in the log of the server only.',
-    schema: textOf(CLIENT_REQUEST_ID),
-  },
+  RequiredTimestamp: parameter(
+    'X-Data-Timestamp',
+    true,
+    TIMESTAMP_PATTERN,
+    `Unix time in seconds, within ${V2_WINDOW_MS / 1000} seconds of now.`,
+  ),
+  RequiredNonce: parameter(
+    'X-Data-Nonce',
+    true,
+    V2_NONCE_PATTERN,
+    'Any value that you have not used before.',
+  ),
+  RequestId: parameter(
+    'X-Request-ID',
+    false,
+    CLIENT_REQUEST_ID,
+    'Your own id of the request. It appears in the log of the server only.',
+  ),
   PaymentId: {
     name: 'paymentId',
     in: 'path',

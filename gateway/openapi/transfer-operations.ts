@@ -2,7 +2,7 @@ import { ATTACHMENT_TYPES, DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/atta
 import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
 import { ATTACHMENT_VIEW } from '../methods/attachments.ts'
 import { codesByStatus, successSchema } from './envelope-schemas.ts'
-import { bareFailureResponse } from './operation.ts'
+import { failureResponse } from './operation.ts'
 
 const UPLOAD_RESULT = 'AttachmentUploadResult'
 const UPLOAD_RESPONSE = 'AttachmentUploadResponse'
@@ -22,7 +22,7 @@ const REQUEST_ID = { 'X-Request-ID': componentRef('X-Request-ID', 'headers') }
 const FAILURES = Object.fromEntries(
   [400, 404, 409, 429, 503]
     .filter((status) => codesByStatus().has(status))
-    .map((status) => [status, bareFailureResponse(status)]),
+    .map((status) => [status, failureResponse(status)]),
 )
 
 /** The paths of the bytes of files. Their links are the proof, so they have no signature (F2, F6). */

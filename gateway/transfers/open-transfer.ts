@@ -29,28 +29,17 @@ export interface TransferDeps {
   readonly exchange_log: ExchangeLog
 }
 
-/** A transfer whose link was proven. */
-interface Transfer {
-  readonly link: AttachmentLink
-  /** The proof, which the attachments service checks again. */
-  readonly sealed: string
-  /** Aborts when the time of the transfer is over, or when `end` was called. */
-  readonly signal: AbortSignal
-  /** Ends the transfer, also on the side of the attachments service. */
-  end(): void
-}
-
 /** Opens transfers; one per gateway, because it counts those in progress. */
-export type OpenTransfer = (exchange: Exchange, kind: LinkKind, target: RegExp) => Transfer
+export type OpenTransfer = ReturnType<typeof createOpenTransfer>
 
 /**
  * Makes the function that begins a transfer: it proves the link and counts the transfer. It throws 13001 for a link that
  * is not one of ours or has expired (an expired session is the service's to refuse), 1000 with HTTP 429 when the merchant
  * or the link has too many transfers in progress or the network too many false links, and 2002 when the gateway has.
  */
-export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
+export function createOpenTransfer(deps: TransferDeps) {
   const shares = createTransferShares()
-  return (exchange, kind, target) => {
+  return (exchange: Exchange, kind: LinkKind, target: RegExp) => {
     const { request, context } = exchange
     context.method = `attachment.${kind}`
     checkRequestHead(request)
@@ -71,9 +60,12 @@ export function createOpenTransfer(deps: TransferDeps): OpenTransfer {
     let has_ended = false
     return {
       link,
+      /** The proof, which the attachments service checks again. */
       sealed,
+      /** Aborts when the time of the transfer is over, or when `end` was called. */
       signal: ending.signal,
-      end() {
+      /** Ends the transfer, also on the side of the attachments service. */
+      end(): void {
         if (has_ended) return
         has_ended = true
         endShares()

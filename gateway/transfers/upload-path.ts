@@ -70,18 +70,11 @@ function reasonOf(
   return fieldError(1003, 'body')
 }
 
-/** The body of an upload on its way to the attachments service. */
-interface UploadBody {
-  readonly bytes: AsyncIterable<Uint8Array>
-  /** Why the gateway stopped it; `undefined` unless it did. The service sees only that the bytes broke off. */
-  refusal(): PublicError | undefined
-}
-
 /**
  * Passes the bytes of a request on as they arrive. Stops when they are too fragmented (1003). The request itself stays open
  * when they are not read to the end, so that its response can be sent.
  */
-export function uploadBodyOf(request: Pick<IncomingMessage, 'iterator'>): UploadBody {
+export function uploadBodyOf(request: Pick<IncomingMessage, 'iterator'>) {
   let refusal: PublicError | undefined
   async function* bytes(): AsyncGenerator<Uint8Array> {
     let fragments = 0
@@ -96,5 +89,9 @@ export function uploadBodyOf(request: Pick<IncomingMessage, 'iterator'>): Upload
       yield chunk
     }
   }
-  return { bytes: bytes(), refusal: () => refusal }
+  return {
+    bytes: bytes(),
+    /** Why the gateway stopped it; `undefined` unless it did. The service sees only that the bytes broke off. */
+    refusal: () => refusal,
+  }
 }
