@@ -4,7 +4,7 @@ import type { Collection, Range, Stored } from '#lib/store/store.ts'
 export interface IndexedRange {
   readonly index: string
   readonly range: Range
-  readonly after?: Readonly<Record<string, unknown>>
+  readonly after?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** How to merge ranges: how many documents to return, and which of two comes first. */

@@ -1,5 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { METHODS, type MethodName, RESEND_METHOD, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { isIpRange } from '#lib/http/address-policy.ts'
@@ -9,6 +10,7 @@ import {
   checkInteger,
   checkQuantity,
   parseNumericId,
+  type RegistryDocument,
   type StoredSettings,
   wordsOf,
 } from './settings.ts'
@@ -38,15 +40,14 @@ interface RateLimit {
 }
 
 /** What a merchant's program authenticates with, as it is stored. */
-export interface Credential extends StoredSettings<typeof CREDENTIAL_SETTINGS> {
+export interface Credential
+  extends StoredSettings<typeof CREDENTIAL_SETTINGS>,
+    MerchantScope,
+    RegistryDocument {
   readonly application_id: number
-  readonly merchant_id: string
   readonly api_version: ApiVersion
-  readonly environment: Environment
   /** The newest first. Only the newest has no `expires_at`. */
   readonly secrets: readonly StoredSecret[]
-  readonly created_at: Date
-  readonly updated_at: Date
 }
 
 const ALLOWLIST_MAX = 256

@@ -1,17 +1,13 @@
-import type { Environment } from '#lib/contract/environment.ts'
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
-import { integerFrom, type StoredSettings, wordsOf } from './settings.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import { integerFrom, type RegistryDocument, type StoredSettings, wordsOf } from './settings.ts'
 
 /** A merchant's callback address, as it is stored. */
-export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS> {
+export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS>, MerchantScope, RegistryDocument {
   readonly endpoint_id: string
-  readonly merchant_id: string
-  readonly environment: Environment
   readonly url: string
   /** Absent on an endpoint whose secret was never issued (N7): deliveries start when its secret is rotated. */
   readonly sealed_secret?: string
-  readonly created_at: Date
-  readonly updated_at: Date
 }
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]

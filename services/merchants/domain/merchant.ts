@@ -3,15 +3,12 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isTimezone } from '#lib/contract/timezone.ts'
-import type { StoredSettings } from './settings.ts'
+import type { RegistryDocument, StoredSettings } from './settings.ts'
 
 /** A customer of the operator, as it is stored. */
-export interface Merchant extends StoredSettings<typeof MERCHANT_SETTINGS> {
-  readonly merchant_id: string
+export interface Merchant extends StoredSettings<typeof MERCHANT_SETTINGS>, RegistryDocument {
   /** The same as `merchant_id`, as a number: lists are in its order. */
   readonly number: number
-  readonly created_at: Date
-  readonly updated_at: Date
 }
 
 const NAME_MAX = 128
@@ -41,8 +38,8 @@ function checkEnvironments(environments: readonly Environment[], path: string): 
  * Accepts an environment of the merchant. Credentials, routes and endpoints exist only in those (spec: What the
  * service does, 7).
  */
-export function checkEnvironmentOf(merchant: Merchant, environment: Environment): Environment {
-  if (merchant.environments.includes(environment)) return environment
+export function checkEnvironmentOf(merchant: Merchant, environment: Environment): void {
+  if (merchant.environments.includes(environment)) return
   throw fieldError(9000, 'environment', `one of the merchant's: ${merchant.environments.join(', ')}`)
 }
 

@@ -1,11 +1,18 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { RouteCurrency } from '#lib/contract/money.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
 import { currenciesOf, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isAccountId } from '#lib/contract/provider-account-id.ts'
-import { checkCount, checkQuantity, integerFrom, type StoredSettings } from './settings.ts'
+import {
+  checkCount,
+  checkQuantity,
+  integerFrom,
+  type RegistryDocument,
+  type StoredSettings,
+} from './settings.ts'
 
 /** The form of the public payment ids of a route (P1). */
 type HIdFormat = 'uuid' | 'numeric'
@@ -33,25 +40,17 @@ export interface NewRouteIdentity extends Omit<RouteIdentity, 'currency'> {
   readonly currency: string
 }
 
-/**
- * How payments of one `service_id` are made, as it is stored. Its merchant, environment and identity never change.
- */
-export interface Route extends RouteIdentity, StoredSettings<typeof ROUTE_SETTINGS> {
+/** How payments of one `service_id` are made, as it is stored. Its merchant, environment and identity never change. */
+export interface Route
+  extends RouteIdentity,
+    StoredSettings<typeof ROUTE_SETTINGS>,
+    MerchantScope,
+    RegistryDocument {
   readonly service_id: number
-  readonly merchant_id: string
-  readonly environment: Environment
-  readonly created_at: Date
-  readonly updated_at: Date
 }
 
 /** The payout limits of a route without limits. */
-const NO_LIMITS: PayoutLimits = {
-  minimum: 0n,
-  maximum: 0n,
-  daily: 0n,
-  monthly: 0n,
-  since_settlement: 0n,
-}
+const NO_LIMITS: PayoutLimits = { minimum: 0n, maximum: 0n, daily: 0n, monthly: 0n, since_settlement: 0n }
 
 /** The maximum of `expires_in_seconds`: 30 days. */
 const EXPIRES_MAX_SECONDS = 30 * 86_400

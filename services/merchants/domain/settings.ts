@@ -52,6 +52,13 @@ export function newSettings<Context, Table extends SettingsTable<Context>>(
   return Object.fromEntries(fields) as StoredSettings<Table>
 }
 
+/** The fields that every document of the registry has. */
+export interface RegistryDocument {
+  readonly merchant_id: string
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
 /** Parses a numeric id, which RPCs carry as digits; `undefined` for a text that cannot be one. */
 export function parseNumericId(digits: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined

@@ -67,7 +67,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
 }
 
 function secretToProto({ sealed, expires_at }: StoredSecret): MessageInitShape<typeof SealedSecretSchema> {
-  return { sealed, ...(expires_at && { expireTime: timestampFromDate(expires_at) }) }
+  return { sealed, expireTime: expires_at && timestampFromDate(expires_at) }
 }
 
 function sealedEndpointToProto(endpoint: Endpoint): MessageInitShape<typeof SealedEndpointSchema> {

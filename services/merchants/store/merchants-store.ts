@@ -6,12 +6,9 @@ import type { Credential } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import type { Route } from '../domain/route.ts'
+import type { RegistryDocument } from '../domain/settings.ts'
 import { openIssuedIds } from './issued-ids.ts'
-import {
-  openRegistryCollection,
-  type RegistryCollection,
-  type RegistryDocument,
-} from './registry-collection.ts'
+import { openRegistryCollection, type RegistryCollection } from './registry-collection.ts'
 
 /** All collections of the registry. */
 export type MerchantsStore = Awaited<ReturnType<typeof openMerchantsStore>>

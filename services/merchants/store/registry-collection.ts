@@ -3,18 +3,11 @@ import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { update } from '#lib/patterns/update.ts'
-import type { Collection, CollectionSpec, Fields, Store } from '#lib/store/store.ts'
-import { parseNumericId } from '../domain/settings.ts'
+import type { CollectionSpec, Fields, Store } from '#lib/store/store.ts'
+import { parseNumericId, type RegistryDocument } from '../domain/settings.ts'
 
 /** The most documents that a list by merchant returns. Creation stops at 500 per merchant, well before. */
 const LIST_MAX = 1_000
-
-/** The fields that every document of the registry has. */
-export interface RegistryDocument {
-  readonly merchant_id: string
-  readonly created_at: Date
-  readonly updated_at: Date
-}
 
 /** Reads an id from its text; `undefined` for a text that cannot be one. */
 const ID_FORMS = {
@@ -38,27 +31,9 @@ interface RegistryKind {
 }
 
 /** A collection of the registry. Its documents are updated, never deleted. Ids are texts here, as in requests. */
-export interface RegistryCollection<D extends RegistryDocument> {
-  readonly kind: ChangeKind
-  readonly spec: CollectionSpec
-  readonly collection: Collection<D>
-  idOf(document: D): string
-  /** Adds a document, created now. */
-  insert(document: Omit<D, 'created_at' | 'updated_at'>): Promise<D>
-  /** The document with this id; `undefined` when there is none. */
-  find(id: string): Promise<D | undefined>
-  /** The same for an id that must exist. Throws 1005 without one, and the refusal of an unknown id. */
-  get(id: string): Promise<D>
-  /**
-   * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again. Throws
-   * what `get` throws, and `Unavailable` after 100 conflicts.
-   */
-  update(id: string, decide: (current: D) => Partial<D>): Promise<D>
-  /** Documents that were created or updated at `instant` or later, the earliest first. */
-  listChangedSince(instant: Date, limit: number): Promise<D[]>
-  /** All documents of one merchant, in the order of their ids, which is the order of creation. */
-  listByMerchant(merchant_id: string): Promise<D[]>
-}
+export type RegistryCollection<D extends RegistryDocument> = Awaited<
+  ReturnType<typeof openRegistryCollection<D>>
+>
 
 /**
  * Opens a collection of the registry. It is partitioned by its own id, because most readers know only that; the few lists ask
@@ -67,7 +42,7 @@ export interface RegistryCollection<D extends RegistryDocument> {
 export async function openRegistryCollection<D extends RegistryDocument>(
   store: Store,
   { name, kind, id_field, id_form, order = ['merchant_id', id_field], unknown }: RegistryKind,
-): Promise<RegistryCollection<D>> {
+) {
   const spec: CollectionSpec = {
     name,
     partition: [id_field],
@@ -82,6 +57,7 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     const parsed = ID_FORMS[id_form](id)
     return parsed === undefined ? undefined : { [id_field]: parsed }
   }
+  /** The document with this id; `undefined` when there is none. */
   const find = async (id: string): Promise<D | undefined> => {
     const key = keyOf(id)
     return key && (await collection.get(key))
@@ -96,20 +72,29 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     kind,
     spec,
     collection,
-    idOf: (document: object) => String(Reflect.get(document, id_field)),
-    insert(document) {
+    idOf: (document: D): string => String(Reflect.get(document, id_field)),
+    /** Adds a document, created now. */
+    insert(document: Omit<D, 'created_at' | 'updated_at'>): Promise<D> {
       const at = now()
       return collection.insert({ ...document, created_at: at, updated_at: at } as D)
     },
     find,
-    get: async (id) => existing(id, await find(id)),
-    async update(id, decide) {
+    /** The same for an id that must exist. Throws 1005 without one, and the refusal of an unknown id. */
+    get: async (id: string): Promise<D> => existing(id, await find(id)),
+    /**
+     * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again. Throws
+     * what `get` throws, and `Unavailable` after 100 conflicts.
+     */
+    async update(id: string, decide: (current: D) => Partial<D>): Promise<D> {
       const key = keyOf(id)
       const changed = (current: D): D => ({ ...current, ...decide(current), updated_at: now() })
       return existing(id, key && (await update(collection, key, changed)))
     },
-    listChangedSince: (instant, limit) => collection.find('by_updated', { from: instant }, { limit }),
-    listByMerchant: (merchant_id) =>
+    /** Documents that were created or updated at `instant` or later, the earliest first. */
+    listChangedSince: (instant: Date, limit: number): Promise<readonly D[]> =>
+      collection.find('by_updated', { from: instant }, { limit }),
+    /** All documents of one merchant, in the order of their ids, which is the order of creation. */
+    listByMerchant: (merchant_id: string): Promise<readonly D[]> =>
       collection.find('in_order', { equals: [merchant_id] }, { limit: LIST_MAX }),
   }
 }

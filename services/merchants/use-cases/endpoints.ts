@@ -2,6 +2,7 @@ import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
@@ -16,7 +17,7 @@ type GivenEndpoint = GivenSettings<typeof ENDPOINT_SETTINGS>
 /** Creates a callback endpoint. Its secret is returned now, and after a rotation; no read returns it. */
 export async function createEndpoint(
   deps: MerchantsDeps,
-  given: GivenEndpoint & Pick<Endpoint, 'merchant_id' | 'environment' | 'url'>,
+  given: GivenEndpoint & MerchantScope & Pick<Endpoint, 'url'>,
 ): Promise<{ endpoint: Endpoint; secret: Secret }> {
   const { endpoints } = deps.store
   const owner = await ownerOf(deps, given)
@@ -61,16 +62,13 @@ export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: str
 
 /** Accepts the URL of an endpoint by its text and by the present addresses of its host (N9); anything else is 9000. */
 export async function checkUrl(
-  {
-    callbackAddressPolicy,
-    acceptsCallbackHost,
-  }: Pick<MerchantsDeps, 'callbackAddressPolicy' | 'acceptsCallbackHost'>,
+  deps: Pick<MerchantsDeps, 'callbackAddressPolicy' | 'acceptsCallbackHost'>,
   text: string,
   environment: Environment,
 ): Promise<string> {
   requiredText(text, 'url')
-  const checked = checkCallbackUrl(text, { environment, allow: callbackAddressPolicy(environment) })
+  const checked = checkCallbackUrl(text, { environment, allow: deps.callbackAddressPolicy(environment) })
   if (!checked.ok) throw fieldError(9000, 'url', checked.reason)
-  if (await acceptsCallbackHost(text, environment)) return text
+  if (await deps.acceptsCallbackHost(text, environment)) return text
   throw fieldError(9000, 'url', 'a host with public addresses only')
 }

@@ -1,4 +1,4 @@
-import type { Environment } from '#lib/contract/environment.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { checkEnvironmentOf, MERCHANT_SETTINGS, type Merchant } from '../domain/merchant.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
@@ -27,8 +27,8 @@ export function updateMerchant(
  */
 export async function ownerOf(
   { store }: MerchantsDeps,
-  { merchant_id, environment }: { readonly merchant_id: string; readonly environment: Environment },
-): Promise<{ readonly merchant_id: string; readonly environment: Environment }> {
+  { merchant_id, environment }: MerchantScope,
+): Promise<MerchantScope> {
   checkEnvironmentOf(await store.merchants.get(merchant_id), environment)
   return { merchant_id, environment }
 }

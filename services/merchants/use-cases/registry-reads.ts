@@ -1,6 +1,7 @@
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
-import type { RegistryCollection, RegistryDocument } from '../store/registry-collection.ts'
+import type { RegistryDocument } from '../domain/settings.ts'
+import type { RegistryCollection } from '../store/registry-collection.ts'
 import type { MerchantsDeps } from './deps.ts'
 
 type StoreDeps = Pick<MerchantsDeps, 'store'>

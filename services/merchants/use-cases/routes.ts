@@ -1,4 +1,4 @@
-import type { Environment } from '#lib/contract/environment.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { checkRouteIdentity, type NewRouteIdentity, ROUTE_SETTINGS, type Route } from '../domain/route.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
@@ -7,14 +7,11 @@ import { ownerOf } from './merchants.ts'
 
 type GivenRoute = GivenSettings<typeof ROUTE_SETTINGS>
 
-/** What the operator decides about a new route. */
-interface NewRoute extends NewRouteIdentity, GivenRoute {
-  readonly merchant_id: string
-  readonly environment: Environment
-}
-
 /** Creates a route of a merchant under the next service id. */
-export async function createRoute(deps: MerchantsDeps, given: NewRoute): Promise<Route> {
+export async function createRoute(
+  deps: MerchantsDeps,
+  given: MerchantScope & NewRouteIdentity & GivenRoute,
+): Promise<Route> {
   const { routes, issued_ids } = deps.store
   const owner = await ownerOf(deps, given)
   const identity = checkRouteIdentity(owner.environment, given)

@@ -1,4 +1,5 @@
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+
 /** One claim of one file, with the values of the `FileClaim` that made it. */
 export interface AttachmentUse extends MerchantScope {
   readonly attachment_id: string

@@ -71,10 +71,6 @@ function sourcesOf(
   after: Place | undefined,
 ): readonly IndexedRange[] {
   const { merchant_id, environment, created_from, created_to } = filter
-  const bounds = {
-    ...(created_from ? { from: created_from } : {}),
-    ...(created_to ? { to: created_to } : {}),
-  }
   // The public id is unique, so any value of the rest of the key gives the right place in each range.
   const place = after && {
     [list.key_field]: '',
@@ -84,8 +80,12 @@ function sourcesOf(
   const { index, selections } = selectionsOf(list, filter)
   return selections.map((selection) => ({
     index,
-    range: { equals: [merchant_id, environment, ...Object.values(selection)], ...bounds },
-    ...(place ? { after: { merchant_id, environment, ...selection, ...place } } : {}),
+    range: {
+      equals: [merchant_id, environment, ...Object.values(selection)],
+      from: created_from,
+      to: created_to,
+    },
+    after: place && { merchant_id, environment, ...selection, ...place },
   }))
 }
 

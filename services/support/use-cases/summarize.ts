@@ -69,6 +69,5 @@ export function createSummary<Status extends string>(
 }
 
 function rangeOf({ merchant_id, environment, created_from = FIRST, created_to }: SummaryRequest) {
-  const to = created_to ? { to: created_to } : {}
-  return { equals: [merchant_id, environment], from: created_from, ...to }
+  return { equals: [merchant_id, environment], from: created_from, to: created_to }
 }

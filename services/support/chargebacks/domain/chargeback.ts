@@ -6,8 +6,7 @@ import {
   ChargebackSchema,
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
-import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { type MerchantScope, scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { requiredMessage, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public-support.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'

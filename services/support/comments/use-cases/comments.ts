@@ -162,7 +162,7 @@ export async function listComments<T extends CommentThread>(
   const found = await deps.comments.find(
     'by_shown',
     { equals: Object.values(thread) },
-    { limit: size + 1, ...(position ? { after: { ...thread, ...position } } : {}) },
+    { limit: size + 1, after: position && { ...thread, ...position } },
   )
   const positionOf = ({ created_at: shown_at, comment_id }: Comment) => ({ shown_at, comment_id })
   return cursorPage(found, size, { keyring: deps.keyring, scope, positionOf })

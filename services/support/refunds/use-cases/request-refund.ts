@@ -1,6 +1,5 @@
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
-import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
-import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { type MerchantScope, scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { runMutation } from '../../use-cases/mutation.ts'

@@ -1,29 +1,15 @@
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
-import type { TicketCategory, TicketPriority } from '#lib/contract/ticket.ts'
-import type { AttachedFile, PaymentReference } from '../../domain/support-resource.ts'
 import { slaDeadline, type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
 
 /** What a merchant decides about a new ticket. */
-export interface NewTicketFields extends MerchantScope {
-  readonly c_id: string
-  readonly title: string
-  readonly description: string
-  readonly category: TicketCategory
-  readonly priority: TicketPriority
-}
+export type NewTicketFields = MerchantScope &
+  Pick<Ticket, 'c_id' | 'title' | 'description' | 'category' | 'priority'>
 
-/** What the service adds to a new ticket: its id, its payment and its files. */
-interface NewTicketContext {
-  readonly ticket_id: string
-  readonly payment: PaymentReference | undefined
-  readonly attachments: readonly AttachedFile[]
-}
-
-/** Makes a new ticket, which is open. */
+/** Makes a new ticket, which is open. The service adds its id, its payment and its files. */
 export function newTicket(
   fields: NewTicketFields,
-  { ticket_id, payment, attachments }: NewTicketContext,
+  { ticket_id, payment, attachments }: Pick<Ticket, 'ticket_id' | 'payment' | 'attachments'>,
   at: Date,
 ): Ticket {
   const { merchant_id, environment, c_id, title, description, category, priority } = fields
