@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type Address, type Listening, listen } from '#lib/http/network.ts'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type Address, type Listening, listen, plain, sendText } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { METRICS_TYPE, metricsText } from '#lib/telemetry/metrics.ts'
 
@@ -59,10 +59,10 @@ const HTTP_OPTIONS = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveT
 export function serveHealth(readiness: Readiness, address: Omit<Address, 'variable'>): Promise<Listening> {
   const server = createServer(HTTP_OPTIONS, (request, response) => {
     respondTo(readiness, request).then(
-      (ready) => send(response, ready),
+      (ready) => sendText(response, ready),
       (error: unknown) => {
         log.error({ error }, 'health request failed')
-        send(response, plain(500, 'Internal Server Error'))
+        sendText(response, plain(500, 'Internal Server Error'))
       },
     )
   })
@@ -79,13 +79,4 @@ async function respondTo(readiness: Readiness, { method, url = '' }: IncomingMes
   const { ready, unready_parts, limitations } = readiness.state()
   const first_line = ready ? 'ready' : `waiting for ${unready_parts.join(', ')}`
   return plain(ready ? 200 : 503, [first_line, ...limitations].join('\n'))
-}
-
-function plain(status: number, text: string) {
-  return { status, content_type: 'text/plain', body: `${text}\n` }
-}
-
-function send(response: ServerResponse, { status, content_type, body }: ReturnType<typeof plain>): void {
-  response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
-  response.end(body)
 }

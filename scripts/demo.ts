@@ -5,7 +5,7 @@ import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { type CreateRouteRequest, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { DIRECTIONS, type Direction, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
@@ -23,14 +23,13 @@ const VERSIONS = { v1: ApiVersion.V1, v2: ApiVersion.V2 } as const
 /** 1,000,000.00 in minor units. */
 const OPENING_BALANCE = 100_000_000n
 
-interface RouteSpec {
+/** A route to create, and in what it differs from the others. */
+interface RouteSpec
+  extends Partial<Pick<CreateRouteRequest, 'providerAccounts' | 'hIdFormat' | 'expiresInSeconds'>> {
   readonly purpose: string
-  readonly direction: Direction
+  readonly in_or_out: Direction
   readonly method: string
   readonly currency: string
-  readonly provider_accounts: readonly string[]
-  readonly is_numeric?: true
-  readonly expires_in_seconds?: number
 }
 
 /**
@@ -114,12 +113,13 @@ async function seedRoutes(clientOf: ClientOf, merchantId: string): Promise<unkno
   const client = clientOf(RouteService)
   const { routes: existing } = await client.listRoutes({ merchantId })
   const seeded = []
-  for (const { purpose, direction, method, currency, ...spec } of routeSpecs()) {
-    const direction_proto = DIRECTIONS.toProto(direction)
+  for (const { in_or_out, ...spec } of routeSpecs()) {
+    const { purpose, method, currency } = spec
+    const direction = DIRECTIONS.toProto(in_or_out)
     const stored = existing.find(
       (route) =>
         route.purpose === purpose &&
-        route.direction === direction_proto &&
+        route.direction === direction &&
         route.method === method &&
         route.currency === currency,
     )
@@ -128,39 +128,33 @@ async function seedRoutes(clientOf: ClientOf, merchantId: string): Promise<unkno
       : await client.createRoute({
           merchantId,
           environment: Environment.TEST,
-          direction: direction_proto,
-          method,
-          currency,
+          direction,
           connector: 'sandbox',
-          providerAccounts: [...spec.provider_accounts],
-          hIdFormat: spec.is_numeric ? HIdFormat.NUMERIC : HIdFormat.UUID,
-          expiresInSeconds: spec.expires_in_seconds ?? 0,
-          purpose,
+          providerAccounts: ['sandbox'],
+          hIdFormat: HIdFormat.UUID,
+          ...spec,
         })
     const service_id = Number(created.route?.serviceId)
-    seeded.push({ service_id, purpose, direction, method, currency, environment: 'test' })
+    seeded.push({ service_id, purpose, direction: in_or_out, method, currency, environment: 'test' })
   }
   return seeded
 }
 
 /** One route for each method and currency of P13, and in INR one for each special purpose (R3). */
 function routeSpecs(): RouteSpec[] {
-  const provider_accounts = ['sandbox']
   const specs: RouteSpec[] = []
-  for (const direction of DIRECTIONS.names)
-    for (const [method, currencies] of Object.entries(PAYMENT_METHODS[direction]))
-      for (const currency of currencies)
-        specs.push({ purpose: 'normal', direction, method, currency, provider_accounts })
-  for (const [direction, method] of [
+  for (const in_or_out of DIRECTIONS.names)
+    for (const [method, currencies] of Object.entries(PAYMENT_METHODS[in_or_out]))
+      for (const currency of currencies) specs.push({ purpose: 'normal', in_or_out, method, currency })
+  for (const [in_or_out, method] of [
     ['in', 'upi'],
     ['out', 'imps'],
   ] as const) {
-    const inr = { direction, method, currency: 'INR' } as const
-    specs.push({ purpose: 'provider_down', ...inr, provider_accounts: ['sandbox-down'] })
-    specs.push({ purpose: 'failover', ...inr, provider_accounts: ['sandbox-down', 'sandbox'] })
-    specs.push({ purpose: 'numeric_id', ...inr, provider_accounts, is_numeric: true })
-    if (direction === 'in')
-      specs.push({ purpose: 'short_expiry', ...inr, provider_accounts, expires_in_seconds: 5 })
+    const inr = { in_or_out, method, currency: 'INR' } as const
+    specs.push({ purpose: 'provider_down', ...inr, providerAccounts: ['sandbox-down'] })
+    specs.push({ purpose: 'failover', ...inr, providerAccounts: ['sandbox-down', 'sandbox'] })
+    specs.push({ purpose: 'numeric_id', ...inr, hIdFormat: HIdFormat.NUMERIC })
+    if (in_or_out === 'in') specs.push({ purpose: 'short_expiry', ...inr, expiresInSeconds: 5 })
   }
   return specs
 }

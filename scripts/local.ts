@@ -1,20 +1,12 @@
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { fileVariableOf, readConfig } from '#lib/base/config/config.ts'
+import { fileVariableOf, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { directorySetting } from '#lib/base/config/settings.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
-
-/** The settings of a local run. */
-export interface LocalRun {
-  readonly variables: Readonly<Record<string, string | undefined>>
-  /** The directory of the state, the keys and demo.json. */
-  readonly home: string
-  readonly operator_token: string
-}
 
 const KEY = z.string().regex(/^[0-9a-f]{64}$/)
 const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY, operator_token: KEY })
@@ -24,7 +16,7 @@ type Keys = z.infer<typeof keysSchema>
  * The process variables of a local run. It adds keys, which are created once and kept under MULTIHUB_HOME, and allows
  * callbacks to this machine (R4). Given variables win, except MULTIHUB_RPC_CALLERS: the operator is added to it.
  */
-export async function localVariables(given: Readonly<Record<string, string | undefined>>): Promise<LocalRun> {
+export async function localVariables(given: Variables) {
   const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)
   const keys = await readOrCreateKeys(home)
   const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
@@ -32,13 +24,14 @@ export async function localVariables(given: Readonly<Record<string, string | und
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
     MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
   }
-  const variables = {
+  const variables: Variables = {
     // A secret that is given in a file must not be set a second time (R7).
     ...Object.fromEntries(Object.entries(own_secrets).filter(([name]) => !given[fileVariableOf(name)])),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     ...given,
     MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),
   }
+  // `home` has the state, the keys and demo.json.
   return { variables, home, operator_token: keys.operator_token }
 }
 

@@ -86,9 +86,9 @@ function installPackages(with_dev) {
 function findNode() {
   if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return process.execPath
   const folder = join(root, 'scripts', 'runtime')
-  const node = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
-  const { version } =
-    readPackages('scripts', 'runtime', 'package-lock.json')?.[relativeTo(folder, node)] ?? {}
+  const path = `node_modules/node-${process.platform}-${process.arch}`
+  const node = join(folder, path, 'bin', 'node')
+  const { version } = readPackages('scripts', 'runtime', 'package-lock.json')?.[path] ?? {}
   if (version === undefined) {
     fail(
       `Node.js ${process.versions.node} is too old: install Node.js ${NODE_MAJOR_MIN} or newer, and try again`,
@@ -104,11 +104,6 @@ function findNode() {
   return fail(
     `Node.js ${version} could not be installed: install Node.js ${NODE_MAJOR_MIN} or newer, and try again`,
   )
-}
-
-/** The path of a runtime's package in its lock file. */
-function relativeTo(folder, node) {
-  return dirname(dirname(node)).slice(folder.length + 1)
 }
 
 function runs(node, version) {

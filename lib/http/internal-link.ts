@@ -6,7 +6,7 @@ import { Agent } from 'undici'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { reloadSecureContext, type Tls, tlsServerOptions } from './tls.ts'
+import { reloadSecureContext, secureContextOptions, type Tls, tlsServerOptions } from './tls.ts'
 
 /** A request between roles whose body and response are streams. */
 export interface StreamRequest {
@@ -115,10 +115,8 @@ export function createStreamClient(base_url: string, tls: Tls | undefined) {
 }
 
 function createAgent(tls: Tls | undefined): Agent {
-  const { key, certificate, ca } = tls?.current() ?? {}
-  const identity = tls === undefined ? {} : { key, cert: certificate, ...(ca === undefined ? {} : { ca }) }
   return new Agent({
-    connect: { ...identity, timeout: CONNECT_TIMEOUT_MS },
+    connect: { ...(tls && secureContextOptions(tls.current())), timeout: CONNECT_TIMEOUT_MS },
     connections: CONNECTIONS_MAX,
     pipelining: 1,
     allowH2: false,

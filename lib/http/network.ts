@@ -13,7 +13,7 @@ export interface Address {
   readonly port: number
   readonly variable: string
   /** From its abort on, HTTP/1.1 answers say `Connection: close` while connections are still accepted (R5). */
-  readonly draining?: AbortSignal
+  readonly draining?: AbortSignal | undefined
 }
 
 /** A server that accepts connections. */
@@ -152,6 +152,24 @@ function trackConnections(server: Server, draining?: AbortSignal): Listening['cl
     for (const socket of sockets.keys()) socket.destroy()
     await closed
   }
+}
+
+/** A whole response of a server that answers with short texts only. */
+export interface TextResponse {
+  readonly status: number
+  readonly content_type: string
+  readonly body: string
+}
+
+/** A response of one line. */
+export function plain(status: number, text: string): TextResponse {
+  return { status, content_type: 'text/plain', body: `${text}\n` }
+}
+
+/** Sends a whole response, which no cache keeps. */
+export function sendText(response: ServerResponse, { status, content_type, body }: TextResponse): void {
+  response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
+  response.end(body)
 }
 
 function isHttp(server: Server): server is HttpServer | HttpsServer {

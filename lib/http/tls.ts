@@ -74,8 +74,8 @@ export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Pro
 }
 
 /** The options of a secure context, which change with the files. */
-function secureContextOptions({ key, certificate, ca }: TlsMaterial): SecureContextOptions {
-  return { key, cert: certificate, ...(ca === undefined ? {} : { ca }) }
+export function secureContextOptions({ key, certificate, ca }: TlsMaterial): SecureContextOptions {
+  return { key, cert: certificate, ca }
 }
 
 /** The longest TLS handshake. Node's default is two minutes. */

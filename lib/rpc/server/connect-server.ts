@@ -17,12 +17,13 @@ import {
   type HandlerContext,
 } from '@connectrpc/connect'
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
-import { type Listening, listen } from '#lib/http/network.ts'
+import { type Listening, listen, plain, sendText, type TextResponse } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { authorizationOf, type CallCredentials } from '../credentials.ts'
 import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '../settings.ts'
 import type { RpcEndpoint } from './dispatch.ts'
+import type { RpcPortOptions } from './grpc-server.ts'
 import type { CallHead } from './incoming.ts'
 
 /** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
@@ -62,26 +63,15 @@ function connectCallHead(context: HandlerContext): CallHead {
   }
 }
 
-/** The options of the server for the Connect and gRPC-Web protocols. */
-interface ConnectServerOptions {
-  readonly host: string
-  /** 0 takes a free port. */
-  readonly port: number
-  readonly endpoints: readonly RpcEndpoint[]
-  /** From its abort on, every response ends its connection (R5). */
-  readonly draining?: AbortSignal | undefined
-  readonly tls: Tls | undefined
-}
-
 const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
 
 /** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them. */
-export async function serveConnect(options: ConnectServerOptions): Promise<Listening> {
+export async function serveConnect(options: RpcPortOptions): Promise<Listening> {
   const server = createServer(options.tls, createListener(options))
   server.maxConnections = CONNECTIONS_MAX
   server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
   const { host, port, draining } = options
-  return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT', ...(draining && { draining }) })
+  return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT', draining })
 }
 
 function createServer(tls: Tls | undefined, listener: Listener): Server {
@@ -95,7 +85,7 @@ function createServer(tls: Tls | undefined, listener: Listener): Server {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-function createListener({ endpoints }: ConnectServerOptions): Listener {
+function createListener({ endpoints }: RpcPortOptions): Listener {
   const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
   // The router accepts no compression by default, so that a small body cannot expand.
   const router = createConnectRouter({
@@ -119,7 +109,7 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
     const path = request.url?.split('?', 1)[0] ?? ''
     const handler = handlers.get(path)
     if (handler === undefined)
-      return sendResponse(
+      return sendText(
         response,
         request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
       )
@@ -135,7 +125,7 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
     serve(request, response).catch((error: unknown) => {
       const gone = response.destroyed
       log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'HTTP request failed')
-      if (!response.headersSent) sendResponse(response, plain(400, 'Bad Request'))
+      if (!response.headersSent) sendText(response, plain(400, 'Bad Request'))
       else response.destroy()
     })
   }
@@ -143,24 +133,9 @@ function createListener({ endpoints }: ConnectServerOptions): Listener {
 
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
 
-interface PlainResponse {
-  readonly status: number
-  readonly content_type: string
-  readonly body: string
-}
-
 /** One response for an unknown service and an unknown method. Connect clients read its code. */
-const NO_SUCH_RPC: PlainResponse = {
+const NO_SUCH_RPC: TextResponse = {
   status: 404,
   content_type: 'application/json',
   body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
-}
-
-function plain(status: number, text: string): PlainResponse {
-  return { status, content_type: 'text/plain', body: `${text}\n` }
-}
-
-function sendResponse(response: ServerResponse, { status, content_type, body }: PlainResponse): void {
-  response.writeHead(status, { 'content-type': content_type, 'cache-control': 'no-store' })
-  response.end(body)
 }

@@ -76,15 +76,19 @@ function endWhenLongerThan(stream: ServerHttp2Stream, max_bytes: number): void {
   })
 }
 
-interface GrpcServerOptions {
+/** What a port for RPCs needs. */
+export interface RpcPortOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
   readonly endpoints: readonly RpcEndpoint[]
-  readonly authenticate: AuthenticateCaller
   readonly tls: Tls | undefined
-  /** From its abort on, health says "not serving" and connections get a GOAWAY (R5). */
+  /** From its abort on, connections end soon: by a GOAWAY, or with their next response (R5). */
   readonly draining?: AbortSignal | undefined
+}
+
+interface GrpcServerOptions extends RpcPortOptions {
+  readonly authenticate: AuthenticateCaller
 }
 
 const SERVER_OPTIONS: ServerOptions = {
