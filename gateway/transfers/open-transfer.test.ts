@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from '@jest/globals'
 import { now, useClock } from '#lib/base/time.ts'
@@ -8,8 +9,13 @@ import { type LinkKind, sealLink } from '#lib/patterns/attachment-link.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { holdTimers } from '../../test/support/held-timers.ts'
 import { createTestGateway, keyring } from '../gateway.fixture.ts'
+import { beginExchange } from '../http/exchange.ts'
+import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
+import type { Responder } from '../http/response.ts'
 import { portOf } from '../http/socket.fixture.ts'
+import { createFloodLimiter } from '../limits/flood-limiter.ts'
+import { createOpenTransfer } from './open-transfer.ts'
 
 const MINUTE_MS = 60_000
 const CONTENT = Buffer.from('a receipt\n')
@@ -126,6 +132,35 @@ test('the gateway itself refuses a download link that has expired', async () => 
   transfers.finish()
   expect(await transfers.get(linkOf('a', 0, 0))).toMatchObject({ status: 404, refusal: { code: 13001 } })
   expect(transfers.requests).toEqual([])
+})
+
+// E10: whoever found an old link in a log must not get connections beyond the share of callers without a credential.
+test('a link authenticates its connection until it expires, and a false link never does', async () => {
+  const authenticated: unknown[] = []
+  const openTransfer = createOpenTransfer({
+    keyring,
+    connections: { attach() {}, markAuthenticated: (socket) => void authenticated.push(socket) },
+    flood: createFloodLimiter({ failures_per_minute: 10 }),
+    trusted_proxies: undefined,
+    now_ms: () => now().getTime(),
+    sendToAttachments: () => Promise.reject(new Error('nothing is sent')),
+    responder: {} as Responder,
+    exchange_log: {} as ExchangeLog,
+  })
+  const open = (kind: LinkKind, url: string, socket: object): void => {
+    const request = { url, httpVersion: '1.1', rawHeaders: ['host', 'a'], headers: {}, socket }
+    const exchange = beginExchange(request as unknown as IncomingMessage, {} as ServerResponse)
+    const path = kind === 'download' ? DOWNLOAD_PATH : UPLOAD_PATH
+    openTransfer(exchange, kind, new RegExp(`^${path}(.*)$`)).end()
+  }
+  const upload = (valid_ms: number): string => linkOf('a', 0, valid_ms, 'test', 'upload')
+  const [valid, expired, false_one] = [{ id: 'valid' }, { id: 'expired' }, { id: 'false' }]
+  open('upload', upload(MINUTE_MS), valid)
+  // The service refuses it: only it knows whether the session is open.
+  open('upload', upload(-MINUTE_MS), expired)
+  expect(() => open('download', linkOf('a', 0, -MINUTE_MS), expired)).toThrow('Attachment not found')
+  expect(() => open('download', `${DOWNLOAD_PATH}false`, false_one)).toThrow('Attachment not found')
+  expect(authenticated).toEqual([valid])
 })
 
 // F6
