@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type DescMethod, type DescService, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { ROLES } from '#lib/role/role.ts'
-import { ROOT, readPages } from '../../scripts/sources/sources.ts'
+import { isTest, ROOT, readPages, readSources, type SourceFile } from '../../scripts/sources/sources.ts'
 
 /** A call of an RPC in an example: its page, the names as written, and the JSON of the request if there is one. */
 interface Call {
@@ -57,6 +57,46 @@ test('the page of the contract about RPCs has every service of the operator, by 
   expect(unknown).toEqual([])
 })
 
+// C1.2, C3
+test('people may call exactly the RPCs of that page, and a role those that its code calls', async () => {
+  const sources = (await readSources()).filter(
+    (source) => !isTest(source) && !source.path.startsWith('bench/'),
+  )
+  const permitted = sources.flatMap(permissionsIn)
+  const all = services.flatMap(({ typeName, methods }) => methods.map(({ name }) => `${typeName}/${name}`))
+  expect(permitted.map(({ rpc }) => rpc).sort()).toEqual(all.sort())
+  const page = texts.find(({ page }) => page === 'docs/contract/rpcs.md')?.text ?? ''
+  const listed = [...page.matchAll(/^\| `(multihub[\w.]+)` \| (.*?) ?\| (.*?) ?\|$/gm)].flatMap(
+    ([, service = '', reads = '', others = '']) => {
+      const rpcsIn = (cell: string, people: readonly string[]) =>
+        [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => `${service}/${name}: ${people.join(', ')}`)
+      return [...rpcsIn(reads, ['internal', 'operator']), ...rpcsIn(others, ['operator'])]
+    },
+  )
+  const of_people = permitted.map(({ rpc, callers }) => ({
+    rpc,
+    people: callers.filter((caller) => caller === 'internal' || caller === 'operator').sort(),
+  }))
+  expect(
+    of_people
+      .filter(({ people }) => people.length > 0)
+      .map(({ rpc, people }) => `${rpc}: ${people.join(', ')}`)
+      .sort(),
+  ).toEqual(listed.sort())
+  const unused = permitted.flatMap(({ rpc, callers }) => {
+    const called = new RegExp(`\\b${localName(rpc)}\\b`)
+    return callers
+      .filter((caller) => ROLES.some((role) => role === caller))
+      .filter((role) => {
+        const folders = ['lib/', role === 'gateway' ? 'gateway/' : `services/${role}/`]
+        const isOfRole = (path: string): boolean => folders.some((folder) => path.startsWith(folder))
+        return !sources.some(({ path, text }) => isOfRole(path) && called.test(text))
+      })
+      .map((role) => `${role} calls no ${rpc}`)
+  })
+  expect(unused).toEqual([])
+})
+
 test('every command of main.ts on a page exists, with its options', () => {
   const help = execFileSync(
     process.execPath,
@@ -89,6 +129,22 @@ test('every command of main.ts on a page exists, with its options', () => {
   )
   expect(unknown).toEqual([])
 })
+
+/** The callers that a file permits each RPC of its service to: `getRoute: by(['payments'], async () => …)`. */
+function permissionsIn({ text }: SourceFile): readonly { rpc: string; callers: readonly string[] }[] {
+  const [, descriptor = ''] = /\brpcService\((\w+),/.exec(text) ?? []
+  const service = services.find(({ name }) => name === descriptor)
+  if (service === undefined) return []
+  return [...text.matchAll(/^ {4}(\w+): by\(\s*\[([^\]]*)\]/gm)].map(([, local = '', callers = '']) => ({
+    rpc: `${service.typeName}/${local.replace(/^./, (letter) => letter.toUpperCase())}`,
+    callers: [...callers.matchAll(/'(\w+)'/g)].map(([, caller = '']) => caller),
+  }))
+}
+
+/** The name of an RPC in code: `getRoute` for `multihub.merchants.v1.RegistryService/GetRoute`. */
+function localName(rpc: string): string {
+  return rpc.replace(/^.*\//, '').replace(/^./, (letter) => letter.toLowerCase())
+}
 
 /** The calls of RPCs in the commands of a page, also those by a function of the page that adds the package or the service. */
 function callsIn(page: string, text: string): readonly Call[] {
