@@ -5,11 +5,12 @@ import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { storeCommentEffect } from '../comments/domain/comment.ts'
 import { addCommentOnce, listComments } from '../comments/use-cases/comments.ts'
+import { listResources } from '../use-cases/list-resources.ts'
 import { moveTicket, reopenTicket } from './domain/change-ticket.ts'
 import { commentTicket } from './domain/comment-ticket.ts'
 import { newTicket } from './domain/new-ticket.ts'
 import type { Ticket } from './domain/ticket.ts'
-import { keyOfTicket } from './store/tickets.ts'
+import { keyOfTicket, TICKET_LIST } from './store/tickets.ts'
 import { openTickets, type TicketsFixture } from './tickets.fixture.ts'
 import { ticketComments, updateComment } from './use-cases/comment-ticket.ts'
 import { createTicket } from './use-cases/create-ticket.ts'
@@ -63,6 +64,24 @@ test('accepts a comment once when two executions overlap', async () => {
   const accepted = await addCommentOnce(ticketComments(overtaken), find, comment('c-1'))
   expect(accepted.comment_id).toBe('c-1')
   expect((await find()).event_counts).toEqual({ ticket_created: 1, ticket_comment_created: 1 })
+})
+
+// S2, S6
+test('a deleted ticket is in no list of its merchant, also not in that of its payment', async () => {
+  const { deps } = fixture.newProcess()
+  const owner = newOwner()
+  const { ticket_id } = await create(deps, owner)
+  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keyring }
+  const filters = [{}, { payment: { by: 'c_id', id: 'pay-1' } }] as const
+  const listed = async (): Promise<readonly string[]> => {
+    const pages = await Promise.all(
+      filters.map((filter) => listResources(list, { ...owner, ...filter }, { limit: 10, cursor: '' })),
+    )
+    return pages.flatMap(({ items }) => items.map((ticket) => ticket.ticket_id))
+  }
+  expect(await listed()).toEqual([ticket_id, ticket_id])
+  await remove(deps, ticket_id)
+  expect(await listed()).toEqual([])
 })
 
 // S2
