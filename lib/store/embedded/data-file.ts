@@ -60,14 +60,22 @@ export interface TransactionNumbers {
 
 /** Opens the numbers of an environment that LMDB has opened in this directory. */
 export function openTransactionNumbers(directory: string): TransactionNumbers {
-  const data_file = openSync(pathIn(directory), 'r')
-  const lock_file = openSync(join(directory, 'lock.mdb'), 'r+')
   const bytes = Buffer.alloc(8)
   const read = (file: number, position: number): Buffer => {
     readSync(file, bytes, 0, bytes.length, position)
     return bytes
   }
-  const page_bytes = read(data_file, HEADER.page_size).readUInt32LE()
+  const data_file = openSync(pathIn(directory), 'r')
+  let lock_file: number
+  let page_bytes: number
+  try {
+    page_bytes = read(data_file, HEADER.page_size).readUInt32LE()
+    // The last step that can fail: LMDB is still open, so this file must not be closed.
+    lock_file = openSync(join(directory, 'lock.mdb'), 'r+')
+  } catch (error) {
+    closeSync(data_file)
+    throw error
+  }
   const numberAt = (file: number, position: number): number => Number(read(file, position).readBigUInt64LE())
   return {
     newest: () =>

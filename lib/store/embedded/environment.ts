@@ -152,12 +152,15 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
       // handled, and would end the process.
       eventTurnBatching: false,
     })
-    const numbers = openTransactionNumbers(path)
-    await syncDirectory(path).catch(async (error: unknown) => {
+    let numbers: TransactionNumbers | undefined
+    try {
+      numbers = openTransactionNumbers(path)
+      await syncDirectory(path)
+    } catch (error) {
       await root.close()
-      numbers.close()
+      numbers?.close()
       throw error
-    })
+    }
     const writer = createWriter(root, numbers, timeout_ms)
     writers.add(writer)
     // Opening may have set the shared number too low (`followsNewest`). Any write sets it right. One that does not get the
