@@ -38,7 +38,7 @@ import { defineMethod, type MethodDeps } from './method.ts'
 import { keyedRequest, OUR_IDENTIFIER, supportRequest } from './support-methods.ts'
 
 const STATUS_FIELDS = {
-  status: wordField<Attachment>(ATTACHMENT_STATUSES, ({ status }) => status),
+  status: wordField(ATTACHMENT_STATUSES, 'status'),
   reason: optionalField<Attachment>(
     textField(({ reason }) => reason || undefined, {
       enum: REJECTION_REASONS,
@@ -50,7 +50,7 @@ const STATUS_FIELDS = {
 /** The public record of an attachment (F3). */
 export const ATTACHMENT_VIEW = defineView<Attachment>('Attachment', {
   identifiers: objectField({ h_id: textField(({ attachmentId }) => attachmentId, OUR_ID) }),
-  purpose: wordField(ATTACHMENT_PURPOSES, ({ purpose }) => purpose),
+  purpose: wordField(ATTACHMENT_PURPOSES, 'purpose'),
   name: textField(({ name }) => name),
   mime_type: textField(({ mimeType }) => mimeType, { enum: Object.keys(ATTACHMENT_TYPES) }),
   size: field({ type: 'integer', description: 'In bytes.' }, ({ sizeBytes }) => Number(sizeBytes)),

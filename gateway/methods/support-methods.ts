@@ -225,7 +225,7 @@ export const OUR_IDENTIFIER = object({ h_id: described('Our identifier.', uuid()
 /** What the comments of tickets and refunds show first: which side wrote them, never who. */
 export const COMMENT_FIELDS = {
   identifiers: objectField<{ commentId: string }>({ h_id: textField(({ commentId }) => commentId, OUR_ID) }),
-  author: wordField<{ author: number }>(COMMENT_AUTHORS, ({ author }) => author),
+  author: wordField(COMMENT_AUTHORS, 'author'),
   body: textField<{ body: string }>(({ body }) => body),
 }
 

@@ -59,9 +59,9 @@ const TICKET_VIEW = defineView<Ticket>(
       c_id: textField(({ cId }) => cId, { description: 'Your own reference.' }),
       h_id: textField(({ ticketId }) => ticketId, OUR_ID),
     }),
-    category: wordField(TICKET_CATEGORIES, ({ category }) => category),
-    status: wordField(TICKET_STATUSES, ({ status }) => status),
-    priority: wordField(TICKET_PRIORITIES, ({ priority }) => priority, {
+    category: wordField(TICKET_CATEGORIES, 'category'),
+    status: wordField(TICKET_STATUSES, 'status'),
+    priority: wordField(TICKET_PRIORITIES, 'priority', {
       description: 'Only the operator sets `urgent`.',
     }),
     title: textField(({ title }) => title),

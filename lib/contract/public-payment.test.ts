@@ -189,3 +189,8 @@ test('unknown statuses and directions throw', () => {
   expect(() => paymentObject(barePayment({ status: PaymentStatus.UNSPECIFIED }), 'create')).toThrow('unknown')
   expect(() => paymentObject(barePayment({ direction: Direction.UNSPECIFIED }), 'create')).toThrow('unknown')
 })
+
+test('an enum value that this build does not know is named with its field', () => {
+  const operation = { ...fullPayment().operations[0], type: 9 } as Payment['operations'][number]
+  expect(() => OPERATION_VIEW.render(operation)).toThrow(new TypeError('unknown type 9'))
+})

@@ -100,7 +100,7 @@ export const OPERATION_VIEW = defineView<Operation>(
   'Operation',
   {
     id: textField(({ operationId }) => operationId),
-    operation_type: wordField(OPERATION_TYPES, ({ type }) => type),
+    operation_type: wordField(OPERATION_TYPES, 'type'),
     amount: within(({ amount }) => amount, AMOUNT_VIEW),
     timestamps: objectField({ created: instantField(({ createTime }) => createTime) }),
     status: objectField<Operation>({ ...STATUS_FIELDS, error: ERROR }),

@@ -53,7 +53,7 @@ export const OUR_ID = { format: 'uuid', description: 'Our identifier.' }
 const CURRENCY = { pattern: '^[A-Z]{3}$' }
 
 const CHARGEBACK_HISTORY_ENTRY = defineView<Chargeback['history'][number]>('ChargebackHistoryEntry', {
-  status: wordField(CHARGEBACK_STATUSES, ({ status }) => status),
+  status: wordField(CHARGEBACK_STATUSES, 'status'),
   created: instantField(({ createTime }) => createTime, 'When the status was entered.'),
   note: optionalField(textField(({ note }) => note || undefined)),
 })
@@ -72,7 +72,7 @@ export const CHARGEBACK_VIEW = defineView<Chargeback>(
     reason_code: textField(({ reasonCode }) => reasonCode, {
       description: 'The code of the card network or the bank.',
     }),
-    status: wordField(CHARGEBACK_STATUSES, ({ status }) => status, {
+    status: wordField(CHARGEBACK_STATUSES, 'status', {
       description: 'A chargeback that you have `won` was credited back.',
     }),
     deadline_at: optionalField(
@@ -104,7 +104,7 @@ export const REFUND_VIEW = defineView<Refund>('Refund', {
     description: 'In minor units. It is a text, unlike the amounts of payments.',
   }),
   currency: textField(({ amount }) => amount?.currency, CURRENCY),
-  status: wordField(REFUND_STATUSES, ({ status }) => status, {
+  status: wordField(REFUND_STATUSES, 'status', {
     description: '`pending` and `approved` are active; all others are final.',
   }),
   reason: optionalField(

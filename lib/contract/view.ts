@@ -33,6 +33,10 @@ export interface ViewField<M> {
   readonly is_hidden_from_callbacks?: boolean
 }
 
+interface ObjectField<M> extends ViewField<M> {
+  readonly read: (message: M, audience: ViewAudience) => Readonly<Record<string, unknown>>
+}
+
 type ViewFields<M> = Readonly<Record<string, ViewField<M>>>
 
 /** A field with any schema. */
@@ -63,15 +67,15 @@ export function instantField<M>(
   }
 }
 
-/** One word of a fixed set. */
-export function wordField<M>(
+/** One word of a fixed set: the field `name` of the message. */
+export function wordField<Name extends string>(
   words: Pick<EnumMap<string, number>, 'names' | 'fromProtoOrThrow'>,
-  read: (message: M) => number,
+  name: Name,
   keywords: JsonSchema = {},
-): ViewField<M> {
+): ViewField<Readonly<Record<Name, number>>> {
   return {
     schema: { type: 'string', enum: words.names, ...keywords },
-    read: (message) => words.fromProtoOrThrow(read(message), 'value'),
+    read: (message) => words.fromProtoOrThrow(message[name], name),
   }
 }
 
@@ -86,7 +90,7 @@ export function hiddenFromCallbacks<M>(field: ViewField<M>): ViewField<M> {
 }
 
 /** An object inside a resource. */
-export function objectField<M>(fields: ViewFields<M>): ViewField<M> {
+export function objectField<M>(fields: ViewFields<M>): ObjectField<M> {
   const entries = Object.entries(fields)
   const properties = Object.fromEntries(entries.map(([name, { schema }]) => [name, schema]))
   const optional_names = entries.filter(([, { is_optional }]) => is_optional).map(([name]) => name)
@@ -113,9 +117,8 @@ export function partialField<M>(fields: ViewFields<M>): ViewField<M> {
   return optionalField({
     schema,
     read(message, audience) {
-      const shown = Object(read(message, audience))
-      for (const _name in shown) return shown
-      return undefined
+      const shown = read(message, audience)
+      return Object.keys(shown).length === 0 ? undefined : shown
     },
   })
 }
@@ -161,7 +164,7 @@ export function defineView<M>(
     ),
     render(message, audience = 'response') {
       if (message === undefined) throw new TypeError(`a service answered without a ${name}`)
-      return Object(read(message, audience))
+      return read(message, audience)
     },
   }
 }
