@@ -74,7 +74,9 @@ export function selectionsOf({ words, restricted }: ResourceList, { only = {} }:
     const some = [...new Set(only[field])]
     if (some.length > 0 && some.length < all.length) chosen.set(field, some)
   }
-  const fields = restricted.find((index) => [...chosen.keys()].every((field) => index.includes(field))) ?? []
+  const fields = restricted.find((index) => [...chosen.keys()].every((field) => index.includes(field)))
+  // Another index would list what the filter excludes.
+  if (!fields) throw new TypeError(`no index has all of ${[...chosen.keys()].join(', ')}`)
   let selections: readonly Readonly<Record<string, string>>[] = [{}]
   for (const field of fields) {
     const shown = chosen.get(field) ?? words[field] ?? []

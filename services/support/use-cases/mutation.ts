@@ -1,4 +1,5 @@
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import type { MethodName } from '#lib/contract/methods.ts'
 import type { Idempotency, IdempotencyKey, SeededId } from '#lib/patterns/idempotency/idempotency.ts'
 
 /** A merchant's mutation under its key. */
@@ -15,7 +16,7 @@ export interface Mutation extends MerchantScope {
  */
 export async function runMutation(
   idempotency: Idempotency,
-  method: string,
+  method: MethodName | 'chargeback.open' | 'refund answer' | 'ticket answer',
   {
     merchant_id,
     environment,

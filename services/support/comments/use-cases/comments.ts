@@ -95,7 +95,7 @@ export async function createComment<T extends CommentThread>(
   request: CommentRequest,
 ): Promise<Stored<Comment>> {
   const find = (): Promise<Stored<T>> => deps.find(request.thread)
-  const method = `${deps.kind}.comment.create`
+  const method = `${deps.kind}.comment.create` as const
   const comment_id = await runMutation(deps.idempotency, method, request, async (id) => {
     const written = { comment_id: id('comment'), author: 'merchant', body: request.body } as const
     const claim = {
