@@ -21,8 +21,8 @@ import { requireChargeback, requireRefund } from './refund.ts'
 
 /**
  * The payment as RPCs return it and as events store it: what the public payment object is made from, plus `payment_id`
- * and `merchant_id` for other services; no attempt, account or effect. Fields without a value are `undefined`, which
- * the message omits.
+ * and `merchant_id` for other services; no attempt, account or effect. What the merchant says of the recipient and of the
+ * customer's device is left out, because nobody shows it. Fields without a value are `undefined`, which the message omits.
  */
 export function paymentToProto(payment: Payment): PaymentProto {
   const { currency, error_code: errorCode, details, instructions } = payment
@@ -42,7 +42,11 @@ export function paymentToProto(payment: Payment): PaymentProto {
     serviceId: payment.service_id,
     method: payment.method,
     amount: money,
-    details: details && fromBinary(MerchantDetailsSchema, details),
+    details: details && {
+      ...fromBinary(MerchantDetailsSchema, details),
+      receiver: undefined,
+      client: undefined,
+    },
     receiver: receiverOf(payment),
     redirect: { toUrl: instructions?.payment_url, toLinks: [...(instructions?.deep_links ?? [])] },
     status,

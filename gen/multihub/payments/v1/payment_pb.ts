@@ -168,8 +168,8 @@ export const ClientSchema: GenMessage<Client> = /*@__PURE__*/
   messageDesc(file_multihub_payments_v1_payment, 4);
 
 /**
- * MerchantDetails is what a merchant says about a payment and no rule depends on. Services keep it and return it as it is; the
- * provider gets the payer or the receiver. Its JSON form, with the names of this file, is the form of the public requests.
+ * MerchantDetails is what a merchant says about a payment and no rule depends on. Services keep it as it is; the
+ * provider gets the payer or the receiver. A Payment shows neither receiver nor client. Its JSON form, with the names of this file, is the form of the public requests.
  *
  * @generated from message multihub.payments.v1.MerchantDetails
  */
