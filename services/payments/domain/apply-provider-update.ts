@@ -86,11 +86,14 @@ function fail(
   error_code: ErrorCode,
 ): Payment {
   const { result, at, attempt_number, next_attempt_at } = update
-  const kept = attempt_number && keepForOtherAttempt(payment, { attempt_number, result, at })
-  if (kept) return pollLater(kept, update)
-  const may_move = OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent'
-  const moved = may_move && moveToNextAccount(payment, at, next_attempt_at)
-  if (moved) return moved
+  if (attempt_number !== undefined) {
+    const kept = keepForOtherAttempt(payment, { attempt_number, result, at })
+    if (kept) return pollLater(kept, update)
+  }
+  if (OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
+    const moved = moveToNextAccount(payment, at, next_attempt_at)
+    if (moved) return moved
+  }
   const verdict = result.kind === 'canceled' || result.kind === 'declined' ? result.kind : 'not_sent'
   // Only now: what this account reported about itself does not belong to a payment that another account may have.
   const noted = noteDetails(payment, operation, result)

@@ -81,10 +81,12 @@ function posted(effect_id: string): EffectEntry {
  */
 function eventsOf(payment: Payment) {
   const { webhook, effects } = payment
-  return numberedHistory(payment)
-    .map(({ number, at, status }) => ({ id: eventKeyOf(payment, number), at, event: EVENT_OF[status] }))
-    .filter(({ id, event }) => event && !effects.some((effect) => effect.data['event_key'] === id))
-    .map(({ id, at, event }) => ({ id, at, ...(event && !webhook && { event }) }))
+  return numberedHistory(payment).flatMap(({ number, at, status }) => {
+    const id = eventKeyOf(payment, number)
+    const event = EVENT_OF[status]
+    if (!event || effects.some((effect) => effect.data['event_key'] === id)) return []
+    return { id, at, ...(!webhook && { event }) }
+  })
 }
 
 /** The history with the number of the transition that made each entry. */

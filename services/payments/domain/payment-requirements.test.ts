@@ -5,9 +5,9 @@ import { applyProviderUpdate } from './apply-provider-update.ts'
 import { decideChargeback, winChargeback } from './chargeback.ts'
 import { admitWithdrawal } from './hold-decision.ts'
 import type { Payment, StoredPayment } from './payment.ts'
+import { requirementsOfPayment } from './payment-requirements.ts'
 import { applyRefundHold, beginApproval, decideReservation } from './refund-transitions.ts'
 import { transition } from './transition.ts'
-import { requirementsOfPayment } from './verify-requirements.ts'
 
 const WEBHOOK = { url: 'https://shop.example.com/', sealed_secret: 'k1.x' }
 
