@@ -1,41 +1,73 @@
 import { expect, test } from '@jest/globals'
 import { createGatherer } from './gather.ts'
 
-const outcomesOf = async (results: readonly Promise<unknown>[]): Promise<readonly unknown[]> =>
-  (await Promise.allSettled(results)).map((result) =>
-    result.status === 'fulfilled' ? result.value : result.reason.message,
-  )
+const BATCH_MAX = 3
 
-test('the items of one turn leave in as few batches as they fit, and each caller gets its own result', async () => {
-  const batches: (readonly number[])[] = []
-  const gather = createGatherer<number, string>({
-    fits: (batch, item) => batch.length < 2 && (batch[0] ?? 0) % 2 === item % 2,
-    async send(batch) {
-      batches.push(batch)
-      return batch.map((item) => (item === 3 ? { error: new Error('refused 3') } : { value: `sent ${item}` }))
+/** A gatherer of words: a batch has words of one first letter, and each result is the word in capitals. */
+function gatherWords() {
+  const batches: (readonly string[])[] = []
+  const shout = createGatherer<string, string>({
+    fits: ([first = ''], word) => first[0] === word[0],
+    async send(words) {
+      batches.push(words)
+      return words.map((word) => ({ value: word.toUpperCase() }))
     },
   })
-  const results = await outcomesOf([1, 2, 3, 4, 5].map(gather))
-  expect(results).toEqual(['sent 1', 'sent 2', 'refused 3', 'sent 4', 'sent 5'])
-  expect(batches).toEqual([[1, 3], [2, 4], [5]])
-  expect(await outcomesOf([gather(7)])).toEqual(['sent 7'])
+  return { batches, shout }
+}
+
+test('each item joins the first batch that it fits, and its caller gets its own result', async () => {
+  const { batches, shout } = gatherWords()
+  const first = ['a1', 'b1', 'a2', 'b2'].map((word) => shout(word))
+  expect(batches).toEqual([])
+  expect(await Promise.all(first)).toEqual(['A1', 'B1', 'A2', 'B2'])
+  expect(batches).toEqual([
+    ['a1', 'a2'],
+    ['b1', 'b2'],
+  ])
+  expect(await shout('a3')).toBe('A3')
+  expect(batches).toHaveLength(3)
 })
 
-test('an item whose result is left out fails alone, so that no caller takes it for sent', async () => {
-  const gather = createGatherer<number, string>({
+test('an item that a full batch refuses begins the next one', async () => {
+  const lengths: number[] = []
+  const add = createGatherer<number, number>({
+    fits: (batch) => batch.length < BATCH_MAX,
+    async send(numbers) {
+      lengths.push(numbers.length)
+      return numbers.map((value) => ({ value }))
+    },
+  })
+  const numbers = Array.from({ length: 7 }, (_, index) => index)
+  expect(await Promise.all(numbers.map((number) => add(number)))).toEqual(numbers)
+  expect(lengths).toEqual([3, 3, 1])
+})
+
+test('an error, or a result that is left out, concerns its item only', async () => {
+  const call = createGatherer<string, string>({
     fits: () => true,
-    send: async ([first]) => [{ value: `sent ${first}` }],
+    send: async () => [{ error: new Error('refused') }, { value: 'second' }],
   })
-  expect(await outcomesOf([1, 2].map(gather))).toEqual(['sent 1', 'a batch left out the result of an item'])
+  expect(await Promise.allSettled(['a', 'b', 'c'].map((item) => call(item)))).toMatchObject([
+    { reason: { message: 'refused' } },
+    { value: 'second' },
+    { reason: { message: 'a batch left out the result of an item' } },
+  ])
 })
 
-test('a batch that cannot be sent fails for each of its items, and no other batch does', async () => {
-  const gather = createGatherer<number, string>({
-    fits: (batch, item) => batch[0] === item,
-    async send([first]) {
-      if (first === 1) throw new Error('not sent')
-      return [{ value: 'sent' }]
+test.each([
+  [
+    'throws',
+    (): never => {
+      throw new Error('a defect')
     },
+  ],
+  ['rejects', () => Promise.reject(new Error('a defect'))],
+])('a `send` that %s fails its whole batch and no other', async (_how, fail) => {
+  const call = createGatherer<string, string>({
+    fits: ([first], item) => first === item,
+    send: (items) => (items[0] === 'bad' ? fail() : Promise.resolve(items.map((value) => ({ value })))),
   })
-  expect(await outcomesOf([1, 1, 2].map(gather))).toEqual(['not sent', 'not sent', 'sent'])
+  const results = await Promise.allSettled(['bad', 'good', 'bad'].map((item) => call(item)))
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected'])
 })

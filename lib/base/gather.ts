@@ -11,8 +11,8 @@ interface GatherOptions<Item, Result> {
 }
 
 /**
- * Gathers the items that come in one turn of the event loop into batches, in their order. Each caller gets the result of its
- * own item: also a result that `send` leaves out is an error for that item only.
+ * Gathers the items that come in one turn of the event loop: each joins the first batch that it fits. Each caller gets the
+ * result of its own item: also a result that `send` leaves out is an error for that item only.
  */
 export function createGatherer<Item, Result>({ fits, send }: GatherOptions<Item, Result>) {
   type Waiting = PromiseWithResolvers<Result>

@@ -1,6 +1,6 @@
 import { clock } from '#lib/base/time.ts'
 import { histogram } from '#lib/telemetry/metrics.ts'
-import type { Collection, CollectionSpec, Store } from './store.ts'
+import type { CollectionSpec, Store } from './store.ts'
 
 const seconds = histogram(
   'multihub_store_seconds',
@@ -13,26 +13,29 @@ export function withStoreMetrics(store: Store, role: string): Store {
   return {
     ...store,
     async collection<D extends object>(spec: CollectionSpec) {
-      const calls: Readonly<Record<string, Call>> = { ...(await store.collection<D>(spec)) }
-      const measured = Object.entries(calls).map(([operation, call]): [string, Call] => {
+      const { insert, get, find, count, replace, delete: remove } = await store.collection<D>(spec)
+      const measured = <Parameters extends readonly unknown[], Result>(
+        operation: string,
+        call: (...parameters: Parameters) => Promise<Result>,
+      ): typeof call => {
         const labels = { role, collection: spec.name, operation }
-        return [operation, measuredCall(labels, call)]
-      })
-      // The same methods, each with the parameters and the promise of the store's.
-      return Object.fromEntries(measured) as unknown as Collection<D>
+        return (...parameters) => {
+          const began_ms = clock.monotonic_ms()
+          const observe = (): void => seconds.observe(labels, (clock.monotonic_ms() - began_ms) / 1_000)
+          const result = call(...parameters)
+          result.then(observe, observe)
+          // The very promise of the store, because `InsertOptions.after` knows a write by its promise.
+          return result
+        }
+      }
+      return {
+        insert: measured('insert', insert),
+        get: measured('get', get),
+        find: measured('find', find),
+        count: measured('count', count),
+        replace: measured('replace', replace),
+        delete: measured('delete', remove),
+      }
     },
-  }
-}
-
-type Call = (...parameters: readonly never[]) => Promise<unknown>
-
-function measuredCall(labels: Parameters<typeof seconds.observe>[0], call: Call): Call {
-  return (...parameters) => {
-    const began_ms = clock.monotonic_ms()
-    const observe = (): void => seconds.observe(labels, (clock.monotonic_ms() - began_ms) / 1_000)
-    const result = call(...parameters)
-    result.then(observe, observe)
-    // The very promise of the store, because `InsertOptions.after` knows a write by its promise.
-    return result
   }
 }

@@ -32,8 +32,10 @@ test('lookups that begin together become as few requests as the provider takes, 
 
 test('a provider that takes one at a time gets one request for each', async () => {
   const { requests, lookUp } = gather(1)
-  await Promise.all(ten.map((operation) => lookUp(operation, 1_000)))
+  const results = Promise.all(ten.map((operation) => lookUp(operation, 1_000)))
+  // At once, because there is nothing to wait for.
   expect(requests).toEqual(ten.map(() => 1))
+  expect(await results).toHaveLength(10)
 })
 
 test('lookups with different time limits or signals are different requests', async () => {
@@ -50,6 +52,8 @@ test('a failure, or a result that is missing, fails the lookups of the request',
   const [first, second] = await Promise.allSettled([short(name(1), 1), short(name(2), 1)])
   expect(first).toEqual({ status: 'fulfilled', value: { kind: 'not_found' } })
   expect(second?.status).toBe('rejected')
+  const empty = gatherLookups({ lookUp: async () => [] }, 1)
+  await expect(empty(name(1), 1)).rejects.toThrow('left out')
 })
 
 test.each([1, 4])(

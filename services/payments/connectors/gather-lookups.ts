@@ -17,9 +17,15 @@ export function gatherLookups(
   { lookUp }: Pick<ProviderCalls, 'lookUp'>,
   lookups_max: number,
 ): Connector['lookUp'] {
+  if (lookups_max === 1)
+    return async (operation, timeout_ms, signal) => {
+      const [result] = await lookUp([operation], timeout_ms, signal)
+      if (result === undefined) throw new TypeError('a connector left out the result of a lookup')
+      return result
+    }
   const lookUpOne = createGatherer<Lookup, LookupResult>({
-    fits: ([first, ...more], { timeout_ms, signal }) =>
-      first?.timeout_ms === timeout_ms && first.signal === signal && more.length + 1 < lookups_max,
+    fits: (batch, { timeout_ms, signal }) =>
+      batch[0]?.timeout_ms === timeout_ms && batch[0].signal === signal && batch.length < lookups_max,
     async send(lookups) {
       const operations = lookups.map(({ operation }) => operation)
       const [{ timeout_ms, signal } = { timeout_ms: 0, signal: undefined }] = lookups
