@@ -49,17 +49,23 @@ type SystemLookup = (hostname: string) => Promise<readonly LookupAddress[]>
 /** Each lookup blocks one of the four threads that the process shares with files and compression. */
 const LOOKUPS_MAX = 2
 
+/** Longer than a caller of a request waits. */
+const WAIT_MAX_MS = 30_000
+
 /**
  * Makes a resolver for hosts that the operator configures. It finds what other programs of the machine find: names of the
  * hosts file, and short names by the search domains, such as `sandbox` in Kubernetes. Slow name servers block at most two
- * threads; further lookups wait for them, and lookups of one host at the same time are one lookup.
+ * threads; further lookups wait for them, up to 30 s, and lookups of one host at the same time are one lookup.
  */
 export function createSystemResolver(lookupHost: SystemLookup = lookupBySystem): ResolveHost {
   const under_way = new Map<string, Promise<readonly HostAddress[]>>()
-  const running = createSemaphore({ holders_max: LOOKUPS_MAX })
+  const running = createSemaphore({
+    holders_max: LOOKUPS_MAX,
+    refuse: () => new UnresolvedNameError('the name servers are too slow'),
+  })
 
   const resolve = async (hostname: string): Promise<readonly HostAddress[]> => {
-    const turn = running.acquire()
+    const turn = running.acquire(WAIT_MAX_MS)
     if (turn !== undefined) await turn
     try {
       const addresses = await lookupHost(hostname)

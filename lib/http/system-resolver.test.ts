@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 import { afterEach, expect, test } from '@jest/globals'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { installManualClock } from '../../test/support/manual-clock.ts'
 import { allowAnyAddress } from './address-policy.ts'
 import { createHttpClient } from './client.ts'
 import { UnresolvedNameError } from './http-failure.ts'
@@ -81,6 +82,20 @@ test('at most two lookups run at once; the end of one, also a failure, starts th
   void resolve('d')
   void resolve('e')
   expect(lookups.slice(4)).toEqual(['d', 'e'])
+})
+
+test('a lookup that cannot begin within 30 s fails, and one that comes later is made', async () => {
+  using clock = installManualClock()
+  const { lookups, resolve, succeed } = heldResolver()
+  const held = [resolve('a'), resolve('b')]
+  const refused = expect(resolve('c')).rejects.toThrow(UnresolvedNameError)
+  await clock.advance(30_000)
+  await refused
+  succeed('a')
+  succeed('b')
+  await Promise.all(held)
+  void resolve('c')
+  expect(lookups).toEqual(['a', 'b', 'c'])
 })
 
 test('uses at most 16 addresses of a host', async () => {
