@@ -50,7 +50,13 @@ export async function openMongodb({
   now_ms = () => clock.now_ms(),
   is_restore,
 }: MongodbOptions): Promise<Store> {
-  const connection = { uri, timeout_ms, connections_max, is_bounded: schema === 'verify', start_wait }
+  const connection = {
+    uri,
+    timeout_ms,
+    connections_max,
+    closes_silent_connections: schema === 'verify',
+    start_wait,
+  }
   const { client, calls, ping } = await connectMongodb(connection)
   const monitoring = watchMonitoring(client, 2 * timeout_ms + CHECK_SLACK_MS)
   const db = openDatabase(client, database)

@@ -181,7 +181,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     const entry_span: SpanDescription = { ...span, begins_trace: true }
 
     /** Does `work` for a caller that may call the method. Reports a failure and throws it as the caller may see it. */
-    async function admitted<T>(
+    async function forPermitted<T>(
       head: CallHead,
       started_ms: number,
       work: (context: CallRequestContext) => Promise<T>,
@@ -190,7 +190,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
       const context = requestContextOf(head, caller, started_ms)
       return withRequest(context, async () => {
         try {
-          admit(method, caller, permitted)
+          checkPermission(method, caller, permitted)
           return await work(context)
         } catch (error) {
           report.failed(error, started_ms)
@@ -203,13 +203,13 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
 
     return {
       method,
-      checkCaller: (head) => admitted(head, clock.monotonic_ms(), async () => undefined),
+      checkCaller: (head) => forPermitted(head, clock.monotonic_ms(), async () => undefined),
       async call(incoming) {
         const started_ms = clock.monotonic_ms()
         in_progress += 1
         calls_in_flight.value += 1
         try {
-          return await admitted(incoming, started_ms, async ({ deadline_ms, caller }) => {
+          return await forPermitted(incoming, started_ms, async ({ deadline_ms, caller }) => {
             if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
             // Other roles call as part of a request or in the background, such as once per second for their caches.
             const is_person = caller === 'operator' || caller === 'internal'
@@ -250,7 +250,11 @@ function handlerOf(
   return { callers, handler: (request, context) => handle(request, context) }
 }
 
-function admit(method: DescMethodUnary, caller: CallerName | undefined, permitted: Set<CallerName>): void {
+function checkPermission(
+  method: DescMethodUnary,
+  caller: CallerName | undefined,
+  permitted: Set<CallerName>,
+): void {
   if (caller === undefined)
     throw new RpcStatusError(Code.Unauthenticated, 'the call has no known token or client certificate')
   if (!permitted.has(caller))

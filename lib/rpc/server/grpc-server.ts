@@ -200,9 +200,9 @@ function createCallerCheck(endpoints: readonly RpcEndpoint[]): ServerInterceptor
     return new ServerInterceptingCall(call, {
       start(next) {
         next({
-          onReceiveMetadata(metadata, admit) {
+          onReceiveMetadata(metadata, receive) {
             endpoint.checkCaller(grpcCallHead(metadata, call)).then(
-              () => admit(metadata),
+              () => receive(metadata),
               (error: unknown) => call.sendStatus(toGrpcStatus(ConnectError.from(error))),
             )
           },

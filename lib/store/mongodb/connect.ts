@@ -89,8 +89,8 @@ interface MongodbConnection {
   readonly timeout_ms: number
   /** The most connections to each server. */
   readonly connections_max: number
-  /** Whether no command takes longer than a call. The creation of an index has no limit. */
-  readonly is_bounded: boolean
+  /** Whether a connection without a response for `timeout_ms` is closed. The creation of an index may take longer. */
+  readonly closes_silent_connections: boolean
   readonly start_wait: StartWait
 }
 
@@ -147,10 +147,15 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * With `is_bounded`, a connection without a response was lost by the network and is closed; the heartbeats have
+ * With `closes_silent_connections`, a connection without a response was lost by the network and is closed; the heartbeats have
  * connections of their own and do not notice it.
  */
-function createClient({ uri, timeout_ms, connections_max, is_bounded }: MongodbConnection): MongoClient {
+function createClient({
+  uri,
+  timeout_ms,
+  connections_max,
+  closes_silent_connections,
+}: MongodbConnection): MongoClient {
   try {
     return new MongoClient(uri.reveal(), {
       appName: 'multihub',
@@ -159,7 +164,7 @@ function createClient({ uri, timeout_ms, connections_max, is_bounded }: MongodbC
       serverSelectionTimeoutMS: selectionTimeout(timeout_ms),
       waitQueueTimeoutMS: selectionTimeout(timeout_ms),
       connectTimeoutMS: timeout_ms,
-      socketTimeoutMS: is_bounded ? timeout_ms : 0,
+      socketTimeoutMS: closes_silent_connections ? timeout_ms : 0,
       heartbeatFrequencyMS: HEARTBEAT_MS,
       maxPoolSize: connections_max,
       maxIdleTimeMS: POOL_IDLE_MS,

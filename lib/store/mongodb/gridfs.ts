@@ -186,7 +186,8 @@ export async function openGridFs(
     },
   }
   return {
-    blobs /** Ends the work in the background. Resolves when it does not use the store any more. */,
+    blobs,
+    /** Ends the work in the background. Resolves when it does not use the store any more. */
     stop: () => sweep.stop(),
   }
 }

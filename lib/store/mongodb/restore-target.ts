@@ -19,7 +19,12 @@ export async function openMongodbRestore(
 ): Promise<RestoreTarget> {
   const limits = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX }
   const withDatabases = async (visit: (db: Db, calls: MongoCalls) => Promise<void>): Promise<void> => {
-    const { client, calls } = await connectMongodb({ uri, ...limits, is_bounded: false, start_wait })
+    const { client, calls } = await connectMongodb({
+      uri,
+      ...limits,
+      closes_silent_connections: false,
+      start_wait,
+    })
     try {
       for (const name of databases) await visit(openDatabase(client, name), calls)
     } finally {

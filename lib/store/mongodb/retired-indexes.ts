@@ -39,7 +39,11 @@ async function forEachRetired(
   { mongodb_uri: uri, database, declarations, start_wait = { limit_ms: 0 } }: DeclaredDatabase,
   visit: VisitIndex,
 ): Promise<readonly string[]> {
-  const limits = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX, is_bounded: false }
+  const limits = {
+    timeout_ms: TIMEOUT_MS,
+    connections_max: CONNECTIONS_MAX,
+    closes_silent_connections: false,
+  }
   const { client } = await connectMongodb({ uri, ...limits, start_wait })
   const db = openDatabase(client, database)
   try {

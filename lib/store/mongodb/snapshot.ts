@@ -29,7 +29,11 @@ export async function openMongodbSnapshot(
   databases: readonly string[],
   consistency: Consistency,
 ): Promise<Snapshot> {
-  const connection = { timeout_ms: TIMEOUT_MS, connections_max: CONNECTIONS_MAX, is_bounded: true }
+  const connection = {
+    timeout_ms: TIMEOUT_MS,
+    connections_max: CONNECTIONS_MAX,
+    closes_silent_connections: true,
+  }
   const { client } = await connectMongodb({ uri, ...connection, start_wait })
   const instant = consistency === 'instant' ? await openInstant(client, databases[0]) : undefined
   return {
