@@ -15,32 +15,15 @@ const ROUND_TRIP_MAX_MS = 2_000
 /** How long a measurement is valid. Clocks that both run at the right speed cannot drift apart noticeably in this time. */
 const VALID_MS = 30_000
 
+/** The guard of a process, which measures by itself once it was started. */
+export type MeasuringClockGuard = ReturnType<typeof createClockGuard>
+
 /**
  * Tells whether the clock of this process agrees with that of the store, which all processes share. A process whose
  * clock is wrong must not lease, sweep, expire or decide: it would act too early, or stamp times that others cannot
  * follow. The checks cost no I/O.
  */
-export interface ClockGuard {
-  /** Whether the clock is known to be within `CLOCK_OFFSET_MAX_MS` of the store's now, either way. */
-  isTrusted(): boolean
-  /** Throws `Unavailable`, which names the offset, unless the clock is trusted: another process can do the work. */
-  assertTrusted(): void
-  /**
-   * The clock of the store, carried on from the last measurement by the monotonic clock, in Unix milliseconds. It serves
-   * work that must go on, whatever the clock of this process says. Before the first measurement it is that clock.
-   */
-  store_now_ms(): number
-}
-
-/** The guard of a process, which measures by itself once it was started. */
-export interface MeasuringClockGuard extends ClockGuard {
-  /**
-   * Begins to compare the clock with `readClock`, and resolves after the first measurement. Later calls do nothing: the
-   * roles of a process keep their state on the same servers. A measurement that fails is repeated.
-   */
-  start(readClock: () => Promise<Date>): Promise<void>
-  stop(): void
-}
+export type ClockGuard = Omit<MeasuringClockGuard, 'start' | 'stop'>
 
 /** The clock of the store minus the monotonic clock of this process, and when that was measured. */
 interface Measurement {
@@ -60,7 +43,7 @@ const offset_seconds = gauge(
  * monotonic clock, so that a step of the wall clock counts at once and not only at the next measurement. Without a new
  * measurement for 30 s the clock is no longer trusted.
  */
-export function createClockGuard(): MeasuringClockGuard {
+export function createClockGuard() {
   let measurement: Measurement | undefined
   let timer: Timer | undefined
   let reported: string | undefined
@@ -91,19 +74,29 @@ export function createClockGuard(): MeasuringClockGuard {
   }
 
   return {
-    isTrusted: () => reasonForDistrust(measurement) === undefined,
-    assertTrusted() {
+    /** Whether the clock is known to be within `CLOCK_OFFSET_MAX_MS` of the store's now, either way. */
+    isTrusted: (): boolean => reasonForDistrust(measurement) === undefined,
+    /** Throws `Unavailable`, which names the offset, unless the clock is trusted: another process can do the work. */
+    assertTrusted(): void {
       const distrust = reasonForDistrust(measurement)
       if (distrust !== undefined) throw new Unavailable(distrust)
     },
-    store_now_ms: () => (measurement === undefined ? clock.now_ms() : storeNowMs(measurement)),
-    async start(readClock) {
+    /**
+     * The clock of the store, carried on from the last measurement by the monotonic clock, in Unix milliseconds. It serves
+     * work that must go on, whatever the clock of this process says. Before the first measurement it is that clock.
+     */
+    store_now_ms: (): number => (measurement === undefined ? clock.now_ms() : storeNowMs(measurement)),
+    /**
+     * Begins to compare the clock with `readClock`, and resolves after the first measurement. Later calls do nothing: the
+     * roles of a process keep their state on the same servers. A measurement that fails is repeated.
+     */
+    async start(readClock: () => Promise<Date>): Promise<void> {
       if (timer !== undefined) return
       const warn = (error: unknown): void => log.warn({ error }, 'the clock of the store could not be read')
       timer = every(MEASURE_MS, () => measureAndReport(readClock), warn)
       await measureAndReport(readClock).catch(warn)
     },
-    stop() {
+    stop(): void {
       timer?.cancel()
     },
   }

@@ -49,7 +49,7 @@ export function createDueWalk<D extends object>(
       const due = await collection.find(
         index,
         { to: now() },
-        { limit: PAGE_SIZE, ...(after ? { after } : {}) },
+        { limit: PAGE_SIZE, after: after && { ...after } },
       )
       after = due.length < PAGE_SIZE ? undefined : due.at(-1)
       const queue = shuffled(due).values()

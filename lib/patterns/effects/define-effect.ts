@@ -134,8 +134,7 @@ export function defineEffect<Source, const Fields extends DataFields>(
     newEffect(source, data, { at, due_at = at, after }) {
       // The checks of the fields accept values of the store only, which the compiler cannot derive here.
       const encoded = data as StoredEffectData
-      const dependency = after === undefined ? {} : { after }
-      return createEffect({ id: id(source, data), kind, lane, ...dependency, due_at, data: encoded }, at)
+      return createEffect({ id: id(source, data), kind, lane, after, due_at, data: encoded }, at)
     },
     matches: (effect) => effect.kind === kind,
     dataOf: (effect) => (effect.kind === kind ? decode(kind, fields, effect.data) : undefined),

@@ -20,16 +20,9 @@ export async function listStuckEffects<D extends EffectDocument>(
   page: PageRequest,
 ): Promise<{ readonly stuck: readonly StuckEffect<D>[]; readonly next_page_token: string }> {
   const key = Object.fromEntries(key_fields.map((field) => [field, 'text'] as const))
-  const { items, next_page_token } = await readPage<D>(
-    {
-      collection,
-      index: 'by_stuck',
-      range: {},
-      token_scope: {},
-      position: { stuck_at: 'instant', ...key },
-    },
-    page,
-  )
+  const position = { stuck_at: 'instant', ...key } as const
+  const list = { collection, index: 'by_stuck', range: {}, token_scope: {}, position }
+  const { items, next_page_token } = await readPage<D>(list, page)
   const stuck = items.flatMap((document) =>
     document.effects.filter((effect) => effect.stuck).map((effect) => ({ document, effect })),
   )

@@ -7,39 +7,12 @@ import { update } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
-import { type Effect, type EffectDocument, withDueTimes } from './effect.ts'
+import { type EffectDocument, withDueTimes } from './effect.ts'
 import { createUnusedLeases, type EffectCapacity, leaseDue, type Reserve } from './leases.ts'
 import { applyOutcomes, type EffectOutcome } from './outcomes.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
-export interface EffectWrites<D extends EffectDocument> {
-  /** Inserts a document with its effects already leased, so that the sweeper never competes with the writer. */
-  insert(document: D): Promise<Stored<D>>
-  /**
-   * Loads the document, decides and writes, and repeats this when another writer was faster. `undefined` from `decide`
-   * means no change. `just_read`, a document that the caller has just read, saves the first load.
-   */
-  update(
-    key: Fields,
-    decide: (document: Stored<D>) => D | undefined,
-    just_read?: Stored<D>,
-  ): Promise<Stored<D> | undefined>
-  /**
-   * Replaces a document that was just found by `next`, which may be the same, and leases what `reserve` accepts.
-   * `undefined` when that changes nothing and leases nothing, or when another writer was faster.
-   */
-  takeOver(found: Stored<D>, next: D, reserve: Reserve<D>): Promise<Stored<D> | undefined>
-  /**
-   * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
-   * them, so the write is repeated until the leases expire while the store is unavailable.
-   */
-  writeOutcomes(document: Stored<D>, outcomes: readonly EffectOutcome<D>[]): Promise<Stored<D> | undefined>
-  /**
-   * Lets this process run the effect now if a write of this process that is known to have succeeded leased it. Returns
-   * the release of its budget, once per lease; `undefined` when the effect must not run here.
-   */
-  useLease(effect: Effect): Release | undefined
-}
+export type EffectWrites<D extends EffectDocument> = ReturnType<typeof createEffectWrites<D>>
 
 /** What the writes need. `isStopping` ends the repetition of writes. */
 interface EffectWritesOptions<D extends EffectDocument> {
@@ -52,18 +25,12 @@ interface EffectWritesOptions<D extends EffectDocument> {
 const OUTCOME_BACKOFF = { first_ms: 50, max_ms: 1_000 }
 
 /** Makes the writes of one collection. */
-export function createEffectWrites<D extends EffectDocument>(
-  options: EffectWritesOptions<D>,
-): EffectWrites<D> {
+export function createEffectWrites<D extends EffectDocument>(options: EffectWritesOptions<D>) {
   const { collection, keyOf, capacity, isStopping } = options
   const unused_leases = createUnusedLeases()
 
   /** Leases what is due. `releases` has what was reserved for that, by effect id. */
-  function lease(
-    document: D,
-    at: Date,
-    reserve: Reserve<D>,
-  ): { leased: D; releases: ReadonlyMap<string, Release> } {
+  function lease(document: D, at: Date, reserve: Reserve<D>) {
     unused_leases.dropExpired(at)
     const releases = new Map<string, Release>()
     const leased = leaseDue(document, at, (candidate) => {
@@ -106,9 +73,16 @@ export function createEffectWrites<D extends EffectDocument>(
   }
 
   return {
-    insert: (document) => write(withTraceparent(document), (leased) => collection.insert(leased)),
-    update: (key, decide, just_read) => update(leasing, key, decide, just_read),
-    async takeOver(found, next, reserve) {
+    /** Inserts a document with its effects already leased, so that the sweeper never competes with the writer. */
+    insert: (document: D) => write(withTraceparent(document), (leased) => collection.insert(leased)),
+    /** Changes a document like the function `update`, and leases the effects that can run then. */
+    update: (key: Fields, decide: (document: Stored<D>) => D | undefined, just_read?: Stored<D>) =>
+      update(leasing, key, decide, just_read),
+    /**
+     * Replaces a document that was just found by `next`, which may be the same, and leases what `reserve` accepts.
+     * `undefined` when that changes nothing and leases nothing, or when another writer was faster.
+     */
+    async takeOver(found: Stored<D>, next: D, reserve: Reserve<D>): Promise<Stored<D> | undefined> {
       const at = now()
       const { leased, releases } = lease(next, at, reserve)
       if (leased === found) return undefined
@@ -120,8 +94,19 @@ export function createEffectWrites<D extends EffectDocument>(
         throw error
       }
     },
+    /**
+     * Lets this process run the effect now if a write of this process that is known to have succeeded leased it. Returns
+     * the release of its budget, once per lease; `undefined` when the effect must not run here.
+     */
     useLease: unused_leases.use,
-    async writeOutcomes(document, outcomes) {
+    /**
+     * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
+     * them, so the write is repeated until the leases expire while the store is unavailable.
+     */
+    async writeOutcomes(
+      document: Stored<D>,
+      outcomes: readonly EffectOutcome<D>[],
+    ): Promise<Stored<D> | undefined> {
       const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
       const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
       for (let failures = 1; ; failures += 1) {

@@ -36,7 +36,7 @@ export async function mergeRanges<D extends object>(
   const size = Math.min(limit, Math.ceil(limit / Math.max(1, sources.length)) + 1)
   const fill = async (stream: Stream<D>, after: IndexedRange['after']): Promise<void> => {
     const { index, range } = stream.source
-    stream.buffer = await collection.find(index, range, { limit: size, reverse, ...(after ? { after } : {}) })
+    stream.buffer = await collection.find(index, range, { limit: size, reverse, after })
     stream.has_more = stream.buffer.length === size
   }
   const streams: Stream<D>[] = sources.map((source) => ({ source, buffer: [], has_more: true }))

@@ -144,7 +144,7 @@ export async function readPage<D extends object>(
   const limit = list.matches ? READ_SIZE : size
   const items: Stored<D>[] = []
   for (let read = 0; read < READ_MAX; read += limit) {
-    const documents = await collection.find(index, range, { limit, reverse, ...(after ? { after } : {}) })
+    const documents = await collection.find(index, range, { limit, reverse, after })
     for (const document of documents) {
       if (matches(document)) items.push(document)
       if (items.length === size)

@@ -56,11 +56,8 @@ export function createChangeWatch(options: ChangeWatchOptions) {
 
   const poll = async (): Promise<void> => {
     const polled_ms = clock.monotonic_ms()
-    const request = since ? { since } : {}
-    const response = await client.listChanges(request, {
-      timeoutMs: READ_TIMEOUT_MS,
-      signal: stopping.signal,
-    })
+    const options = { timeoutMs: READ_TIMEOUT_MS, signal: stopping.signal }
+    const response = await client.listChanges({ since }, options)
     onResponse(response)
     // No response covers the entries that were read before the first poll.
     if (!since || response.tooMany || wentBack(response, since)) onUnknownChanges()
