@@ -54,7 +54,7 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     name: 'a replayed delivery wakes no notifier',
     file: 'services/notifier/use-cases/replay-deliveries.ts',
     search: 'await deps.pipeline.wake(queued ?? found)',
-    replace: 'await findDelivery(deps.deliveries, delivery_id)',
+    replace: 'await getDelivery(deps.deliveries, delivery_id)',
     needs: ['receiver is gone'],
   },
   {

@@ -2,8 +2,7 @@ import { readConfig } from '#lib/base/config/config.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { clock, now } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
-import type { DataCheck, ReadDocuments, ResealCount, RoleOperations } from '#lib/role/operations.ts'
-import { resealDocuments } from '#lib/role/operations.ts'
+import { type DataCheck, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
 import { type Delivery, deliveryKeyOf } from './domain/delivery.ts'
 import type { DeliveryTarget } from './domain/destination.ts'
 import type { StoredEvent } from './domain/event.ts'
@@ -20,7 +19,19 @@ export const operations: RoleOperations = {
     createDataCheck(await openNotifierStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
   afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
   async *reseal(store, readDocuments, keyring) {
-    yield* resealSecrets(await openNotifierStore(store), { readDocuments, keyring })
+    const { events, deliveries } = await openNotifierStore(store)
+    const deps = { readDocuments, keyring }
+    // Events come first, because a repetition of an event makes deliveries of what it has.
+    yield await resealDocuments<StoredEvent>(deps, {
+      spec: EVENTS,
+      change: resealEvent,
+      update: ({ merchant_id, event_key }, decide) => update(events, { merchant_id, event_key }, decide),
+    })
+    yield await resealDocuments<Delivery>(deps, {
+      spec: DELIVERIES,
+      change: resealTarget,
+      update: (delivery, decide) => update(deliveries, { ...deliveryKeyOf(delivery) }, decide),
+    })
   },
 }
 
@@ -58,26 +69,6 @@ async function* pagesOf(
     yield page
     after = page.length === PAGE ? page.at(-1) : undefined
   } while (after)
-}
-
-/**
- * Encrypts the secrets of `webhook_url`s again under the newest master key. Events come first, because a repetition of an
- * event makes deliveries of what it has.
- */
-async function* resealSecrets(
-  { events, deliveries }: Pick<NotifierStore, 'events' | 'deliveries'>,
-  deps: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
-): AsyncGenerator<ResealCount> {
-  yield await resealDocuments<StoredEvent>(deps, {
-    spec: EVENTS,
-    change: resealEvent,
-    update: ({ merchant_id, event_key }, decide) => update(events, { merchant_id, event_key }, decide),
-  })
-  yield await resealDocuments<Delivery>(deps, {
-    spec: DELIVERIES,
-    change: resealTarget,
-    update: (delivery, decide) => update(deliveries, { ...deliveryKeyOf(delivery) }, decide),
-  })
 }
 
 function resealEvent(event: StoredEvent, reseal: Keyring['reseal']): StoredEvent {

@@ -43,17 +43,16 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
 
   async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
     const at = now()
-    const { leased, releases } = lease(document, at, capacity.reserve)
-    return writeLeased(withDueTimes(leased, at), releases, put)
+    return writeLeased(lease(document, at, capacity.reserve), at, put)
   }
 
   async function writeLeased(
-    leased: D,
-    releases: ReadonlyMap<string, Release>,
+    { leased, releases }: ReturnType<typeof lease>,
+    at: Date,
     put: (document: D) => Promise<Stored<D>>,
   ): Promise<Stored<D>> {
     try {
-      const stored = await put(leased)
+      const stored = await put(withDueTimes(leased, at))
       for (const effect of leased.effects) {
         const release = releases.get(effect.id)
         if (release) unused_leases.add(effect, release)
@@ -84,11 +83,10 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
      */
     async takeOver(found: Stored<D>, next: D, reserve: Reserve<D>): Promise<Stored<D> | undefined> {
       const at = now()
-      const { leased, releases } = lease(next, at, reserve)
-      if (leased === found) return undefined
-      const replace = (changed: D): Promise<Stored<D>> => collection.replace(changed, found.version)
+      const result = lease(next, at, reserve)
+      if (result.leased === found) return undefined
       try {
-        return await writeLeased(withDueTimes(leased, at), releases, replace)
+        return await writeLeased(result, at, (changed) => collection.replace(changed, found.version))
       } catch (error) {
         if (error instanceof Conflict) return undefined
         throw error

@@ -28,16 +28,14 @@ interface CallbackMetadata {
 /** Converts the resource of an event. Throws a `TypeError` for a kind of resource that this version does not know. */
 export function toPublicResource({ resource }: MerchantEvent): PublicResource {
   switch (resource.case) {
-    case 'payment':
-      return {
-        public_id: resource.value.hId,
-        result: { payment: PAYMENT_VIEW.render(resource.value, 'callback') },
-      }
-    case 'refund':
-      return {
-        public_id: resource.value.refundId,
-        result: { refund: REFUND_VIEW.render(resource.value, 'callback') },
-      }
+    case 'payment': {
+      const payment = PAYMENT_VIEW.render(resource.value, 'callback')
+      return { public_id: resource.value.hId, result: { payment } }
+    }
+    case 'refund': {
+      const refund = REFUND_VIEW.render(resource.value, 'callback')
+      return { public_id: resource.value.refundId, result: { refund } }
+    }
     case 'chargeback': {
       const chargeback = CHARGEBACK_VIEW.render(resource.value, 'callback')
       return { public_id: resource.value.chargebackId, result: { chargeback } }

@@ -3,13 +3,14 @@ import { upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { breakerState } from '../domain/breaker.ts'
+import { TRY_KINDS } from '../domain/delivery.ts'
 import {
   type Destination,
   type DestinationKey,
   type DestinationName,
   newDestination,
 } from '../domain/destination.ts'
-import { type Deliveries, findNextDue, findWaiting } from '../store/deliveries.ts'
+import { type Deliveries, findWaiting } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import { newOwnedDestination, type OwnedDestination } from './owned-destination.ts'
 
@@ -146,13 +147,15 @@ async function findNextWake(
   at: Date,
   { destination_key, breaker }: Destination,
 ): Promise<Date | undefined> {
-  const [due, dead, blocked] = await Promise.all([
-    findNextDue(deliveries, destination_key),
+  const [dead, blocked, ...due] = await Promise.all([
     findWaiting(deliveries, destination_key, 'dead', 1),
     findWaiting(deliveries, destination_key, 'blocked', 1),
+    // Also an attempt in progress.
+    ...TRY_KINDS.map((try_kind) =>
+      deliveries.find('by_due', { equals: [destination_key, try_kind] }, { limit: 1, linearizable: true }),
+    ),
   ])
-  const times: number[] = []
-  if (due !== undefined) times.push(due.getTime())
+  const times = due.flat().flatMap(({ due_at }) => (due_at ? [due_at.getTime()] : []))
   if (dead.length > 0)
     times.push(breakerState(breaker, at) === 'open' ? (breaker.probe_at ?? at).getTime() : at.getTime())
   if (blocked.length > 0) times.push(at.getTime() + BLOCKED_LOOK_MS)

@@ -3,7 +3,7 @@ import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'
-import { type Deliveries, findWaitingIn } from '../store/deliveries.ts'
+import type { Deliveries } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 import type { Slots } from './slots.ts'
@@ -74,7 +74,8 @@ export function measureWaiting(deliveries: Pick<Deliveries, 'find'>): Promise<vo
   return measureOrForget(
     async () => {
       for (const { environment, status, waits_for } of series) {
-        const found = await findWaitingIn(deliveries, environment, status, WAITING_MAX)
+        const range = { equals: [environment, status] }
+        const found = await deliveries.find('by_waiting_since', range, { limit: WAITING_MAX })
         waiting_deliveries.set({ environment, waits_for }, found.length)
       }
     },

@@ -1,7 +1,7 @@
 import { clock, nextTurn, type Timer } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { type Delivery, TRY_KINDS, type TryKind } from '../domain/delivery.ts'
-import { type Deliveries, findDue } from '../store/deliveries.ts'
+import type { Deliveries } from '../store/deliveries.ts'
 import { createFairQueue } from './fair-queue.ts'
 import {
   type DueDelivery,
@@ -136,7 +136,12 @@ export function createRefill({ deliveries, store_now_ms, add, onRead }: RefillDe
     const to = new Date(store_now_ms() + NEAR_FUTURE_MS)
     // Attempts in progress are still in the index, in front of the others.
     const limit = Math.min(QUEUED_MAX + owned.in_progress, READ_MAX)
-    const found = await findDue(deliveries, owned.destination_key, try_kind, to, limit)
+    // The longest due first.
+    const found = await deliveries.find(
+      'by_due',
+      { equals: [owned.destination_key, try_kind], to },
+      { limit },
+    )
     if (found.length === limit) owned.has_more[try_kind] = true
     for (const delivery of found) add(owned, delivery)
   }

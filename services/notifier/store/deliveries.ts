@@ -1,7 +1,5 @@
-import type { Environment } from '#lib/contract/environment.ts'
-import { findOne } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import { type Delivery, type DeliveryStatus, TRY_KINDS, type TryKind } from '../domain/delivery.ts'
+import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
 
 /** The collection of deliveries. */
 export type Deliveries = Collection<Delivery>
@@ -43,22 +41,6 @@ export function openDeliveries(store: Store): Promise<Deliveries> {
   return store.collection<Delivery>(DELIVERIES)
 }
 
-/** Finds a delivery of any merchant by its id. */
-export function findDelivery(deliveries: Pick<Deliveries, 'find'>, delivery_id: string) {
-  return findOne(deliveries, 'by_delivery_id', [delivery_id])
-}
-
-/** The deliveries of a destination and kind of try that are due before `to`, the longest due first. */
-export function findDue(
-  deliveries: Pick<Deliveries, 'find'>,
-  destination_key: string,
-  try_kind: TryKind,
-  to: Date,
-  limit: number,
-) {
-  return deliveries.find('by_due', { equals: [destination_key, try_kind], to }, { limit })
-}
-
 /** The deliveries of a destination that wait in a status for a secret or breaker, the longest waiting first. */
 export function findWaiting(
   deliveries: Pick<Deliveries, 'find'>,
@@ -67,28 +49,4 @@ export function findWaiting(
   limit: number,
 ) {
   return deliveries.find('by_waiting', { equals: [destination_key, status] }, { limit, linearizable: true })
-}
-
-/** The deliveries of an environment that wait in a status for a secret or breaker, at any destination. */
-export function findWaitingIn(
-  deliveries: Pick<Deliveries, 'find'>,
-  environment: Environment,
-  status: DeliveryStatus,
-  limit: number,
-) {
-  return deliveries.find('by_waiting_since', { equals: [environment, status] }, { limit })
-}
-
-/** When the next attempt of a destination is due, also one in progress; `undefined` without one. */
-export async function findNextDue(
-  deliveries: Pick<Deliveries, 'find'>,
-  destination_key: string,
-): Promise<Date | undefined> {
-  const found = await Promise.all(
-    TRY_KINDS.map((try_kind) =>
-      deliveries.find('by_due', { equals: [destination_key, try_kind] }, { limit: 1, linearizable: true }),
-    ),
-  )
-  const times = found.flat().flatMap(({ due_at }) => (due_at ? [due_at.getTime()] : []))
-  return times.length === 0 ? undefined : new Date(Math.min(...times))
 }

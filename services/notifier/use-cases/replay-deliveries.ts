@@ -12,8 +12,9 @@ import { queueAgain } from '../domain/attempt.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import { type DeliverySelection, planFilter, type Replay } from '../domain/delivery-filter.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { type Deliveries, findDelivery } from '../store/deliveries.ts'
+import type { Deliveries } from '../store/deliveries.ts'
 import type { Replays } from '../store/notifier-store.ts'
+import { getDelivery } from './list-deliveries.ts'
 
 /** What the replay of one delivery needs. */
 interface ReplayDeliveryDeps {
@@ -28,8 +29,7 @@ interface ReplayDeliveryDeps {
  * does no harm. Throws 1003 for an unknown delivery and 9000 for one that was delivered.
  */
 export async function replayDelivery(deps: ReplayDeliveryDeps, delivery_id: string): Promise<Delivery> {
-  const found = await findDelivery(deps.deliveries, delivery_id)
-  if (found === undefined) throw new PublicError(1003, { details: { description: 'delivery_id' } })
+  const found = await getDelivery(deps.deliveries, delivery_id)
   if (found.status === 'delivered') throw fieldError(9000, 'delivery_id', 'a delivery that was not delivered')
   const queued = await requeueDead(deps, found)
   // Also when it was queued before: the process that queued it may have crashed before this.
