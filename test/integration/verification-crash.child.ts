@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { openStore } from '#lib/store/open.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
-import { startVerification } from '../../services/balances/use-cases/start-verification.ts'
+import { startVerification } from '../../services/balances/use-cases/verification.ts'
 import { createVerifier } from '../../services/balances/verification/verifier.ts'
 import { trustedClock } from '../support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'

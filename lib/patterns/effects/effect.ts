@@ -50,18 +50,18 @@ export interface Effect {
 /** The fields of a document that has effects. `withDueTimes` derives all of them except `traceparent` from `effects`. */
 export interface EffectDocument {
   readonly effects: readonly Effect[]
-  readonly money_due_at?: Date | undefined
-  readonly independent_due_at?: Date | undefined
-  readonly external_due_at?: Date | undefined
-  readonly event_due_at?: Date | undefined
+  readonly money_due_at?: Date
+  readonly independent_due_at?: Date
+  readonly external_due_at?: Date
+  readonly event_due_at?: Date
   /**
    * Since when work is late although it was tried or postponed: the earliest `first_due_at` of the effects that may run.
    * Only one lane is shown, the first of `LANES` that has such an effect.
    */
-  readonly delayed_lane?: Lane | undefined
-  readonly delayed_since?: Date | undefined
+  readonly delayed_lane?: Lane
+  readonly delayed_since?: Date
   /** Since when an effect of the document is stuck; absent when none is. */
-  readonly stuck_at?: Date | undefined
+  readonly stuck_at?: Date
   /** Where the document was created in a trace, if that was recorded: all work on it belongs to that trace. */
   readonly traceparent?: string
 }
@@ -148,12 +148,17 @@ export function dueEffects(document: EffectDocument, at: Date): Effect[] {
 
 /** Derives the due times, the delay and `stuck_at` from the effects. Every write of a document goes through this function. */
 export function withDueTimes<D extends EffectDocument>(document: D, at: Date): D {
-  const due: { [Field in DueField]?: Date | undefined } = {
-    money_due_at: undefined,
-    independent_due_at: undefined,
-    external_due_at: undefined,
-    event_due_at: undefined,
-  }
+  const {
+    money_due_at,
+    independent_due_at,
+    external_due_at,
+    event_due_at,
+    delayed_lane,
+    delayed_since,
+    stuck_at,
+    ...rest
+  } = document
+  const due: { [Field in DueField]?: Date } = {}
   const delayed = new Map<Lane, Date>()
   for (const candidate of document.effects) {
     if (!mayRun(document, candidate)) continue
@@ -164,9 +169,12 @@ export function withDueTimes<D extends EffectDocument>(document: D, at: Date): D
     if (time_ms < earliest_ms) due[field] = new Date(time_ms)
     if (first_due_at && first_due_at < (delayed.get(lane) ?? FAR_FUTURE)) delayed.set(lane, first_due_at)
   }
-  const delayed_lane = LANES.find((lane) => delayed.has(lane))
-  const delayed_since = delayed_lane && delayed.get(delayed_lane)
+  const first_delayed = LANES.find((lane) => delayed.has(lane))
   const is_stuck = document.effects.some(({ stuck }) => stuck)
-  const stuck_at = is_stuck ? (document.stuck_at ?? at) : undefined
-  return { ...document, ...due, delayed_lane, delayed_since, stuck_at }
+  return {
+    ...rest,
+    ...due,
+    ...(first_delayed ? { delayed_lane: first_delayed, delayed_since: delayed.get(first_delayed) } : {}),
+    ...(is_stuck ? { stuck_at: stuck_at ?? at } : {}),
+  } as D
 }

@@ -9,7 +9,7 @@ import { level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription, type SpanKind } from '#lib/telemetry/span.ts'
 import { type BackgroundWork, createBackgroundWork } from '../background-work.ts'
 import type { ClockGuard } from '../clock-guard.ts'
-import { type InsertOrGetResult, insertOrGet } from '../update.ts'
+import { insertOrGet } from '../update.ts'
 import type { BoundEffect, DocumentChange } from './define-effect.ts'
 import { countedTries, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
 import { createEffectCapacity } from './leases.ts'
@@ -34,33 +34,7 @@ import { createEffectWrites, type EffectWrites } from './writes.ts'
 // The write that applies an outcome also leases the effects that it adds, and the same call runs them.
 
 /** Writes documents that have effects, and runs those effects. */
-export interface EffectRunner<D extends EffectDocument> extends Pick<EffectWrites<D>, 'insert' | 'update'> {
-  /** Like `insert`, but returns the document that already has the key, if there is one, as the function `insertOrGet` does. */
-  insertOrGet(document: D): Promise<InsertOrGetResult<D>>
-  /**
-   * Runs the effects that this process has leased. The write that applies an outcome also leases the effects that it adds,
-   * and the same call runs them. Resolves when everything that can run now has run, except events, which continue in the
-   * background. A failed effect does not reject the promise; an unavailable store does. The result is what the key has
-   * then: another document, if effects delete this one.
-   */
-  runEffects(document: Stored<D>): Promise<Stored<D>>
-  /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
-  runEffectsInBackground(document: Stored<D>): void
-  /**
-   * Gives a stuck effect all its tries again and runs it. `undefined` when the document does not exist or has no such stuck
-   * effect, so one of several callers at the same time retries it.
-   */
-  retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined>
-  /**
-   * Runs a repeated effect of a document that was just read, before it is due. Resolves when it has run; `undefined` when
-   * this process has no room for it, when another writer was faster, or when the document has no such effect.
-   */
-  runEarly(document: Stored<D>, effect_id: string): Promise<Stored<D> | undefined>
-  /** Starts the sweeper, which runs what becomes due later, and takes over what a crash or a failure left behind. */
-  start(): void
-  /** Leases nothing more, and resolves when all running work has ended. */
-  stop(): Promise<void>
-}
+export type EffectRunner<D extends EffectDocument> = ReturnType<typeof createEffectRunner<D>>
 
 /** What a runner needs. `sweep_ms` is the pause between two sweeps (500 ms unless given). */
 interface EffectRunnerOptions<D extends EffectDocument> {
@@ -84,9 +58,7 @@ const in_flight = level('multihub_effects_in_flight', 'Effects that this process
  * have written them. While the clock of the process is wrong, it leases, runs and sweeps nothing, and all writes
  * throw `Unavailable`, because they would store wrong times; other processes do the work.
  */
-export function createEffectRunner<D extends EffectDocument>(
-  options: EffectRunnerOptions<D>,
-): EffectRunner<D> {
+export function createEffectRunner<D extends EffectDocument>(options: EffectRunnerOptions<D>) {
   const { name, collection, keyOf, effects, clock_guard, sweep_ms = SWEEP_MS } = options
   const by_kind = new Map(effects.map((bound) => [bound.kind, bound]))
   const timers: Timer[] = []
@@ -110,11 +82,23 @@ export function createEffectRunner<D extends EffectDocument>(
 
   return {
     insert,
-    insertOrGet: (document) => insertOrGet({ get: collection.get, insert }, keyOf(document), document),
+    /** Like `insert`, but returns the document that already has the key, if there is one, as the function `insertOrGet` does. */
+    insertOrGet: (document: D) => insertOrGet({ get: collection.get, insert }, keyOf(document), document),
     update,
+    /**
+     * Runs the effects that this process has leased. The write that applies an outcome also leases the effects that it adds,
+     * and the same call runs them. Resolves when everything that can run now has run, except events, which continue in the
+     * background. A failed effect does not reject the promise; an unavailable store does. The result is what the key has
+     * then: another document, if effects delete this one.
+     */
     runEffects,
-    runEffectsInBackground: (document) => void runInBackground(document),
-    async retry(key, effect_id) {
+    /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
+    runEffectsInBackground: (document: Stored<D>): void => void runInBackground(document),
+    /**
+     * Gives a stuck effect all its tries again and runs it. `undefined` when the document does not exist or has no such stuck
+     * effect, so one of several callers at the same time retries it.
+     */
+    async retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined> {
       let reset: D | undefined
       const stored = await update(key, (current) => {
         reset = resetStuckEffect(current, effect_id)
@@ -122,7 +106,11 @@ export function createEffectRunner<D extends EffectDocument>(
       })
       return stored && reset && runEffects(stored)
     },
-    async runEarly(document, effect_id) {
+    /**
+     * Runs a repeated effect of a document that was just read, before it is due. Resolves when it has run; `undefined` when
+     * this process has no room for it, when another writer was faster, or when the document has no such effect.
+     */
+    async runEarly(document: Stored<D>, effect_id: string): Promise<Stored<D> | undefined> {
       const early = document.effects.find(({ id }) => id === effect_id)
       if (early === undefined) return undefined
       if (!by_kind.get(early.kind)?.repeats) throw new TypeError(`the effect ${early.kind} does not repeat`)
@@ -130,15 +118,11 @@ export function createEffectRunner<D extends EffectDocument>(
       const leased = await writes.takeOver(document, dueNow(document, early), capacity.reserve)
       return leased && runEffects(leased)
     },
-    start() {
+    /** Starts the sweeper, which runs what becomes due later, and takes over what a crash or a failure left behind. */
+    start(): void {
+      const sweep_options = { collection, capacity, writes, runEffects: runInBackground, sweep_ms }
       for (const lane of LANES) {
-        const sweep = createSweep<D>(lane, {
-          collection,
-          capacity,
-          writes,
-          runEffects: runInBackground,
-          sweep_ms,
-        })
+        const sweep = createSweep<D>(lane, sweep_options)
         const onError = (error: unknown): void => log.warn({ error }, 'sweep of due effects failed')
         timers.push(every(sweep_ms, () => background.track(sweep(), onError), onError))
       }
@@ -147,7 +131,8 @@ export function createEffectRunner<D extends EffectDocument>(
         every(MEASURE_MS, measure, (error) => log.debug({ error }, 'effects could not be measured')),
       )
     },
-    async stop() {
+    /** Leases nothing more, and resolves when all running work has ended. */
+    async stop(): Promise<void> {
       stopping = true
       for (const timer of timers) timer.cancel()
       await background.ended()

@@ -11,8 +11,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { SHARDS } from '../domain/shard.ts'
 import { isShardDone, type LedgerVerification, type ShardVerification } from '../domain/verification.ts'
 import type { Verifications } from '../store/verifications.ts'
-import { getVerification, type VerificationProgress } from '../use-cases/get-verification.ts'
-import { startVerification } from '../use-cases/start-verification.ts'
+import { getVerification, startVerification, type VerificationProgress } from '../use-cases/verification.ts'
 import type { Verifier } from '../verification/verifier.ts'
 
 /** Implements `VerificationService`. The verifier of this process begins at once; others follow within seconds. */

@@ -10,8 +10,7 @@ import { credit, soundCheckpoint } from '../ledger.fixture.ts'
 import type { SnapshotHead, SnapshotPart, SnapshotPartCollection } from '../store/checkpoints.ts'
 import type { Journal } from '../store/journal.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { getVerification, type VerificationProgress } from '../use-cases/get-verification.ts'
-import { startVerification } from '../use-cases/start-verification.ts'
+import { getVerification, startVerification, type VerificationProgress } from '../use-cases/verification.ts'
 import { createVerifier } from './verifier.ts'
 
 /** What a finished verification found, for tests. */

@@ -11,8 +11,7 @@ import type { ShardVerification } from '../domain/verification.ts'
 import { openFixture } from '../ledger.fixture.ts'
 import { CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
-import { getVerification, type VerificationProgress } from '../use-cases/get-verification.ts'
-import { startVerification } from '../use-cases/start-verification.ts'
+import { getVerification, startVerification, type VerificationProgress } from '../use-cases/verification.ts'
 import {
   finishedVerification,
   journalOf,
