@@ -1,3 +1,4 @@
+import { findOne } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
 
@@ -39,6 +40,11 @@ export const DELIVERIES: CollectionSpec = {
 /** Opens the collection of deliveries. */
 export function openDeliveries(store: Store): Promise<Deliveries> {
   return store.collection<Delivery>(DELIVERIES)
+}
+
+/** Finds a delivery of any merchant by its id. */
+export function findDelivery(deliveries: Pick<Deliveries, 'find'>, delivery_id: string) {
+  return findOne(deliveries, 'by_delivery_id', [delivery_id])
 }
 
 /** The deliveries of a destination that wait in a status for a secret or breaker, the longest waiting first. */

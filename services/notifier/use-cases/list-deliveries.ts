@@ -1,9 +1,8 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { readPage } from '#lib/patterns/paging/read-page.ts'
-import { findOne } from '#lib/store/lookup.ts'
 import type { Delivery } from '../domain/delivery.ts'
 import { type DeliveryFilter, planFilter } from '../domain/delivery-filter.ts'
-import type { Deliveries } from '../store/deliveries.ts'
+import { type Deliveries, findDelivery } from '../store/deliveries.ts'
 
 const POSITION = { created_at: 'instant', delivery_id: 'text' } as const
 
@@ -25,7 +24,7 @@ export async function listDeliveries(
 
 /** Reads one delivery by the id that the merchant receives as `X-Webhook-Id`. Throws 1003 when it does not exist. */
 export async function getDelivery(deliveries: Deliveries, delivery_id: string): Promise<Delivery> {
-  const delivery = await findOne(deliveries, 'by_delivery_id', [delivery_id])
+  const delivery = await findDelivery(deliveries, delivery_id)
   if (!delivery) throw new PublicError(1003, { details: { description: 'delivery_id' } })
   return delivery
 }
