@@ -151,8 +151,8 @@ function contradiction(operation: Operation, result: CallResult): AnomalyKind | 
  * report about another attempt, with another amount, or that contradicts an earlier one. Then a success may be a second
  * payment. A refund has one account, so a success is the one that the operator knew.
  */
-function isEndedByReport({ refund_id, operator_decision: decision, payment }: Operation): boolean {
-  if (decision === undefined || refund_id !== undefined) return false
+function isEndedByReport({ kind, operator_decision: decision, payment }: Operation): boolean {
+  if (decision === undefined || !OPERATION_RULES[kind].fails_over) return false
   const { attempt, updated_at: at } = payment
   const current = { attempt_number: attempt.number, at }
   const own = [newNotFoundAnomaly(payment, current), newOpenTooLongAnomaly(payment, current)]

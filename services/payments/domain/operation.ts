@@ -13,7 +13,10 @@ export type Posting = 'credit' | 'capture' | 'release' | 'debit' | 'return'
 /** What ends an operation: the word of its provider, a create that was certainly not sent, or the operator (`not_paid`). */
 export type Verdict = 'success' | 'declined' | 'canceled' | 'not_sent' | 'not_paid'
 
-/** What makes one kind of operation differ from the others. The code branches on these fields only. */
+/**
+ * What makes one kind of operation differ from the others. All rules are in these fields. What else asks for the kind or the
+ * `refund_id` reads or writes an operation where it is stored, because a refund is a part of its payment, or names it.
+ */
 export interface OperationRules<Final = PaymentStatus | RefundState> {
   /** The hold that comes before the create: within the limits of the route (P14), or of funds only (S9). */
   readonly hold: 'none' | 'within_limits' | 'funds_only'
