@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { mayRun } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { storeCommentEffect } from '../comments/domain/comment.ts'
@@ -166,28 +165,6 @@ describe('a ticket', () => {
     const closed = moveTicket(ticket, 'closed', at) ?? ticket
     expect(() => reopenTicket(closed, 'operation-101', at)).toThrow(expect.objectContaining({ code: 10003 }))
     expect(reopenTicket(closed, 'operation-100', at)).toBeUndefined()
-  })
-
-  // S6
-  test('gives comments of one millisecond different times', () => {
-    const commented = ['c-1', 'c-2', 'c-3'].reduce(
-      (ticket, id) => commentTicket(ticket, comment(id), at),
-      opened,
-    )
-    const stored = commented.effects.flatMap((effect) => storeCommentEffect.dataOf(effect) ?? [])
-    expect(stored.map((data) => data.comment.created_at.getTime() - at.getTime())).toEqual([0, 1, 2])
-  })
-
-  // E13
-  test('takes no comment while 500 of its effects wait, so that an outage of the bus does not make it grow', () => {
-    const [created] = opened.effects
-    if (!created) throw new Error('the ticket has no effects')
-    const waiting = (effects: number): Ticket => ({
-      ...opened,
-      effects: Array.from({ length: effects }, () => created),
-    })
-    expect(commentTicket(waiting(499), comment('c-1'), at).effects).toHaveLength(501)
-    expect(() => commentTicket(waiting(500), comment('c-1'), at)).toThrow(Unavailable)
   })
 
   // S12
