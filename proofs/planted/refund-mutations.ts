@@ -80,9 +80,9 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'the hold of a failed refund is captured',
     file: 'services/payments/effects/post-to-ledger.ts',
-    search: '...owner, ...entry, ...holdOf(payment, data)',
+    search: '...scope, ...entry, ...holdOf(payment, data)',
     replace:
-      '...owner, resolution: data.refund_id === undefined ? entry.resolution : HoldResolution.CAPTURE, ...holdOf(payment, data)',
+      '...scope, resolution: data.refund_id === undefined ? entry.resolution : HoldResolution.CAPTURE, ...holdOf(payment, data)',
   },
   {
     name: 'a chargeback is debited again at each try',

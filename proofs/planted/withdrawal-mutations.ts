@@ -11,9 +11,9 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a failed withdrawal is captured',
     file: 'services/payments/effects/post-to-ledger.ts',
-    search: '...owner, ...entry, ...holdOf(payment, data)',
+    search: '...scope, ...entry, ...holdOf(payment, data)',
     replace:
-      '...owner, resolution: data.refund_id === undefined ? HoldResolution.CAPTURE : entry.resolution, ...holdOf(payment, data)',
+      '...scope, resolution: data.refund_id === undefined ? HoldResolution.CAPTURE : entry.resolution, ...holdOf(payment, data)',
   },
   {
     name: 'a hold is placed without limits',

@@ -32,7 +32,7 @@ import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.t
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
 import { findTicketById, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
 import { isUsedByComment, isUsedByTicket } from './tickets/use-cases/use-files.ts'
-import type { FileOwners } from './use-cases/attachment-use.ts'
+import type { FileUsers } from './use-cases/attachment-use.ts'
 import { type StuckDocumentsDeps, stuckDocuments } from './use-cases/stuck-effects.ts'
 
 /** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
@@ -104,7 +104,7 @@ export const role: Role = {
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
         createChargebackRpc(chargeback_deps),
-        createAttachmentUseRpc(fileOwners(store)),
+        createAttachmentUseRpc(fileUsers(store)),
         createEffectRpc(new Map(all_effects.map(({ name, stuck }) => [name, stuck]))),
       ],
       async open() {
@@ -120,7 +120,7 @@ export const role: Role = {
 }
 
 /** The resources that have files, each asked by the part that it belongs to (F7). */
-export function fileOwners({ tickets, ticket_comments, chargebacks }: SupportStore): FileOwners {
+export function fileUsers({ tickets, ticket_comments, chargebacks }: SupportStore): FileUsers {
   return {
     ticket: (use, id) => isUsedByTicket({ tickets }, use, id),
     comment: (use, id) => isUsedByComment({ tickets, comments: ticket_comments }, use, id),

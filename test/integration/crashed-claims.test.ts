@@ -16,7 +16,7 @@ import { openAttachmentsStore } from '../../services/attachments/store/attachmen
 import { storeCommentEffect } from '../../services/support/comments/domain/comment.ts'
 import { createComment } from '../../services/support/comments/use-cases/comments.ts'
 import { createAttachmentUseRpc } from '../../services/support/rpc/attachment-use-service.ts'
-import { fileOwners } from '../../services/support/service.ts'
+import { fileUsers } from '../../services/support/service.ts'
 import { openTickets, type TicketsFixture } from '../../services/support/tickets/tickets.fixture.ts'
 import { ticketComments } from '../../services/support/tickets/use-cases/comment-ticket.ts'
 import {
@@ -49,7 +49,7 @@ afterAll(async () => {
 
 /** The support role as the attachments service calls it. */
 function supportOver({ store }: TicketsFixture): Role {
-  const owners = fileOwners({
+  const users = fileUsers({
     ...store,
     tickets: {
       ...store.tickets,
@@ -60,7 +60,7 @@ function supportOver({ store }: TicketsFixture): Role {
       },
     },
   })
-  const rpc = createAttachmentUseRpc(owners)
+  const rpc = createAttachmentUseRpc(users)
   return {
     name: 'support',
     settings: {},

@@ -11,7 +11,7 @@ import {
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, checkInteger, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
-import { ownerOf } from './merchants.ts'
+import { scopeOf } from './merchants.ts'
 
 type GivenCredential = GivenSettings<typeof CREDENTIAL_SETTINGS>
 
@@ -21,14 +21,14 @@ export async function createCredential(
   given: GivenCredential & Pick<Credential, 'merchant_id' | 'environment' | 'api_version'>,
 ): Promise<{ credential: Credential; secret: Secret }> {
   const { credentials, issued_ids } = deps.store
-  const owner = await ownerOf(deps, given)
-  const settings = newSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, owner, given))
-  checkOwnedLimit(await credentials.listByMerchant(owner.merchant_id))
+  const scope = await scopeOf(deps, given)
+  const settings = newSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, scope, given))
+  checkOwnedLimit(await credentials.listByMerchant(scope.merchant_id))
   const application_id = await issued_ids.issue('credential')
   const secret = newSecret()
   const credential = await credentials.insert({
     application_id,
-    ...owner,
+    ...scope,
     ...settings,
     api_version: given.api_version,
     secrets: [{ sealed: deps.keyring.seal(secret, ownerOfCredentialSecret(application_id)) }],

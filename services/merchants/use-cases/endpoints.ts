@@ -10,7 +10,7 @@ import { ENDPOINT_SETTINGS, type Endpoint } from '../domain/endpoint.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
-import { ownerOf } from './merchants.ts'
+import { scopeOf } from './merchants.ts'
 
 type GivenEndpoint = GivenSettings<typeof ENDPOINT_SETTINGS>
 
@@ -20,15 +20,15 @@ export async function createEndpoint(
   given: GivenEndpoint & MerchantScope & Pick<Endpoint, 'url'>,
 ): Promise<{ endpoint: Endpoint; secret: Secret }> {
   const { endpoints } = deps.store
-  const owner = await ownerOf(deps, given)
-  const url = await checkUrl(deps, given.url, owner.environment)
+  const scope = await scopeOf(deps, given)
+  const url = await checkUrl(deps, given.url, scope.environment)
   const settings = newSettings(ENDPOINT_SETTINGS, given, undefined)
-  checkOwnedLimit(await endpoints.listByMerchant(owner.merchant_id))
+  checkOwnedLimit(await endpoints.listByMerchant(scope.merchant_id))
   const endpoint_id = uuidv7()
   const secret = newSecret()
   const endpoint = await endpoints.insert({
     endpoint_id,
-    ...owner,
+    ...scope,
     url,
     ...settings,
     sealed_secret: deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id)),

@@ -3,7 +3,7 @@ import { checkOwnedLimit } from '../domain/merchant.ts'
 import { checkRouteIdentity, type NewRouteIdentity, ROUTE_SETTINGS, type Route } from '../domain/route.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
 import type { MerchantsDeps } from './deps.ts'
-import { ownerOf } from './merchants.ts'
+import { scopeOf } from './merchants.ts'
 
 type GivenRoute = GivenSettings<typeof ROUTE_SETTINGS>
 
@@ -13,12 +13,12 @@ export async function createRoute(
   given: MerchantScope & NewRouteIdentity & GivenRoute,
 ): Promise<Route> {
   const { routes, issued_ids } = deps.store
-  const owner = await ownerOf(deps, given)
-  const identity = checkRouteIdentity(owner.environment, given)
+  const scope = await scopeOf(deps, given)
+  const identity = checkRouteIdentity(scope.environment, given)
   const settings = newSettings(ROUTE_SETTINGS, given, given.direction)
-  checkOwnedLimit(await routes.listByMerchant(owner.merchant_id))
+  checkOwnedLimit(await routes.listByMerchant(scope.merchant_id))
   const service_id = await issued_ids.issue('route')
-  return routes.insert({ service_id, ...owner, ...identity, ...settings })
+  return routes.insert({ service_id, ...scope, ...identity, ...settings })
 }
 
 /** Changes the given settings of a route. Its other fields never change: create another route. */

@@ -12,7 +12,7 @@ interface BelongsTo<E extends Environment> {
 export type BaseUrl<E extends Environment> = string & BelongsTo<E>
 
 /** A secret that a provider gave for one environment: a key, a token. */
-export type Credential<E extends Environment> = Secret & BelongsTo<E>
+export type ProviderSecret<E extends Environment> = Secret & BelongsTo<E>
 
 /**
  * The operator's account at a provider, in one environment. Its credentials and its base URL have the environment in
@@ -28,7 +28,7 @@ export interface AccountOf<
   readonly environment: E
   readonly base_url: BaseUrl<E>
   /** By name. They sign or authorize the requests to the provider, and verify its callbacks. */
-  readonly credentials: Readonly<Record<Names, Credential<E>>>
+  readonly credentials: Readonly<Record<Names, ProviderSecret<E>>>
   /** What else the connector needs to know about the account. */
   readonly settings: Settings
   /** Whether it is a built-in account of the sandbox. Its failures say nothing: merchants choose them by the amount. */

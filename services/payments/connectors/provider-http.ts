@@ -4,7 +4,7 @@ import type { HttpClient } from '#lib/http/client.ts'
 import { type FailureReason, HttpFailure, OWN_FAILURES } from '#lib/http/http-failure.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { NotSent, Unknown } from '../domain/call-result.ts'
-import type { AccountOf, Credential } from './provider-account.ts'
+import type { AccountOf, ProviderSecret } from './provider-account.ts'
 
 /** The most bytes of a response per operation that it reports: far more than the largest payment instructions take. */
 const OPERATION_MAX_BYTES = 64 * 1024
@@ -24,7 +24,7 @@ export interface ProviderRequest<E extends Environment> {
   readonly content_type: string
   /** Absent for GET. */
   readonly body?: string
-  readonly credential: Credential<E>
+  readonly credential: ProviderSecret<E>
   /** The headers that authenticate the request. */
   readonly authenticate: (credential: Secret, parts: SignedContent) => Readonly<Record<string, string>>
   readonly timeout_ms: number

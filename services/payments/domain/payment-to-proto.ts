@@ -124,7 +124,7 @@ export function refundChangeToProto(payment: Payment, change: ReportedChange): R
   const { amount: minor } = requireRefund(payment, refundId)
   return create(RefundChangeSchema, {
     refundId,
-    ...ownerOf(payment),
+    ...scopeAndPayment(payment),
     amount: { minor, currency: payment.currency },
     cId,
     number,
@@ -143,7 +143,7 @@ export function chargebackToProto(
   const { amount: minor, created_at } = requireChargeback(payment, chargebackId)
   return create(ChargebackDebitSchema, {
     chargebackId,
-    ...ownerOf(payment),
+    ...scopeAndPayment(payment),
     amount: { minor, currency: payment.currency },
     reasonCode,
     deadlineTime: deadline === '' ? undefined : timestampFromDate(new Date(deadline)),
@@ -151,7 +151,7 @@ export function chargebackToProto(
   })
 }
 
-function ownerOf(payment: Payment) {
+function scopeAndPayment(payment: Payment) {
   return {
     ...scopeToProto(payment),
     paymentId: payment.payment_id,

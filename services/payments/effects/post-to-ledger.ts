@@ -110,16 +110,16 @@ export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> 
     ...ENTRY_LIMITS,
     async run({ id, data }, payment) {
       const entry = ENTRIES[data.posting]
-      const owner = scopeToProto(payment)
+      const scope = scopeToProto(payment)
       if ('resolution' in entry) {
-        await ledger.resolveHold({ ...owner, ...entry, ...holdOf(payment, data) }, LEDGER_CALL)
+        await ledger.resolveHold({ ...scope, ...entry, ...holdOf(payment, data) }, LEDGER_CALL)
       } else {
         const { payment_id: paymentId, currency } = payment
         const { chargeback_id } = data
         const minor =
           chargeback_id === undefined ? payment.amount : requireChargeback(payment, chargeback_id).amount
         const amount = { minor, currency }
-        await ledger.postTransfer({ ...owner, ...entry, transferId: id, amount, paymentId }, LEDGER_CALL)
+        await ledger.postTransfer({ ...scope, ...entry, transferId: id, amount, paymentId }, LEDGER_CALL)
       }
       return (current) => current
     },

@@ -36,7 +36,7 @@ export interface ResourceFilter extends MerchantScope {
   readonly created_to?: Date
 }
 
-const OWNER = ['merchant_id', 'environment'] as const
+const SCOPE = ['merchant_id', 'environment'] as const
 
 /**
  * The indexes of the lists and the summary of a collection. Each combination of restrictions has an index, so a page reads
@@ -47,15 +47,15 @@ export function listIndexes(list: ResourceList): Readonly<Record<string, IndexSp
   const order = [time_field, id_field]
   const shown = time_field === 'created_at' ? {} : { where: time_field }
   const listed = list.restricted.map((fields) => {
-    const index: IndexSpec = { fields: [...OWNER, ...fields, ...order], ...shown }
+    const index: IndexSpec = { fields: [...SCOPE, ...fields, ...order], ...shown }
     return [nameOf(fields), index] as const
   })
   return {
     ...Object.fromEntries(listed),
-    list_payment_c_id: { fields: [...OWNER, 'payment.c_id'], where: 'payment' },
-    list_payment_h_id: { fields: [...OWNER, 'payment.h_id'], where: 'payment' },
+    list_payment_c_id: { fields: [...SCOPE, 'payment.c_id'], where: 'payment' },
+    list_payment_h_id: { fields: [...SCOPE, 'payment.h_id'], where: 'payment' },
     by_created: { fields: ['merchant_id', time_field], ...shown },
-    summary: { fields: [...OWNER, ...order, 'status'] },
+    summary: { fields: [...SCOPE, ...order, 'status'] },
   }
 }
 

@@ -8,7 +8,7 @@ import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 
 /** An event of a resource of support. */
 interface SupportEvent {
-  readonly owner: MerchantScope
+  readonly scope: MerchantScope
   /** The public id of the resource. */
   readonly h_id: string
   readonly event: EventName
@@ -25,12 +25,12 @@ interface SupportEvent {
  * Makes the effect that publishes an event of a resource of support. Its key is the public id of the callback:
  * `<h_id>:<event>`, and `:<n>` for an event that can repeat (S12).
  */
-export function newSupportEvent({ owner, h_id, event, number, resource, at, after }: SupportEvent): Effect {
+export function newSupportEvent({ scope, h_id, event, number, resource, at, after }: SupportEvent): Effect {
   const event_key = number === undefined ? `${h_id}:${event}` : `${h_id}:${event}:${number}`
   const message = create(MerchantEventSchema, {
     eventKey: event_key,
     event,
-    ...scopeToProto(owner),
+    ...scopeToProto(scope),
     createTime: timestampFromDate(at),
     resource,
     number: number ?? 0,

@@ -3,16 +3,16 @@ import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
-import { type FileOwners, isAttachmentUsed } from '../use-cases/attachment-use.ts'
+import { type FileUsers, isAttachmentUsed } from '../use-cases/attachment-use.ts'
 
 /** Serves the RPC by which the attachments service checks whether the ticket, comment or chargeback of a claim was stored with the file (F7). */
-export function createAttachmentUseRpc(owners: FileOwners): RpcService {
+export function createAttachmentUseRpc(users: FileUsers): RpcService {
   return rpcService(AttachmentUseService, {
     getAttachmentUse: by(['attachments'], async (request) => {
-      const isUsed = await isAttachmentUsed(owners, {
+      const isUsed = await isAttachmentUsed(users, {
         ...scopeFromProto(request),
         attachment_id: requiredId(request.attachmentId, 'attachment_id'),
-        claim_owner: requiredText(request.usedBy, 'used_by'),
+        used_by: requiredText(request.usedBy, 'used_by'),
         ticket_id: request.ticketId,
       })
       return { isUsed }

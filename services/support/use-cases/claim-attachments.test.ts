@@ -13,7 +13,7 @@ const CLAIM: FileClaim = {
   environment: 'test',
   purpose: 'ticket',
   attachment_ids: ['a', 'b'],
-  claim_owner: 'ticket:1',
+  used_by: 'ticket:1',
 }
 
 /** Claims files for work that ends with an error. Returns the ids that the call gave back under its own id. */

@@ -22,7 +22,7 @@ export interface FileClaim extends MerchantScope {
   readonly purpose: AttachmentPurpose
   readonly attachment_ids: readonly string[]
   /** What will use the files: `ticket:<id>`, `comment:<id>` or `chargeback:<id>`. */
-  readonly claim_owner: string
+  readonly used_by: string
   /** The ticket of a comment. */
   readonly ticket_id?: string
 }
@@ -36,7 +36,7 @@ interface ClaimedFiles {
 
 /**
  * Claims the files, then does the work that uses them. When the work is refused, the files are given back before the
- * refusal is thrown, so that another ticket or comment can have them, but not what another call for the same owner has
+ * refusal is thrown, so that another ticket or comment can have them, but not what another call for the same user has
  * claimed, too. After a crash the claim ends by itself, unless what uses the files was stored by then. A repetition claims
  * nothing twice. Throws 13001 to 13004 and 9000 for a file that cannot be used.
  */
@@ -45,13 +45,13 @@ export async function withClaimed<T>(
   request: FileClaim,
   work: (claimed: ClaimedFiles) => Promise<T>,
 ): Promise<T> {
-  const { purpose, attachment_ids, claim_owner, ticket_id: ticketId = '' } = request
+  const { purpose, attachment_ids, used_by, ticket_id: ticketId = '' } = request
   if (attachment_ids.length === 0) return work({ files: [], assertHeld: () => {} })
   const until_ms = now().getTime() + CLAIM_USE_MS
   const claim = {
     ...scopeToProto(request),
     attachmentIds: [...attachment_ids],
-    usedBy: claim_owner,
+    usedBy: used_by,
     callId: randomHex(8),
   }
   const { attachments: claimed } = await attachments.claimAttachments({

@@ -81,7 +81,7 @@ export function newChargeback(fields: NewChargebackFields): Chargeback {
     effects: [],
   }
   const resource = { case: 'chargeback', value: chargebackToProto(opened) } as const
-  const event = newSupportEvent({ owner: opened, h_id, event: 'chargeback.created', resource, at })
+  const event = newSupportEvent({ scope: opened, h_id, event: 'chargeback.created', resource, at })
   return { ...opened, effects: [event] }
 }
 

@@ -54,7 +54,7 @@ export async function addEvidence(
       environment,
       purpose: 'chargeback_evidence',
       attachment_ids: [attachment_id],
-      claim_owner: `chargeback:${chargeback_id}`,
+      used_by: `chargeback:${chargeback_id}`,
     },
     async ({ files: [file], assertHeld }) => {
       const decide = (current: Chargeback): Chargeback | undefined => {

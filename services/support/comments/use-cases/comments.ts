@@ -101,7 +101,7 @@ export async function createComment<T extends CommentThread>(
     const claim = {
       ...request,
       purpose: 'ticket_comment',
-      claim_owner: `comment:${written.comment_id}`,
+      used_by: `comment:${written.comment_id}`,
       ticket_id: deps.idOf(await find()),
     } as const
     await withClaimed(deps.attachments, claim, ({ files: attachments, assertHeld }) =>

@@ -94,7 +94,7 @@ function withEvent(
 ): Refund {
   const { refund_id: h_id, updated_at: at } = refund
   const resource = { case: 'refund', value: refundToProto(refund) } as const
-  const announced = newSupportEvent({ owner: refund, h_id, event, number, resource, at })
+  const announced = newSupportEvent({ scope: refund, h_id, event, number, resource, at })
   return { ...refund, effects: [...refund.effects, announced] }
 }
 

@@ -32,7 +32,7 @@ export function announce(ticket: Ticket, { event, at, comment, after }: TicketAn
   const name = event.replaceAll('.', '_')
   const number = (ticket.event_counts[name] ?? 0) + 1
   const effect = newSupportEvent({
-    owner: ticket,
+    scope: ticket,
     h_id: ticket.ticket_id,
     event,
     at,

@@ -20,7 +20,7 @@ export const TICKET_LIST: ResourceList = {
   restricted: [[], ['status'], ['category', 'priority'], ['status', 'category', 'priority']],
 }
 
-const OWNER = ['merchant_id', 'environment'] as const
+const SCOPE = ['merchant_id', 'environment'] as const
 
 /**
  * The collection of tickets. The subject is part of the key, so that a payment has one ticket (S2), and of the partition,
@@ -31,11 +31,11 @@ export const TICKETS = {
   partition: ['merchant_id', 'environment', 'subject_id'],
   key: ['merchant_id', 'environment', 'subject_id'],
   indexes: {
-    by_c_id: { fields: [...OWNER, 'c_id'] },
-    by_h_id: { fields: [...OWNER, 'ticket_id'] },
+    by_c_id: { fields: [...SCOPE, 'c_id'] },
+    by_h_id: { fields: [...SCOPE, 'ticket_id'] },
     by_id: { fields: ['ticket_id'], across_partitions: true },
     by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
-    by_replaced: { fields: [...OWNER, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
+    by_replaced: { fields: [...SCOPE, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
     ...listIndexes(TICKET_LIST),
     ...EFFECT_INDEXES,
   },

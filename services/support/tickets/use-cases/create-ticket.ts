@@ -53,7 +53,7 @@ async function insertTicket(
   const key = { merchant_id, environment, subject_id: payment?.payment_id ?? ticket_id }
   const existing = payment && (await deps.tickets.get(key))
   if (existing) checkPlace(existing, ticket_id)
-  const claim = { ...request, purpose: 'ticket', claim_owner: `ticket:${ticket_id}` } as const
+  const claim = { ...request, purpose: 'ticket', used_by: `ticket:${ticket_id}` } as const
   const placed = await withClaimed(deps.attachments, claim, ({ files: attachments, assertHeld }) => {
     assertHeld()
     return place(deps, newTicket(request, { ticket_id, payment, attachments }, now()))
