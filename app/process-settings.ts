@@ -139,9 +139,9 @@ const TEST_VARIABLES: ConfigSchema = {
 
 /**
  * Reads the settings of the process. Throws one `ConfigError` with all problems of the process and of its roles, and with
- * every MULTIHUB_ variable that no role reads (R7). `is_local_run` permits callbacks to addresses that are not public (N9, R4)
- * and no virus scanner (F5). `loadAllRoles` loads the other roles when a variable is unknown to the roles of this process,
- * because processes on one machine may share variables.
+ * every MULTIHUB_ variable that no role reads (R7). `is_local_run` permits callbacks to addresses that are not public (N9,
+ * R4) and no virus scanner (F5). `loadAllRoles` loads the other roles when a variable is unknown to the roles of this
+ * process, because processes on one machine may share variables.
  */
 export async function readProcessSettings(
   roles: readonly Role[],

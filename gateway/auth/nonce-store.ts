@@ -18,9 +18,9 @@ export type NonceStore = ReturnType<typeof createNonceStore>
 const READ_BACK_TIMEOUT_MS = 1_000
 
 /**
- * Makes the nonce store. `ttl_ms` must be at least twice the freshness window, because a timestamp may be in the future
- * as well as in the past, plus the clock skew between gateways: see `nonceTtlMs`. A nonce is stored from `now_ms` on, by default
- * the clock of this process.
+ * Makes the nonce store. `ttl_ms` must be at least twice the freshness window, because a timestamp may be in the future as
+ * well as in the past, plus the clock skew between gateways: see `nonceTtlMs`. A nonce is stored from `now_ms` on, by
+ * default the clock of this process.
  */
 export function createNonceStore(
   nonces: Collection<UsedNonce>,

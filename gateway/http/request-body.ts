@@ -8,10 +8,10 @@ import { closeAfterResponse, closeLingering } from './lingering-close.ts'
 /**
  * Reads the body and resolves with its exact bytes, because signatures cover them.
  *
- * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, for one
- * that is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`, and for one that is not
- * complete after `request_timeout_ms`. Rejects with 2002 when no memory can be reserved, and with `RequestAborted` when the
- * connection breaks. The caller releases the reservation when it drops the bytes; the request itself keeps no long body alive.
+ * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, for one that
+ * is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`, and for one that is not complete after
+ * `request_timeout_ms`. Rejects with 2002 when no memory can be reserved, and with `RequestAborted` when the connection breaks.
+ * The caller releases the reservation when it drops the bytes; the request itself keeps no long body alive.
  */
 export function readBody(
   { request, response }: Pick<Exchange, 'request' | 'response'>,

@@ -24,8 +24,8 @@ export const DEPTH_MAX = 32
 export const VALUES_MAX = 10_000
 
 /**
- * Parses a body strictly (E4). Throws 1005 at `body` for bytes that are not UTF-8, a byte order mark, invalid JSON,
- * nesting deeper than `DEPTH_MAX`, more than `VALUES_MAX` values, or a key that occurs twice in one object, in whatever spelling.
+ * Parses a body strictly (E4). Throws 1005 at `body` for bytes that are not UTF-8, a byte order mark, invalid JSON, nesting
+ * deeper than `DEPTH_MAX`, more than `VALUES_MAX` values, or a key that occurs twice in one object, in whatever spelling.
  */
 export function parseJson(body: Buffer): Json {
   if (!isUtf8(body)) throw fieldError(1005, 'body')

@@ -203,12 +203,12 @@ export function instant(): Schema<Date, 'required'> {
   return mapped(text({ max: INSTANT_MAX, format: INSTANT }), (checked) => new Date(checked))
 }
 
-/** An amount in minor units (E6). Refuses anything but an integer literal with 1005, and an integer outside 1 to 2^53 - 1 with 6001. */
+/** An amount in minor units (E6). Anything but an integer literal is 1005, and an integer outside 1 to 2^53 - 1 is 6001. */
 export function amount(): Schema<bigint, 'required'> {
   return integerWithin(1n, AMOUNT_MAX, 6001)
 }
 
-/** An integer within bounds. Refuses anything but an integer literal with 1005, and an integer outside the bounds with 9000 (E4, E5). */
+/** An integer within bounds. Anything but an integer literal is 1005, and an integer outside the bounds is 9000 (E4, E5). */
 export function integer({ min, max }: { readonly min: number; readonly max: number }) {
   return mapped(integerWithin(BigInt(min), BigInt(max), 9000), Number)
 }
@@ -288,8 +288,8 @@ function smallerNumbers(): string[] {
 }
 
 /**
- * An amount as a text of digits, from 1 to 2^63 - 1 and without leading zeros (spec: Limits). Another type is refused with 1005; any other
- * text with `code`, the code of the resource for a wrong amount (E6).
+ * An amount as a text of digits, from 1 to 2^63 - 1 and without leading zeros (spec: Limits). Another type is refused with
+ * 1005; any other text with `code`, the code of the resource for a wrong amount (E6).
  */
 export function digitAmount(code: ErrorCode): Schema<bigint, 'required'> {
   const shape = { min: 1, max: DIGITS.length, pattern: PATTERN }

@@ -16,8 +16,8 @@ interface TokenBucket {
 }
 
 /**
- * Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. Beyond `networks_max` the
- * least recently active network is forgotten.
+ * Makes a flood limiter for this process alone: a token bucket per network, refilled when it is read. Beyond `networks_max`
+ * the least recently active network is forgotten.
  */
 export function createFloodLimiter({
   failures_per_minute: limit,
@@ -45,8 +45,8 @@ export function createFloodLimiter({
   return {
     /**
      * Counts a failed authentication for the network of an address; returns the 429 to respond with beyond the limit.
-     * WARNING: call it only after an authentication has failed. An authenticated caller is then never refused, even if others
-     * on its network fail, or misuse its application id.
+     * WARNING: call it only after an authentication has failed. An authenticated caller is then never refused, even if
+     * others on its network fail, or misuse its application id.
      */
     recordFailure(address: string | undefined): PublicError | undefined {
       const bucket = refilledBucket(networkOf(address))

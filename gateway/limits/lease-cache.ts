@@ -16,8 +16,8 @@ const GIVE_BACK_CONCURRENCY = 50
 const CLOSE_TIMEOUT_MS = 3_000
 
 /**
- * Makes the cache of the token leases of this process, and starts its sweeps. They give the unused tokens of idle and of evicted
- * leases back to the shared counters, so that other processes can use them.
+ * Makes the cache of the token leases of this process, and starts its sweeps. They give the unused tokens of idle and of
+ * evicted leases back to the shared counters, so that other processes can use them.
  */
 export function createLeaseCache(leases_max = LEASES_MAX) {
   const evicted_leases: TokenLease[] = []

@@ -18,9 +18,9 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * Makes the limits over the shared counters. All gateways on one store together never allow more calls than a limit, whatever
- * fails; after a failure they may allow fewer. This process holds at most `leases_max` leases. `now_ms` is the time by which
- * windows and days are judged; by default the clock of this process.
+ * Makes the limits over the shared counters. All gateways on one store together never allow more calls than a limit,
+ * whatever fails; after a failure they may allow fewer. This process holds at most `leases_max` leases. `now_ms` is the time
+ * by which windows and days are judged; by default the clock of this process.
  */
 export function createLimits(
   counters: Collection<QuotaCounter>,

@@ -10,8 +10,8 @@ export type MerchantRequests = ReturnType<typeof createMerchantRequests>
 const RETRY_AFTER_MS = 1_000
 
 /**
- * Makes the limit of the requests in progress of each merchant and environment in this process (E10). So a slow provider of one
- * merchant does not delay other merchants, and requests of the test environment do not delay requests of production.
+ * Makes the limit of the requests in progress of each merchant and environment in this process (E10). So a slow provider of
+ * one merchant does not delay other merchants, and requests of the test environment do not delay requests of production.
  */
 export function createMerchantRequests(
   requests_max: number = HTTP_LIMITS.merchant_requests_max,

@@ -221,8 +221,8 @@ export const attachmentFinalize = defineMethod({
 })
 
 /**
- * Makes the function that reads an attachment of the caller, with the link to its bytes if it is ready. It throws 13001 for one
- * that the caller's merchant does not have, and 3008 without the scope of its purpose (F7).
+ * Makes the function that reads an attachment of the caller, with the link to its bytes if it is ready. It throws 13001 for
+ * one that the caller's merchant does not have, and 3008 without the scope of its purpose (F7).
  */
 function createReadAttachment({ clientOf }: Pick<MethodDeps, 'clientOf'>) {
   const attachments = clientOf(AttachmentService)

@@ -34,8 +34,8 @@ const CLIENT = object({
 })
 
 /**
- * The request for a new payment. The fields are in the order of the specification (spec: Payment request object), because the
- * first violation is reported (E6).
+ * The request for a new payment. The fields are in the order of the specification (spec: Payment request object), because
+ * the first violation is reported (E6).
  */
 const requestOf = <P extends Schema<unknown>, R extends Schema<unknown>, U extends Schema<unknown>>(
   payer: P,
@@ -195,7 +195,7 @@ export const paymentOut = defineMethod({
   },
 })
 
-/** The fields of a request on which the payment depends. All its other fields are details, which services only keep and return. */
+/** The fields of a request on which the payment depends. All others are details, which services only keep and return. */
 interface NewPayment {
   readonly identifiers: TypeOf<typeof IDENTIFIERS>
   readonly amount: TypeOf<typeof AMOUNT>

@@ -7,7 +7,7 @@ import {
 } from '#lib/contract/public-payment.ts'
 import { type JsonSchema, record, type View } from '#lib/contract/view.ts'
 
-/** The result of a method that shows a payment: `{payment, operation}`, the latter its primary operation (spec: Payment object). */
+/** What a method that shows a payment returns: the payment and its primary operation (spec: Payment object). */
 export const PAYMENT_RESULT = resultOf(PAYMENT_VIEW)
 
 /** The result of a method that creates a payment. */

@@ -20,7 +20,7 @@ export function optionalText(rule: TextRule): Schema<string, 'optional'> {
   return optional(text(rule))
 }
 
-/** The scope of the caller with the restrictions of its credential, which the payments service applies to the route of a payment (E9). */
+/** The caller's scope with the restrictions of its credential, which payments applies to the route of a payment (E9). */
 export function permittedScope(caller: Caller) {
   const { application_id: applicationId, service_ids, currencies } = caller
   const policy = { applicationId, serviceIds: [...service_ids], currencies: [...currencies] }

@@ -56,8 +56,8 @@ export function useCallingThread(): () => void {
 }
 
 /**
- * Creates the thread of a task; it starts with the first call. A task that runs for long then delays no request, no lease and
- * no health check of this process. The thread sees no environment variables, because some of them are secrets.
+ * Creates the thread of a task; it starts with the first call. A task that runs for long then delays no request, no lease
+ * and no health check of this process. The thread sees no environment variables, because some of them are secrets.
  */
 export function createThread<Input, Output>(
   task: ThreadTask<Input, Output>,

@@ -182,8 +182,8 @@ const REDIRECT = partialField<Payment>({
 const FINISH_TIME = instantField<Payment>(({ finishTime }) => finishTime)
 
 /**
- * A payment (spec: Payment object). Responses and callbacks both use its view, so that they cannot differ. What is not known is
- * absent, never null (E15). A receiver may be empty, because only the response to a create shows the bank.
+ * A payment (spec: Payment object). Responses and callbacks both use its view, so that they cannot differ. What is not known
+ * is absent, never null (E15). A receiver may be empty, because only the response to a create shows the bank.
  */
 function definePaymentView(name: string, receiver_fields: typeof RECEIVER_FIELDS) {
   return defineView<Payment>(name, {

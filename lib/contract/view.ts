@@ -137,7 +137,7 @@ export function within<M, Part>(
   }
 }
 
-/** How a kind of resource looks in responses and callbacks: a component of the API reference, and the function that renders it. */
+/** How a kind of resource looks in responses and callbacks: a component of the API reference, and how it is rendered. */
 export interface View<M> extends ViewField<M> {
   /** The component, and those that it refers to. */
   readonly components: Readonly<Record<string, JsonSchema>>

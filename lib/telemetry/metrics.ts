@@ -96,8 +96,8 @@ export function gauge<const Name extends string = never>(
 }
 
 /**
- * Reads and sets gauges, such as gauges of the whole store. When it fails, `forget` removes their values: an old one would pass
- * for a present one, and keep an alert that the other processes no longer have.
+ * Reads and sets gauges, such as gauges of the whole store. When it fails, `forget` removes their values: an old one would
+ * pass for a present one, and keep an alert that the other processes no longer have.
  */
 export async function measureOrForget(measure: () => Promise<void>, forget: () => void): Promise<void> {
   try {

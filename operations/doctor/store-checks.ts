@@ -112,8 +112,8 @@ const LIMIT_MS = 5_000
 const ADVICE = 'correct MONGODB_URI'
 
 /**
- * The check of the certificate of each MongoDB server that a URI with TLS names: expired ones are reported with their reason,
- * and those that expire soon are a warning. The servers of `mongodb+srv` share one check, because DNS names them.
+ * The check of the certificate of each MongoDB server that a URI with TLS names: expired ones are reported with their
+ * reason, and those that expire soon are a warning. The servers of `mongodb+srv` share one check, because DNS names them.
  */
 export async function databaseCertificateChecks(
   mongodb_uri: Secret,

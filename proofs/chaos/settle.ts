@@ -28,8 +28,8 @@ export interface SettleDeps {
 }
 
 /**
- * Waits until every payment is final, every delivery and every finalized file has ended, and nothing holds funds, but not longer
- * than the limit. Returns the time.
+ * Waits until every payment is final, every delivery and every finalized file has ended, and nothing holds funds, but not
+ * longer than the limit. Returns the time.
  */
 export async function settle(deps: SettleDeps): Promise<number> {
   const { history, timeline } = deps

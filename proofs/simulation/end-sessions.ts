@@ -7,8 +7,8 @@ import type { PublicApi } from './workload/public-api.ts'
 import type { World } from './world/world.ts'
 
 /**
- * Longer than an upload session (15 minutes, F2) and the time until a claim is checked (10 minutes, F7), also by a clock that
- * is wrong by 200 s: a process may take a place before it notices that.
+ * Longer than an upload session (15 minutes, F2) and the time until a claim is checked (10 minutes, F7), also by a clock
+ * that is wrong by 200 s: a process may take a place before it notices that.
  */
 const SESSION_OVER_MS = 20 * 60_000
 

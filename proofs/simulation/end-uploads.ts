@@ -23,8 +23,8 @@ const STORED_MAX_MS = 100
 const FIRST_NUMBER = 1_000_000
 
 /**
- * Kills the processes that keep files during an upload of each merchant, and uploads again when the lease of the first upload
- * is over. The load is shorter than that lease. What the first upload has stored must be deleted (F2).
+ * Kills the processes that keep files during an upload of each merchant, and uploads again when the lease of the first
+ * upload is over. The load is shorter than that lease. What the first upload has stored must be deleted (F2).
  */
 export async function killUploads(
   world: World,

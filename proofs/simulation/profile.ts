@@ -28,8 +28,8 @@ export async function startProfile(): Promise<() => Promise<ProcessorShares>> {
 }
 
 /**
- * Divides the time of a profile. Code of a package and of Node.js counts for the part of the project that called it. Idle time
- * does not count.
+ * Divides the time of a profile. Code of a package and of Node.js counts for the part of the project that called it. Idle
+ * time does not count.
  */
 function sharesOf({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): ProcessorShares {
   const owners = new Map<number, CodeOwner>()

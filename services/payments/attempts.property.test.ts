@@ -131,7 +131,7 @@ function newPayment(direction: Script['direction']): Payment {
   return newDeposit({ ...changes, expires_at, updated_at: at })
 }
 
-/** The result of a scripted call: as the connectors do it, a refusal after an earlier request with an unknown result is unknown. */
+/** The result of a scripted call. As in the connectors, a refusal after an unknown result is unknown. */
 function resultOf(kind: CallResult['kind'], minor: bigint, is_repeated: boolean): CallResult {
   if (kind === 'unknown' || (is_repeated && kind !== 'success' && kind !== 'pending'))
     return { kind: 'unknown', reason: 'no response' }

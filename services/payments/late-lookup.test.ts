@@ -49,8 +49,8 @@ afterEach(async () => {
 })
 
 /**
- * A deposit that the provider has and holds. Routes of the test environment use the sandbox only, so it is stored as a create
- * stores it; the service does the rest.
+ * A deposit that the provider has and holds. Routes of the test environment use the sandbox only, so it is stored as a
+ * create stores it; the service does the rest.
  */
 async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
   const { payments: collection } = await openPaymentsStore(system.roles.storeOf('payments'))

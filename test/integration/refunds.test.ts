@@ -56,8 +56,8 @@ async function statusOf(c_id: string): Promise<any> {
 }
 
 /**
- * A deposit that was paid and credited: its event comes after the ledger entry (P9). Its last digits decide how a refund of it
- * ends.
+ * A deposit that was paid and credited: its event comes after the ledger entry (P9). Its last digits decide how a refund of
+ * it ends.
  */
 async function paidDeposit(
   value = 1_000_908,

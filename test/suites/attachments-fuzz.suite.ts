@@ -54,8 +54,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /**
- * Sends an upload over a connection of its own; a slow one waits for `others`. Returns the HTTP status, or 0 when there was no
- * response.
+ * Sends an upload over a connection of its own; a slow one waits for `others`. Returns the HTTP status, or 0 when there was
+ * no response.
  */
 function put(
   { url, headers }: PreparedUpload,

@@ -17,8 +17,8 @@ export interface Certificates {
   /** The certificate of the authority. */
   readonly ca: string
   /**
-   * A key and a certificate for the DNS name `name`, and for 127.0.0.1 unless `only_name` is set. It is valid for `days` from
-   * now on, by default 2; with a negative number it has expired.
+   * A key and a certificate for the DNS name `name`, and for 127.0.0.1 unless `only_name` is set. It is valid for `days`
+   * from now on, by default 2; with a negative number it has expired.
    */
   issue(name: string, options?: IssueOptions): Promise<{ readonly key: string; readonly certificate: string }>
   remove(): Promise<void>

@@ -12,8 +12,8 @@ export function sha256Hex(data: Uint8Array | string): string {
 }
 
 /**
- * A UUIDv8 that begins with a time like a UUIDv7, so that ids sort by it, and goes on with 74 bits of a hash: the same time and
- * hash have the same id.
+ * A UUIDv8 that begins with a time like a UUIDv7, so that ids sort by it, and goes on with 74 bits of a hash: the same time
+ * and hash have the same id.
  */
 export function uuidFromHash(hash_hex: string, at: Date): string {
   if (!/^[0-9a-f]{32,}$/.test(hash_hex)) throw new TypeError('a hash has at least 32 hexadecimal digits')

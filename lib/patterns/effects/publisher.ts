@@ -109,8 +109,8 @@ export async function createPublisher(bus: Bus) {
     return gets_receipts || clock.monotonic_ms() - probed_at_ms >= PROBE_INTERVAL_MS
   }
   /**
-   * Bounds the events that are published at once. While no receipts arrive, it has room for one event per second, the first of
-   * them as soon as the bus is connected again; without a connection it has none.
+   * Bounds the events that are published at once. While no receipts arrive, it has room for one event per second, the first
+   * of them as soon as the bus is connected again; without a connection it has none.
    */
   const budget: Budget<unknown> = {
     hasRoom: () => mayPublish() && pending_budget.hasRoom(),

@@ -87,8 +87,8 @@ interface NewMutation extends Pick<IdempotencyRecord, 'payload_hash' | 'seed'> {
 const EXECUTIONS_MAX = 64
 
 /**
- * The record after an execution has started the mutation or joined it; `undefined` when it is unchanged. Throws 1013 when the
- * key was used with another payload.
+ * The record after an execution has started the mutation or joined it; `undefined` when it is unchanged. Throws 1013 when
+ * the key was used with another payload.
  */
 function joinMutation(
   current: IdempotencyRecord | undefined,
@@ -181,12 +181,12 @@ export function createIdempotency(
 
   return {
     /**
-     * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its
-     * own id before each step, and continue from what exists, because a crash can interrupt it anywhere and two
-     * executions can run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution
-     * crashed or ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`,
-     * which must be far longer than the work, limits how long the record is kept, from its first try. Throws `Unavailable`
-     * before anything is stored while the clock of the process is wrong: the record and what `work` reserves would have wrong ends.
+     * Returns the stored result, or runs `work` and stores its result. `work` must take its ids from `id`, look for its own
+     * id before each step, and continue from what exists, because a crash can interrupt it anywhere and two executions can
+     * run at once. A refusal (a `PublicError` that is not a fault) frees the key, unless an earlier execution crashed or
+     * ended with an unknown outcome. Throws 1013 when the key was used with another payload. `lifetime_ms`, which must be
+     * far longer than the work, limits how long the record is kept, from its first try. Throws `Unavailable` before anything
+     * is stored while the clock of the process is wrong: the record and what `work` reserves would have wrong ends.
      */
     async run(
       key: IdempotencyKey,

@@ -33,10 +33,10 @@ const HEALTH_REQUEST_MAX_BYTES = 1024
 const HEALTH_STREAMS_MAX = 1_000
 
 /**
- * Looks at each HTTP/2 stream before grpc-js does. Several Authorization headers become a header that no token matches, as on
- * the Connect port. Every caller may ask for health, so a health request that is too long ends its stream (grpc-js would
- * hold up to 4 MiB of it), and few of them are open at a time. Throws when grpc-js has no HTTP/2 server where this
- * release expects it.
+ * Looks at each HTTP/2 stream before grpc-js does. Several Authorization headers become a header that no token matches, as
+ * on the Connect port. Every caller may ask for health, so a health request that is too long ends its stream (grpc-js would
+ * hold up to 4 MiB of it), and few of them are open at a time. Throws when grpc-js has no HTTP/2 server where this release
+ * expects it.
  */
 function guardStreams(server: Server): void {
   // grpc-js passes on neither the raw headers nor the parts of a message, and has no public access to its HTTP/2 servers.
@@ -195,7 +195,7 @@ function createCallerCheck(endpoints: readonly RpcEndpoint[]): ServerInterceptor
   const endpoint_of = new Map(endpoints.map((endpoint) => [pathOf(endpoint.method), endpoint]))
   return ({ path }, call) => {
     const endpoint = endpoint_of.get(path)
-    // Health is for all callers, and its requests are short. Reflection is a stream: its handler checks the caller before it reads.
+    // Health is for all callers, with short requests. The handler of reflection, a stream, checks the caller before it reads.
     if (endpoint === undefined) return new ServerInterceptingCall(call)
     return new ServerInterceptingCall(call, {
       start(next) {

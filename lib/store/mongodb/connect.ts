@@ -8,8 +8,8 @@ import { type StartWait, waitForServer } from '#lib/telemetry/wait-for-server.ts
 import { createMongoCalls, selectionTimeout } from './calls.ts'
 
 /**
- * Connects a client again when the driver's check of a server does not end within a time. Driver 7.9 waits permanently when it
- * checks a server through a connection that has just been lost, before that connection reports it: it awaits that a
+ * Connects a client again when the driver's check of a server does not end within a time. Driver 7.9 waits permanently when
+ * it checks a server through a connection that has just been lost, before that connection reports it: it awaits that a
  * destroyed socket can be written to. From then on it never finds that server again once it has lost it.
  */
 export function watchMonitoring(client: MongoClient, limit_ms: number) {
@@ -147,8 +147,8 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * With `closes_silent_connections`, a connection without a response was lost by the network and is closed; the heartbeats have
- * connections of their own and do not notice it.
+ * With `closes_silent_connections`, a connection without a response was lost by the network and is closed; the heartbeats
+ * have connections of their own and do not notice it.
  */
 function createClient({
   uri,

@@ -57,8 +57,8 @@ else
   })
 
 /**
- * Does what happens when a server loses all connections, and a call asks for a check before the loss of the one for checks is
- * reported. Returns whether a check began then.
+ * Does what happens when a server loses all connections, and a call asks for a check before the loss of the one for checks
+ * is reported. Returns whether a check began then.
  */
 function hangCheck(server: DriverServer): boolean {
   const { connection } = server.monitor

@@ -32,7 +32,7 @@ export function noActs(): AcceptedActs {
   return { entry_ids: new Set(), minimum_amounts: new Map() }
 }
 
-/** Corrects balances, changes routes and rotates secrets of a merchant while it makes requests. A failed act may have happened. */
+/** Corrects balances, changes routes and rotates secrets while a merchant makes requests. A failed act may have happened. */
 export async function runOperatorActs(deps: ActDeps, merchant: SimulatedMerchant): Promise<void> {
   const { choices, isOpen } = deps
   for (let number = 0; isOpen(); number += 1) {

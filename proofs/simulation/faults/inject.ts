@@ -234,9 +234,9 @@ const ACTIVITY_WAIT_MS = 1_000
 const KIND_WAIT_MS = 3_000
 
 /**
- * The place of a fault: any, or the next process that sends a request or a write, while that is on its way. Most
- * faults at any moment would hit a process that does nothing. Half of the others wait for a kind of request or write that the
- * seed chooses, because rare ones, such as a refund, would hardly ever be hit.
+ * The place of a fault: any, or the next process that sends a request or a write, while that is on its way. Most faults at
+ * any moment would hit a process that does nothing. Half of the others wait for a kind of request or write that the seed
+ * chooses, because rare ones, such as a refund, would hardly ever be hit.
  */
 async function choosePlace({ cluster, activity }: World, choices: Choices): Promise<Place | undefined> {
   if (choices.chance(0.5)) return choices.pick(cluster.places)

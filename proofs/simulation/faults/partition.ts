@@ -7,7 +7,7 @@ const ROLES_MS = [100, 2_000, 8_000] as const
 /** The time for which a process reaches nothing: longer than its leases. */
 const PLACE_MS = [10_000, 20_000, 40_000] as const
 
-/** Cuts all processes of a role off from all processes of another role, from a database or from the bus: both ways, or one way. */
+/** Cuts the processes of a role off from those of another role, from a database or from the bus: both ways, or one way. */
 export async function cutRolesOff(
   world: World,
   choices: Choices,

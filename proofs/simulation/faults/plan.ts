@@ -45,8 +45,8 @@ export const SCANNER_FAULT_KINDS = [
 ] as const
 
 /**
- * The kinds that came later. They are drawn by choices of their own, so that a seed keeps all other faults that it had before
- * there were these.
+ * The kinds that came later. They are drawn by choices of their own, so that a seed keeps all other faults that it had
+ * before there were these.
  */
 export const LATER_FAULT_KINDS = [
   'roles are partitioned',

@@ -2,8 +2,8 @@ import { LOW_QUOTA, type SimulatedCredential } from '../workload/merchants.ts'
 import type { PublicApi, PublicOutcome } from '../workload/public-api.ts'
 
 /**
- * A quota's window is a minute from its first call by the clock of a gateway, which can differ from ours, and from the clock of
- * another gateway.
+ * A quota's window is a minute from its first call by the clock of a gateway, which can differ from ours, and from the clock
+ * of another gateway.
  */
 const WINDOW_MS = 58_000
 

@@ -18,8 +18,8 @@ const COMMITTED = ['approving', 'approved', 'completed']
 const REFUNDS_MAX = 100
 
 /**
- * What is wrong with one change of the refunds and chargebacks of a payment: what is committed never exceeds it, one refund at
- * most is active, each new one had room, each refusal had its reason, and each moves along its table (S8, S9, S10).
+ * What is wrong with one change of the refunds and chargebacks of a payment: what is committed never exceeds it, one refund
+ * at most is active, each new one had room, each refusal had its reason, and each moves along its table (S8, S9, S10).
  */
 export function* refundProblems(
   { key, before: old_body, after: new_body }: Change,

@@ -33,8 +33,8 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Each refund has ended or waits for the operator. Its payment, the document that merchants see, the ledger and the provider's
- * books agree about it, and no refund is paid twice.
+ * Each refund has ended or waits for the operator. Its payment, the document that merchants see, the ledger and the
+ * provider's books agree about it, and no refund is paid twice.
  */
 export const refundsAgree: Invariant = function* (evidence) {
   const documents = new Map(supportDocuments(evidence, 'refunds').map((one) => [one.refund_id ?? '', one]))
@@ -61,8 +61,8 @@ export const refundsAgree: Invariant = function* (evidence) {
 }
 
 /**
- * Each refund was asked for at the account that the deposit was paid at, under the key of that deposit (S9). A provider would
- * refuse any other one, which looks like a refund that failed.
+ * Each refund was asked for at the account that the deposit was paid at, under the key of that deposit (S9). A provider
+ * would refuse any other one, which looks like a refund that failed.
  */
 export const refundsGoToPaidAccounts: Invariant = function* ({ operations, refund_orders = [] }) {
   const paid = new Set(

@@ -34,8 +34,8 @@ export interface ExpectedSummary {
 }
 
 /**
- * The summaries of one kind that a merchant requests, all but the first one at the same time (S11): twice of everything, and of the resources
- * before and from the creation of the one in the middle.
+ * The summaries of one kind that a merchant requests, all but the first one at the same time (S11): twice of everything, and
+ * of the resources before and from the creation of the one in the middle.
  */
 export function expectedSummaries(
   evidence: Pick<Evidence, 'databases'>,

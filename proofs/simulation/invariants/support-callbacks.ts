@@ -50,8 +50,8 @@ const NEXT_OF: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * What is wrong with one change of a refund that merchants see: its changes are recorded one by one, in their order, and none
- * before the entry that its status demands of the ledger (S9, P9).
+ * What is wrong with one change of a refund that merchants see: its changes are recorded one by one, in their order, and
+ * none before the entry that its status demands of the ledger (S9, P9).
  */
 export function* shownRefundProblems(
   { before: old_body, after: new_body }: Change,

@@ -26,8 +26,8 @@ export function ticketsOf(evidence: Pick<Evidence, 'databases'>): readonly Store
 }
 
 /**
- * What a merchant was shown of its tickets, refunds, chargebacks and comments is stored under the same id, and each operation
- * has one ticket or comment, although it was sent many times.
+ * What a merchant was shown of its tickets, refunds, chargebacks and comments is stored under the same id, and each
+ * operation has one ticket or comment, although it was sent many times.
  */
 export const mutationsHappenOnce: Invariant = function* (evidence) {
   const tickets = ticketsOf(evidence)

@@ -26,9 +26,9 @@ interface Destination {
 const RECEIPTS = 'receipts.'
 
 /**
- * Makes the watch of one simulation. Once the receipt of an event has left, its publisher forgets it. So from then on each of
- * its destinations has an owner, or a time at which it gets one, as long as the delivery is pending. The next callback would
- * repair a violation, so that it could not be seen later.
+ * Makes the watch of one simulation. Once the receipt of an event has left, its publisher forgets it. So from then on each
+ * of its destinations has an owner, or a time at which it gets one, as long as the delivery is pending. The next callback
+ * would repair a violation, so that it could not be seen later.
  */
 export function createWakeWatch(): WakeWatch {
   const acknowledged = new Set<string>()

@@ -39,7 +39,7 @@ interface Subscriber {
   readonly messages: SubscriptionQueue
 }
 
-/** Makes a bus without faults. `onPublish` gets each message when its process hands it to the bus, also a message that is lost. */
+/** Makes a bus without faults. `onPublish` gets each message that a process hands to the bus, also one that is lost. */
 export function createSimulatedBus(
   machine: Machine,
   choices: Choices,

@@ -11,8 +11,8 @@ const WITHIN_MS = 15
 const FIRST_REOPENING = 2_000_000_000
 
 /**
- * Several calls under one key comment on a closed ticket while it is reopened, so that the first of them are refused. None of
- * these may undo what another one does: free the key, or give the file back (S3, F7).
+ * Several calls under one key comment on a closed ticket while it is reopened, so that the first of them are refused. None
+ * of these may undo what another one does: free the key, or give the file back (S3, F7).
  */
 export async function sendContested(
   deps: SupportDeps,

@@ -15,8 +15,8 @@ const REFUNDS_PER_PAYMENT = 6
 const UNPAID = 0.03
 
 /**
- * A merchant that requests refunds of its deposits and comments on them, an operator that decides about them, and a bank that
- * demands chargebacks. Several of them act on one payment at the same time, and each mutation is sent again and again.
+ * A merchant that requests refunds of its deposits and comments on them, an operator that decides about them, and a bank
+ * that demands chargebacks. Several of them act on one payment at the same time, and each mutation is sent again and again.
  */
 export async function runRefundDesk(deps: SupportDeps, merchant: SimulatedMerchant): Promise<void> {
   const { choices, isOpen } = deps

@@ -14,8 +14,8 @@ const PAUSE_MAX_MS = 150
 const ENDED = ['completed', 'failed']
 
 /**
- * Refunds one deposit after the other, part by part or all that is left: each refund is requested, approved and waited for, so
- * that most of them reach the provider, unlike those of the refund desk.
+ * Refunds one deposit after the other, part by part or all that is left: each refund is requested, approved and waited for,
+ * so that most of them reach the provider, unlike those of the refund desk.
  */
 export async function runRefundSeries(
   deps: SupportDeps,

@@ -31,8 +31,8 @@ export const QUOTA_LIMITS = { places: 20, unfinished_bytes: 100 * 1024 * 1024 } 
 
 /**
  * The places with a new one, and without those that have expired: the place of a session that a crash left behind is free
- * when the session is over. `undefined` when the file has a place already, until that end or later; a place that ends earlier is
- * replaced. Throws 1000 with HTTP 429 (E10) when all places are taken, with the time until one may be free.
+ * when the session is over. `undefined` when the file has a place already, until that end or later; a place that ends
+ * earlier is replaced. Throws 1000 with HTTP 429 (E10) when all places are taken, with the time until one may be free.
  */
 export function withPlace(
   places: readonly FilePlace[],

@@ -9,8 +9,8 @@ import type { UploadQuota } from '../domain/upload-quota.ts'
 export type AttachmentsStore = Awaited<ReturnType<typeof openAttachmentsStore>>
 
 /**
- * Opens the collections and the blobs. The order is the order of a backup (docs/operators/backup.md): a place in a quota that
- * was taken after the documents were read has no file, and is freed later. A record is completed after its work.
+ * Opens the collections and the blobs. The order is the order of a backup (docs/operators/backup.md): a place in a quota
+ * that was taken after the documents were read has no file, and is freed later. A record is completed after its work.
  */
 export async function openAttachmentsStore(store: Store) {
   return {

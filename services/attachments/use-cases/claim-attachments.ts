@@ -15,9 +15,9 @@ export const CLAIM_MAX = 10
 
 /**
  * Gives ready attachments to one ticket, comment or chargeback, all of them or none. The first refusal in the order of the
- * request is thrown, with its position: 13001 to 13004, or 9000 for an attachment of another purpose, that is used already, or
- * that occurs twice. Each attachment is a document of its own, so a refusal that comes when some are claimed already takes
- * those back. A repetition for the same use succeeds, and joins the claim that exists.
+ * request is thrown, with its position: 13001 to 13004, or 9000 for an attachment of another purpose, that is used already,
+ * or that occurs twice. Each attachment is a document of its own, so a refusal that comes when some are claimed already
+ * takes those back. A repetition for the same use succeeds, and joins the claim that exists.
  */
 export async function claimAttachments(
   deps: Pick<AttachmentsDeps, 'attachments' | 'runner'>,

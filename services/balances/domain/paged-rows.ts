@@ -66,8 +66,8 @@ export function createShardRows(from: Partial<Rows> & { readonly parts?: readonl
 }
 
 /**
- * At most `CHECKPOINT_PART_ROWS` rows of one kind. A checkpoint stores a page in one document, and writes only the pages that
- * were changed since the checkpoint before.
+ * At most `CHECKPOINT_PART_ROWS` rows of one kind. A checkpoint stores a page in one document, and writes only the pages
+ * that were changed since the checkpoint before.
  */
 export interface RowPage {
   count(): number

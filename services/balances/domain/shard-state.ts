@@ -108,8 +108,8 @@ export function createBatchDraft(base: LedgerView, { shard, seq, time }: BatchPo
 }
 
 /**
- * Keeps at least `limit` entries of the batches that were read or committed most recently, by id. They answer quick repeats without a lookup in the journal. They are only a cache: the
- * unique index of the journal refuses a batch that repeats an id.
+ * Keeps at least `limit` entries of the batches that were read or committed most recently, by id. They answer quick repeats
+ * without a lookup in the journal. They are only a cache: the unique index of the journal refuses a batch that repeats an id.
  */
 export function createRecentEntries(limit = RECENT_ENTRIES_MIN) {
   const entries = new Map<string, RecordedEntry>()
@@ -152,7 +152,7 @@ export function createRecentEntries(limit = RECENT_ENTRIES_MIN) {
   }
 }
 
-/** The approximate memory of an entry that is kept for quick repeats, in bytes: 480 as measured with Node.js 24, and its texts. */
+/** The approximate memory of an entry for quick repeats, in bytes: 480 as measured with Node.js 24, and its texts. */
 function entryBytes({ id, merchant_id, reason, payment_id = '', counted }: Entry): number {
   const counted_bytes = counted ? COUNTED_BYTES : 0
   return 480 + counted_bytes + id.length + merchant_id.length + reason.length + payment_id.length

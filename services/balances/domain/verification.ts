@@ -54,8 +54,8 @@ export interface LedgerVerification {
 export const NOTHING_VERIFIED: VerifiedPart = { seq: 0n, hash: '', entries: 0n }
 
 /**
- * Adds `open_problems`: the problems of an ended verification; of a running one at least those that were `known` before, because
- * it has not looked at everything yet.
+ * Adds `open_problems`: the problems of an ended verification; of a running one at least those that were `known` before,
+ * because it has not looked at everything yet.
  */
 export function withOpenProblems<V extends Pick<ShardVerification, 'status' | 'problems'>>(
   verification: V,

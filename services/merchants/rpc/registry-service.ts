@@ -17,8 +17,8 @@ import { endpointToProto } from './endpoint-service.ts'
 import { routeToProto } from './route-service.ts'
 
 /**
- * Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. Each read is
- * permitted only to the roles that use it: credentials and endpoints come with their sealed secrets.
+ * Serves the reads of the other services, which cache them. An unknown id gives an empty response, not an error. Each read
+ * is permitted only to the roles that use it: credentials and endpoints come with their sealed secrets.
  */
 export function createRegistryRpc(deps: MerchantsDeps): RpcService {
   return rpcService(RegistryService, {

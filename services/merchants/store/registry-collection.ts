@@ -36,8 +36,8 @@ export type RegistryCollection<D extends RegistryDocument> = Awaited<
 >
 
 /**
- * Opens a collection of the registry. It is partitioned by its own id, because most readers know only that; the few lists ask
- * every partition.
+ * Opens a collection of the registry. It is partitioned by its own id, because most readers know only that; the few lists
+ * ask every partition.
  */
 export async function openRegistryCollection<D extends RegistryDocument>(
   store: Store,
@@ -82,8 +82,8 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     /** The same for an id that must exist. Throws 1005 without one, and the refusal of an unknown id. */
     get: async (id: string): Promise<D> => existing(id, await find(id)),
     /**
-     * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again. Throws
-     * what `get` throws, and `Unavailable` after 100 conflicts.
+     * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again.
+     * Throws what `get` throws, and `Unavailable` after 100 conflicts.
      */
     async update(id: string, decide: (current: D) => Partial<D>): Promise<D> {
       const key = keyOf(id)

@@ -22,8 +22,8 @@ export function updateMerchant(
 }
 
 /**
- * The merchant and environment of a new credential, route or endpoint. Throws 1005 and 1003 for the merchant, and 9000 for an
- * environment that the merchant does not have.
+ * The merchant and environment of a new credential, route or endpoint. Throws 1005 and 1003 for the merchant, and 9000 for
+ * an environment that the merchant does not have.
  */
 export async function scopeOf(
   { store }: MerchantsDeps,

@@ -7,8 +7,8 @@ import type { MerchantsDeps } from './deps.ts'
 type StoreDeps = Pick<MerchantsDeps, 'store'>
 
 /**
- * Reads a credential with the secrets that are valid now, the newest first, and its merchant's environments, in which alone it
- * is usable; `undefined` when there is none with this id.
+ * Reads a credential with the secrets that are valid now, the newest first, and its merchant's environments, in which alone
+ * it is usable; `undefined` when there is none with this id.
  */
 export async function findCredential({ store }: StoreDeps, application_id: string) {
   const credential = await store.credentials.find(application_id)

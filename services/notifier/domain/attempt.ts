@@ -10,8 +10,8 @@ const RETRY_DELAY_MAX_MS = 24 * 3_600_000
 const ATTEMPTS_KEPT_MAX = 32
 
 /**
- * How long after its creation a delivery waits again for the breaker when it fails as a probe. Without this limit, a URL that no longer
- * exists would be probed every 10 minutes until its deliveries expire.
+ * How long after its creation a delivery waits again for the breaker when it fails as a probe. Without this limit, a URL
+ * that no longer exists would be probed every 10 minutes until its deliveries expire.
  */
 const PROBED_MS = 86_400_000
 

@@ -63,9 +63,9 @@ export interface Destination {
   readonly breaker: Breaker
   readonly lease?: Lease | undefined
   /**
-   * When a notifier must look at the destination; absent while nothing waits there. The process that stores a delivery
-   * sets it after that write, and the owner removes it only when a read after the removal finds nothing. While the destination
-   * is leased it is the end of the lease, so that an index on it finds exactly what needs an owner.
+   * When a notifier must look at the destination; absent while nothing waits there. The process that stores a delivery sets
+   * it after that write, and the owner removes it only when a read after the removal finds nothing. While the destination is
+   * leased it is the end of the lease, so that an index on it finds exactly what needs an owner.
    */
   readonly wake_at?: Date | undefined
   /**

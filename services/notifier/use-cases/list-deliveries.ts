@@ -7,8 +7,8 @@ import { type Deliveries, findDelivery } from '../store/deliveries.ts'
 const POSITION = { created_at: 'instant', delivery_id: 'text' } as const
 
 /**
- * Lists deliveries, newest first. One filter is read from its index; with several, a page before the last can be short, even empty:
- * only an empty token ends the list.
+ * Lists deliveries, newest first. One filter is read from its index; with several, a page before the last can be short, even
+ * empty: only an empty token ends the list.
  */
 export async function listDeliveries(
   deliveries: Pick<Deliveries, 'find'>,

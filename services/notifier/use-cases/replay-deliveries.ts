@@ -25,8 +25,8 @@ interface ReplayDeliveryDeps {
 }
 
 /**
- * Queues one dead delivery again (N6), and returns it. A delivery that waits already is returned as it is, so that a repetition
- * does no harm. Throws 1003 for an unknown delivery and 9000 for one that was delivered.
+ * Queues one dead delivery again (N6), and returns it. A delivery that waits already is returned as it is, so that a
+ * repetition does no harm. Throws 1003 for an unknown delivery and 9000 for one that was delivered.
  */
 export async function replayDelivery(deps: ReplayDeliveryDeps, delivery_id: string): Promise<Delivery> {
   const found = await getDelivery(deps.deliveries, delivery_id)

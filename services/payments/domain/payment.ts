@@ -74,8 +74,8 @@ interface PaymentFields extends EffectDocument {
   readonly currency: string
   readonly amount: bigint
   /**
-   * What the merchant says about the payment, as an encoded `MerchantDetails`. It is kept as it is, with the fields of a newer
-   * gateway that this process does not know.
+   * What the merchant says about the payment, as an encoded `MerchantDetails`. It is kept as it is, with the fields of a
+   * newer gateway that this process does not know.
    */
   readonly details?: Uint8Array | undefined
   /** The bank account of the recipient. Every withdrawal has one, a deposit has none. */

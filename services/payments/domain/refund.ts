@@ -53,8 +53,8 @@ export interface RefundDecision {
 }
 
 /**
- * The refusal of a refund or a chargeback by its id: the one that it got before, or else `code`, which the payment keeps until
- * it has 20 newer ones. `undefined` when nothing refuses it.
+ * The refusal of a refund or a chargeback by its id: the one that it got before, or else `code`, which the payment keeps
+ * until it has 20 newer ones. `undefined` when nothing refuses it.
  */
 export function refuseOnce(
   payment: Payment,

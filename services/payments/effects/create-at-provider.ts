@@ -16,8 +16,8 @@ import {
 } from './provider-call.ts'
 
 /**
- * Creates in progress per account: as many as one merchant can have at a gateway (E10), for deposits and withdrawals together.
- * Further ones wait for room (P5). Refunds are few, and no merchant waits for them.
+ * Creates in progress per account: as many as one merchant can have at a gateway (E10), for deposits and withdrawals
+ * together. Further ones wait for room (P5). Refunds are few, and no merchant waits for them.
  */
 const CREATES_PER_ACCOUNT_MAX = 2_500
 const REFUNDS_PER_ACCOUNT_MAX = 128
@@ -51,8 +51,8 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
         is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms
       const timeout_ms = timeLeft() ?? deps.create_timeout_ms
       const sent = await connector.create(orderOf(deps, operation, false), timeout_ms, deps.stopping)
-      // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go to
-      // the next account or fail; as `unknown` it stays at this account, and a poll of another process goes on.
+      // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go
+      // to the next account or fail; as `unknown` it stays at this account, and a poll of another process goes on.
       const result: CallResult =
         sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
       const next_attempt_ms = timeLeft() === undefined ? AFTER_RESPONSE_MS : 0

@@ -18,8 +18,8 @@ const CALL = { timeoutMs: 3_000 }
 const LIMITS = { lease_ms: 5_000, tries_max: 3_000, backoff: { first_ms: 200, max_ms: 30_000 } }
 
 /**
- * Reports changes of refunds to the support service, which keeps what merchants see, and chargebacks, each after its debit is
- * posted.
+ * Reports changes of refunds to the support service, which keeps what merchants see, and chargebacks, each after its debit
+ * is posted.
  */
 export function bindReportsToSupport({ refunds, chargebacks }: SupportClients): BoundEffect<StoredPayment>[] {
   return [

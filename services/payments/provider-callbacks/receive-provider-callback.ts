@@ -40,8 +40,8 @@ interface Target {
 }
 
 /**
- * Stores a verified report that fits no payment of its account as an anomaly, so that the operator learns of money that moved
- * at a provider without a payment here. A repeated report is the same anomaly. Throws when the store is unavailable.
+ * Stores a verified report that fits no payment of its account as an anomaly, so that the operator learns of money that
+ * moved at a provider without a payment here. A repeated report is the same anomaly. Throws when the store is unavailable.
  */
 async function recordUnmatchedReport(
   anomalies: Collection<Anomaly>,

@@ -81,8 +81,8 @@ export async function awaitAdmission(
 }
 
 /**
- * Leases and runs the effects of a withdrawal that no process has leased, in the background: the caller waits for the ledger,
- * but not for the provider that comes after it.
+ * Leases and runs the effects of a withdrawal that no process has leased, in the background: the caller waits for the
+ * ledger, but not for the provider that comes after it.
  */
 async function completeIfAbandoned(
   runner: EffectRunner<StoredPayment>,

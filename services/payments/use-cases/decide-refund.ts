@@ -19,8 +19,8 @@ import { type AdmissionDeps, awaitChange } from './await-change.ts'
 import { findByPublicId, type PaymentQuery } from './find-payment.ts'
 
 /**
- * Applies a decision about a refund or a chargeback to its payment in one guarded write. Throws its refusal, after the refusal
- * is stored.
+ * Applies a decision about a refund or a chargeback to its payment in one guarded write. Throws its refusal, after the
+ * refusal is stored.
  */
 export async function applyDecision(
   runner: Pick<EffectRunner<StoredPayment>, 'update'>,
@@ -50,9 +50,9 @@ export interface DecidedRefund {
 }
 
 /**
- * Reserves the amount of a refund, once per `refund_id`. Throws 10001 without such a payment, 3008 when the policy forbids its
- * route or currency, then 11002, 11005 or 11004 (S8). A repetition gets the same decision, also when that was a refusal. The
- * policy is not applied again to a refund that was accepted.
+ * Reserves the amount of a refund, once per `refund_id`. Throws 10001 without such a payment, 3008 when the policy forbids
+ * its route or currency, then 11002, 11005 or 11004 (S8). A repetition gets the same decision, also when that was a refusal.
+ * The policy is not applied again to a refund that was accepted.
  */
 export async function reserveRefund(
   deps: AdmissionDeps,

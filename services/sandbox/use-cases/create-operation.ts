@@ -17,8 +17,8 @@ export interface CreateOperationDeps {
 }
 
 /**
- * Creates the operation of an order, once per key: `is_new`. A repeated order gets the stored operation. `undefined` when the
- * key names an operation with other content.
+ * Creates the operation of an order, once per key: `is_new`. A repeated order gets the stored operation. `undefined` when
+ * the key names an operation with other content.
  */
 export async function createOperation(deps: CreateOperationDeps, account_id: string, order: Order) {
   if (order.kind !== 'refund')

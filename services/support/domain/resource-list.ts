@@ -64,9 +64,9 @@ function nameOf(fields: readonly string[]): string {
 }
 
 /**
- * The parts of a list and the name of their index: one range for each combination of the words of its filter, and of all words of a
- * field of the index that has no filter. So no list needs more than 192 ranges, and none of them holds a resource that the
- * list does not show. A filter with every word of its field restricts nothing.
+ * The parts of a list and the name of their index: one range for each combination of the words of its filter, and of all
+ * words of a field of the index that has no filter. So no list needs more than 192 ranges, and none of them holds a resource
+ * that the list does not show. A filter with every word of its field restricts nothing.
  */
 export function selectionsOf({ words, restricted }: ResourceList, { only = {} }: ResourceFilter) {
   const chosen = new Map<string, readonly string[]>()

@@ -27,9 +27,9 @@ const POSITION = { created_at: 'instant', id: 'text' } as const
 type Place = { readonly created_at: Date; readonly id: string }
 
 /**
- * The merchant's `ticket.list`, `refund.list` and `chargeback.list`, newest first (S6). A list reads one range of an index per
- * selection, so a page costs the same at any depth. Throws 9000 for a limit outside 1 to 100, and for a cursor that was altered
- * or belongs to other filters.
+ * The merchant's `ticket.list`, `refund.list` and `chargeback.list`, newest first (S6). A list reads one range of an index
+ * per selection, so a page costs the same at any depth. Throws 9000 for a limit outside 1 to 100, and for a cursor that was
+ * altered or belongs to other filters.
  */
 export async function listResources<D extends ListedResource>(
   list: ListSource<D> & { readonly keyring: Keyring },

@@ -33,8 +33,8 @@ export function stuckDocuments<D extends EffectDocument & MerchantScope>(deps: S
       }
     },
     /**
-     * Gives a stuck effect all its tries again and runs it. Returns whether it still waits, because it failed again or runs in the
-     * background. Throws the refusal of an unknown document, and 8801 for one without such a stuck effect.
+     * Gives a stuck effect all its tries again and runs it. Returns whether it still waits, because it failed again or runs
+     * in the background. Throws the refusal of an unknown document, and 8801 for one without such a stuck effect.
      */
     async retry(document_id: string, effect_id: string): Promise<boolean> {
       const retried = await deps.runner.retry(deps.keyOf(await deps.get(document_id)), effect_id)

@@ -212,8 +212,8 @@ function send(
 }
 
 /**
- * Delivers a request again, later than the first time. Not that for a withdrawal: when the first one is refused, its `c_id` is
- * free again, and nothing distinguishes a late copy from a merchant's next request (P14).
+ * Delivers a request again, later than the first time. Not that for a withdrawal: when the first one is refused, its `c_id`
+ * is free again, and nothing distinguishes a late copy from a merchant's next request (P14).
  */
 function repeat(
   network: CallNetwork,

@@ -94,8 +94,8 @@ export function createBooks(
 }
 
 /**
- * Why a refund must not be paid; `undefined` when it may. A provider would refuse such a one, but none may be asked: a provider that
- * forgets to check would pay back more than it got.
+ * Why a refund must not be paid; `undefined` when it may. A provider would refuse such a one, but none may be asked: a
+ * provider that forgets to check would pay back more than it got.
  */
 function refundProblem(
   operations: ReadonlyMap<string, ProviderOperation>,

@@ -36,9 +36,9 @@ export async function moveChargeback(
 }
 
 /**
- * Adds a file to a chargeback, which the merchant then sees. The file is claimed for the chargeback first, so no other one can
- * have it; a repetition changes nothing. Throws 12001 for an unknown chargeback, 13001 to 13004 and 9000 for a file that cannot
- * be used, and 8801 for one more than 20.
+ * Adds a file to a chargeback, which the merchant then sees. The file is claimed for the chargeback first, so no other one
+ * can have it; a repetition changes nothing. Throws 12001 for an unknown chargeback, 13001 to 13004 and 9000 for a file that
+ * cannot be used, and 8801 for one more than 20.
  */
 export async function addEvidence(
   { chargebacks, runner, attachments }: ChargebackDeps,

@@ -51,9 +51,9 @@ const OPERATOR = { merchant_id: 'operator', environment: 'operator' }
 const CALL = { timeoutMs: 10_000 }
 
 /**
- * Opens a chargeback: its payment debits the merchant first, also below zero (S10). Once per `operation_id`; without one, each
- * call opens a chargeback. Throws 10001 without such a payment, 11002 for one that was not paid by a customer, 6002 for another
- * currency, 11004 when more than its amount was given back, and 1013 for an `operation_id` of another chargeback.
+ * Opens a chargeback: its payment debits the merchant first, also below zero (S10). Once per `operation_id`; without one,
+ * each call opens a chargeback. Throws 10001 without such a payment, 11002 for one that was not paid by a customer, 6002 for
+ * another currency, 11004 when more than its amount was given back, and 1013 for an `operation_id` of another chargeback.
  */
 export async function openChargeback(
   deps: ChargebackDeps,

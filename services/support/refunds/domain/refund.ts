@@ -68,8 +68,8 @@ export function newRefund({ refund, number, status, reason, at }: RefundChange):
 }
 
 /**
- * The refund after a change, which is announced; the same one for a change that is known already. Pure. Throws when an earlier
- * change is missing, which the payment reports again, and for a transition that the table forbids.
+ * The refund after a change, which is announced; the same one for a change that is known already. Pure. Throws when an
+ * earlier change is missing, which the payment reports again, and for a transition that the table forbids.
  */
 export function applyRefundChange(refund: Refund, { number, status, reason, at }: RefundChange): Refund {
   if (number <= refund.change_number) return refund

@@ -17,8 +17,8 @@ export const REFUND_LIST: ResourceList = {
 }
 
 /**
- * The collection of refunds. The merchant's reference is part of the key, because it is unique (S3), and of the partition, so
- * that the refunds of one merchant spread over all servers of a cluster.
+ * The collection of refunds. The merchant's reference is part of the key, because it is unique (S3), and of the partition,
+ * so that the refunds of one merchant spread over all servers of a cluster.
  */
 export const REFUNDS = {
   name: 'refunds',

@@ -17,9 +17,9 @@ export interface RefundDeps extends SupportDeps {
 }
 
 /**
- * Stores a status that a refund has entered, with its event. Payments reports each change until it is stored, and the caller of
- * a decision stores it too; the second one changes nothing. Throws when an earlier change is missing, or when another refund
- * has the merchant's reference.
+ * Stores a status that a refund has entered, with its event. Payments reports each change until it is stored, and the caller
+ * of a decision stores it too; the second one changes nothing. Throws when an earlier change is missing, or when another
+ * refund has the merchant's reference.
  */
 export async function recordRefundChange(
   { refunds, runner }: Pick<RefundDeps, 'refunds' | 'runner'>,

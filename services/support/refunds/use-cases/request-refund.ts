@@ -62,9 +62,9 @@ async function reserve(deps: RefundDeps, request: RequestRefundRequest, refund_i
 const DECISION_CALL = { timeoutMs: 15_000 }
 
 /**
- * The operator approves a refund: its funds are held, and it goes to its provider (S9). Throws 11001 for an unknown refund, 11004
- * when a chargeback has taken the amount, 6004 without the funds, 1009 when the provider account cannot refund, and 8801 for a
- * refund that was rejected or canceled. A repetition gets the refund as it is by then.
+ * The operator approves a refund: its funds are held, and it goes to its provider (S9). Throws 11001 for an unknown refund,
+ * 11004 when a chargeback has taken the amount, 6004 without the funds, 1009 when the provider account cannot refund, and
+ * 8801 for a refund that was rejected or canceled. A repetition gets the refund as it is by then.
  */
 export async function approveRefund(deps: RefundDeps, refund_id: string): Promise<Stored<Refund>> {
   const refund = await getRefund(deps.refunds, refund_id)
@@ -73,8 +73,8 @@ export async function approveRefund(deps: RefundDeps, refund_id: string): Promis
 }
 
 /**
- * The operator rejects or cancels a pending refund, and the payment gets its amount back. Throws 11001 for an unknown refund and
- * 8801 for one that is not pending. A repetition changes nothing.
+ * The operator rejects or cancels a pending refund, and the payment gets its amount back. Throws 11001 for an unknown refund
+ * and 8801 for one that is not pending. A repetition changes nothing.
  */
 export async function closeRefund(
   deps: RefundDeps,

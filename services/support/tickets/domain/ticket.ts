@@ -46,8 +46,8 @@ export interface Ticket extends CommentThread {
 const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
 
 /**
- * Derives the fields by which lists find the ticket. Every change goes through this function except a new comment, which moves
- * a ticket only between two statuses that are not resolved.
+ * Derives the fields by which lists find the ticket. Every change goes through this function except a new comment, which
+ * moves a ticket only between two statuses that are not resolved.
  */
 export function withListing(ticket: Ticket): Ticket {
   const { deleted_at, created_at, sla_deadline, status } = ticket

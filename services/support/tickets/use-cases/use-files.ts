@@ -5,8 +5,8 @@ import { findTicketOrSuccessor } from '../store/tickets.ts'
 import type { TicketDeps } from './update-ticket.ts'
 
 /**
- * Whether a ticket was stored and has a file (F7). It keeps its files permanently, even after the operator has deleted it and
- * another ticket has taken its place.
+ * Whether a ticket was stored and has a file (F7). It keeps its files permanently, even after the operator has deleted it
+ * and another ticket has taken its place.
  */
 export async function isUsedByTicket(
   { tickets }: Pick<TicketDeps, 'tickets'>,
