@@ -1,7 +1,7 @@
 /**
- * Prints what a first signed request needs as shell variables: the address, a credential of the demonstration merchant alpha, and
- * its routes for deposits with UPI and for withdrawals with IMPS. Use it as eval "$(node scripts/credentials.mjs)"; add v2 for
- * the credential of that version.
+ * Prints what a first signed request needs as shell variables: the address, a credential of the demonstration merchant
+ * alpha, and its routes for deposits with UPI and for withdrawals with IMPS. Use it as eval "$(node
+ * scripts/credentials.mjs)"; add v2 for the credential of that version.
  */
 import { fail, readDemo } from './read-demo.mjs'
 

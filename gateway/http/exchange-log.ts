@@ -145,7 +145,7 @@ export function createLogSampler({ network_lines_max = 20, lines_max = 1_000 } =
   return {
     /**
      * Decides about one line. Returns `undefined` when it must be left out, otherwise how many lines about the network of
-     * the address were left out since the last one that was written.
+     * the address were left out since the last exchange that was written.
      */
     sampleLine(address: string | undefined): number | undefined {
       const name = networkOf(address)

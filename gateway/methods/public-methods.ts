@@ -58,7 +58,7 @@ export const ENVELOPE_METHODS: readonly PublicMethod[] = [
   attachmentGet,
 ]
 
-/** Every public method: those that a request envelope names, then that of the resend path. */
+/** Every public method: the methods that a request envelope names, then the method of the resend path. */
 export const PUBLIC_METHODS: readonly PublicMethod[] = [...ENVELOPE_METHODS, webhookResend]
 
 /** The default quota of each method, in calls per minute (E10). A method that is not in it is unlimited. */

@@ -231,8 +231,8 @@ export function createHttpClient(options: HttpClientOptions) {
 
   return {
     /**
-     * Sends a request at most once, or twice if it `is_repeatable`; see `HttpRequest` for the limits. Throws `HttpFailure`, or
-     * what `createHeaders` throws.
+     * Sends a request at most once, or twice if it `is_repeatable`; see `HttpRequest` for the limits. Throws `HttpFailure`,
+     * or what `createHeaders` throws.
      */
     async request(request: HttpRequest): Promise<HttpResponse> {
       const url = URL.parse(request.url)

@@ -3,7 +3,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 
-/** The largest difference between the clock of a process and that of its store, either way, with which it may act (R8). */
+/** The largest difference between the clocks of a process and of its store, either way, with which it may act (R8). */
 export const CLOCK_OFFSET_MAX_MS = 5_000
 
 /** The pause between two measurements. */
@@ -19,7 +19,7 @@ const VALID_MS = 30_000
 export type MeasuringClockGuard = ReturnType<typeof createClockGuard>
 
 /**
- * Tells whether the clock of this process agrees with that of the store, which all processes share. A process whose
+ * Tells whether the clock of this process agrees with the clock of the store, which all processes share. A process whose
  * clock is wrong must not lease, sweep, expire or decide: it would act too early, or stamp times that others cannot
  * follow. The checks cost no I/O.
  */

@@ -84,7 +84,7 @@ export interface InsertOrGetResult<D> {
  * Inserts a document, or returns the one that already has its key: the result of a repeated creation is that of the
  * first. The ordinary case costs one write and no read. When the holder of the key cannot be read, because it was just
  * deleted or its write undone, the insert is tried again. Throws `Duplicate` only for another index than the key,
- * `Unavailable` after 100 tries, and what the store throws. `options` are those of the insert.
+ * `Unavailable` after 100 tries, and what the store throws. `options` are for the insert.
  */
 export function insertOrGet<D extends object>(
   collection: Pick<Collection<D>, 'get' | 'insert'>,

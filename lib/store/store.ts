@@ -70,7 +70,7 @@ export interface GetOptions {
 
 /**
  * The page of a range to read. `after` is the position of the last document of the previous page: its index and key
- * fields; a whole document works too. `limit` is 1 to 1,000. `linearizable` is that of `GetOptions`.
+ * fields; a whole document works too. `limit` is 1 to 1,000. `GetOptions` explains `linearizable`.
  */
 export interface FindOptions extends GetOptions {
   readonly limit: number
@@ -78,7 +78,7 @@ export interface FindOptions extends GetOptions {
   readonly reverse?: boolean
 }
 
-/** How long a count may take. It ends with `Unavailable` at the limit, or at that of the store if it is shorter. */
+/** How long a count may take. It ends with `Unavailable` at the limit, or at the store's own limit if that is shorter. */
 export interface CountOptions {
   readonly limit_ms: number
 }

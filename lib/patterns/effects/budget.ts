@@ -28,7 +28,7 @@ export function createKeyedBudget<D>(max_per_key: number, keyOf: (document: D) =
 
 /**
  * Creates a budget of `max` effects at once, of which each key, such as a merchant, has at most `max_per_key`. So a key
- * whose effects all hang delays those of others only while several such keys use up the total.
+ * whose effects all hang delays the effects of others only while several such keys use up the total.
  */
 export function createSharedBudget<D>(
   max: number,

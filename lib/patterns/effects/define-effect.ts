@@ -77,8 +77,8 @@ interface EffectLimits<D> {
   readonly lease_ms: number | ((document: D, effect: Effect) => number)
   /**
    * A repeated effect is a question, such as a poll: it is asked again each time its lease expires, until a change of the
-   * document drops it. A run that changes nothing costs no write after that of its lease. Its change is applied also when
-   * the lease has expired or the effect is gone, so it must be right at any time, any number of times.
+   * document drops it. A run that changes nothing costs no write after the write of its lease. Its change is applied also
+   * when the lease has expired or the effect is gone, so it must be right at any time, any number of times.
    */
   readonly repeats?: boolean
   /** The number of tries after which the effect is stuck; infinite for a repeated effect. */

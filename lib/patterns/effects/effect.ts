@@ -35,7 +35,7 @@ export interface Effect {
   readonly data: StoredEffectData
   /** The number of leases so far. A try is counted before the act, so that a crash counts too. It only grows. */
   readonly tries: number
-  /** How many of the `tries` do not count: those before the operator's last retry, and those of `putBack`. */
+  /** How many of the `tries` do not count: the tries before the operator's last retry, and the tries of `putBack`. */
   readonly tries_at_retry?: number
   readonly due_at: Date
   /** When it was due for the first time; absent while that is `due_at`. Later tries keep it, so it shows the whole delay. */

@@ -14,7 +14,7 @@ export interface EffectOutcome<D> {
 }
 
 /**
- * Applies the outcomes whose lease tokens are still in the document, and those of repeated effects, which need no lease.
+ * Applies the outcomes whose lease tokens are still in the document, and the outcomes of repeated effects, which need no lease.
  * `undefined` when that changes nothing.
  */
 export function applyOutcomes<D extends EffectDocument>(

@@ -95,8 +95,8 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
     /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
     runEffectsInBackground: (document: Stored<D>): void => void runInBackground(document),
     /**
-     * Gives a stuck effect all its tries again and runs it. `undefined` when the document does not exist or has no such stuck
-     * effect, so one of several callers at the same time retries it.
+     * Gives a stuck effect all its tries again and runs it. `undefined` when the document does not exist or has no such
+     * stuck effect, so one of several callers at the same time retries it.
      */
     async retry(key: Fields, effect_id: string): Promise<Stored<D> | undefined> {
       let reset: D | undefined

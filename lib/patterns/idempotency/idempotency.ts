@@ -213,7 +213,7 @@ export function createIdempotency(
   }
 }
 
-/** Version 7 UUIDs: their time is that of the record, their random part is a hash of its seed and the label. */
+/** Version 7 UUIDs: their time is the time of the record, their random part is a hash of its seed and the label. */
 function seededIds({ seed, created_at }: IdempotencyRecord): SeededId {
   const time = created_at.getTime().toString(16).padStart(12, '0')
   return (label) => {

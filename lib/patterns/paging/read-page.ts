@@ -123,7 +123,7 @@ export interface PagedList<D extends object> {
   readonly reverse?: boolean
   /** The fields of the position that all items share. A page token is valid only in the list with these values. */
   readonly token_scope: Readonly<Record<string, string>>
-  /** The other fields of the position, which each item has: those of the index, then those of the key. */
+  /** The other fields of the position, which each item has: the fields of the index, then of the key. */
   readonly position: PositionFields
   /** Selects the items of the list; all of them unless given. */
   readonly matches?: ((document: D) => boolean) | undefined

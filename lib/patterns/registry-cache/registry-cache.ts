@@ -56,7 +56,7 @@ interface MerchantEnvironment {
   readonly environment: ProtoEnvironment
 }
 
-/** Makes the cache of one kind of list. The other parameters are those of `createReadThroughCache`. */
+/** Makes the cache of one kind of list. `createReadThroughCache` explains the other parameters. */
 function createMerchantLists<T>(
   read: (request: MerchantEnvironment) => Promise<readonly T[]>,
   confirmedAtMs: () => number,

@@ -21,7 +21,7 @@ export function createCollection<D extends object>(
   // The codec returns what was stored, and the caller stored a `D`.
   const typed = (document: Record<string, unknown>): Stored<D> => document as Stored<D>
 
-  /** The promise is that of the writer, so that another write can follow this one. */
+  /** The promise is the writer's own, so that another write can follow this one. */
   function write(
     document: D,
     expected_version: number | undefined,

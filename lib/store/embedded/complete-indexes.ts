@@ -28,7 +28,7 @@ export async function completeIndexes(
     const from: string = start
     const range = { start: from, end, limit: KEYS_READ_MAX, exclusiveStart: from !== first }
     const keys = environment.read(() => [...table.getKeys(range)])
-    // Together they share commits, of which each is a flush.
+    // Together they share commits, and each commit is a flush.
     await Promise.all(
       keys.map((key) => environment.write(() => planRewrite(documents, key.slice(first.length)))),
     )

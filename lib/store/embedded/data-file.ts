@@ -51,7 +51,7 @@ const SHARED_NUMBER = 8
 export interface TransactionNumbers {
   /** The number of the newest transaction in the data file. */
   newest(): number
-  /** The number after which all processes begin their next transaction: that of the newest, unless it was set too low. */
+  /** The number after which all processes begin their next transaction: the newest number, unless it was set too low. */
   shared(): number
   setShared(number: number): void
   /** Only when LMDB has closed the environment: when a process closes a file, it loses all locks that it has on it. */

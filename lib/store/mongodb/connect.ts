@@ -47,7 +47,7 @@ export function watchMonitoring(client: MongoClient, limit_ms: number) {
   }
 }
 
-/** The servers that a URI names, and the authority that it trusts for them; without it those of Node.js. */
+/** The servers that a URI names, and the authority that it trusts for them; without it the authorities of Node.js. */
 interface TlsServers {
   readonly servers: readonly { readonly host: string; readonly port: number }[]
   /** Of `mongodb+srv`: the DNS name whose SRV records name the servers. */

@@ -20,7 +20,7 @@ const GROUP_BYTES_MAX = 16 * 1024 ** 2
 
 /**
  * How long each document gets a command of its own after a command of several failed. In a cluster a command waits for
- * all servers that it concerns, so one that hangs would delay the documents of the others.
+ * all servers that it concerns, so a server that hangs would delay the documents of the others.
  */
 const ALONE_MS = 10_000
 

@@ -141,7 +141,7 @@ export function createCheckpointer(
 
   const newEntries = (): number => state.appendedEntries() - saved_entries
 
-  /** The rows of a save: those of pages whose parts `base` does not have. */
+  /** The rows of a save: the rows of pages whose parts `base` does not have. */
   function rowsToWrite(): number {
     if (base === undefined) return state.rowCount()
     return state.pages().reduce((sum, page) => sum + (page.storedPart() === undefined ? page.count() : 0), 0)

@@ -107,7 +107,7 @@ function hashOf({ format, shard, seq, time, token, previous_hash, entries }: Omi
   return sha256Hex(lines.join('\n'))
 }
 
-/** The format in which a release writes batches, and the newest one that it reads. */
+/** The format in which a release writes batches, and the newest format that it reads. */
 export interface BatchFormats {
   readonly written: number
   readonly read_max: number

@@ -112,7 +112,7 @@ export function removeWithdrawal(
 }
 
 /**
- * The codes of the limits that refuse a withdrawal; `totals` include it. The order is that of E9: daily 6006, monthly
+ * The codes of the limits that refuse a withdrawal; `totals` include it. The order is the order of E9: daily 6006, monthly
  * 6005, the others 6035. A total that would exceed 64 bits is refused like one above its limit.
  */
 export function refusalsByLimits(

@@ -49,7 +49,7 @@ export async function openVerifications(store: Store) {
         const next = decide(current)
         return next && { ...next, ...CURRENT }
       }),
-    /** The shards of which something is stored, by number. */
+    /** The shards about which something is stored, by number. */
     async listShards(): Promise<Map<number, Stored<ShardVerificationDocument>>> {
       const documents = await shards.find('by_shard', {}, { limit: SHARDS })
       return new Map(documents.map((document) => [document.shard, document]))

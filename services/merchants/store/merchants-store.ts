@@ -14,7 +14,7 @@ import { openRegistryCollection, type RegistryCollection } from './registry-coll
 export type MerchantsStore = Awaited<ReturnType<typeof openMerchantsStore>>
 
 /**
- * Opens the collections of the registry in the database of this service. The order is that of a backup
+ * Opens the collections of the registry in the database of this service. The order is the order of a backup
  * (docs/operators/backup.md): credentials, routes and endpoints name a merchant and have an issued id, so they are read
  * before those.
  */

@@ -21,7 +21,7 @@ interface AssignmentDeps {
 /** Brings each destination to its owner: this process takes it, or wakes the process that has it. */
 export type Assignment = ReturnType<typeof createAssignment>
 
-/** A destination that waits this long is taken by any notifier: the one that should own it cannot. */
+/** A destination that waits this long is taken by any notifier: the notifier that should own it cannot. */
 const OVERDUE_MS = 10_000
 
 /** Creates the assignment of destinations for one process. */

@@ -86,7 +86,7 @@ export async function replayDeliveries(
     wake_at: new Date(created_at.getTime() + LEASE_MS),
     kept_until: new Date(created_at.getTime() + KEPT_MS),
   })
-  // The walk through the replays continues one that ended early.
+  // The walk through the replays continues a replay that ended early.
   const onInterrupted = (error: unknown): void =>
     log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
   await withTimeout(background.track(runReplay(deps, replay), onInterrupted), ANSWER_MAX_MS)

@@ -124,7 +124,7 @@ export function createCircuitBreaker(onChange: (change: CircuitChange) => void) 
   }
 }
 
-// The accounts are those of the configuration, so the number of label values is bounded.
+// The configuration names the accounts, so the number of label values is bounded.
 const circuit_open = gauge(
   'multihub_provider_circuit_open',
   'Whether the circuit breaker of a provider account is open in this process: 1 or 0.',

@@ -83,7 +83,7 @@ const PROVIDER_CONNECTIONS = 5_000
 /** Reads the provider accounts and connects them. Throws `ConfigError` when an account is wrong. */
 export function openConnectors(settings: ProviderAccountSettings, variables: Variables) {
   const configured = readProviderAccounts(settings, variables)
-  // The operator configures the providers, so their addresses may be private, and their names are those of the system.
+  // The operator configures the providers, so their addresses may be private, and the system resolves their names.
   const http = createHttpClient({
     allow: allowAnyAddress,
     connections_per_origin: PROVIDER_CONNECTIONS,

@@ -87,7 +87,7 @@ interface PaymentFields extends EffectDocument {
   /** The try at one account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice. */
   readonly attempt: { readonly number: number; readonly account_id: string; readonly created_at: Date }
   /**
-   * The attempts of which a success was reported while another one was current. While there are any, no create is sent
+   * The attempts whose success was reported while another attempt was current. While there are any, no create is sent
    * again (P4).
    */
   readonly earlier_successes?: readonly number[]

@@ -34,7 +34,7 @@ const WITHDRAWAL_REFUSALS: CollectionSpec = {
 export type PaymentsStore = Awaited<ReturnType<typeof openPaymentsStore>>
 
 /**
- * Opens the collections. The order is that of a backup (docs/operators/backup.md): a payment carries an anomaly or a
+ * Opens the collections. The order is the order of a backup (docs/operators/backup.md): a payment carries an anomaly or a
  * refusal until that is stored, so payments are read first. A record is completed after its work, so records are read
  * last.
  */

@@ -32,9 +32,9 @@ const INSERT_TRIES_MAX = 100
 
 /**
  * Creates a payment: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14). A
- * withdrawal is sent when the ledger has placed its hold. Refusals come in the order of E9: those of `findPermittedRoute`,
- * 6009 for a `c_id` that was used before, 7002 when all accounts are known to be down, then those of the ledger, after
- * which only a record is left (P3). Throws `Unavailable` when the ledger does not decide in time.
+ * withdrawal is sent when the ledger has placed its hold. Refusals come in the order of E9: the refusals of
+ * `findPermittedRoute`, 6009 for a `c_id` that was used before, 7002 when all accounts are known to be down, then the refusals
+ * of the ledger, after which only a record is left (P3). Throws `Unavailable` when the ledger does not decide in time.
  */
 export async function createPayment(
   deps: CreatePaymentDeps,

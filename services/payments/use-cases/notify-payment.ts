@@ -83,7 +83,7 @@ async function queueStatusEvent(
 ): Promise<readonly string[]> {
   await awaitLedgerEntry(payments, payment)
   const event_key = `${payment.payment_id}:${id('event')}`
-  // `processing` has no event of its own, so the last event was that of the creation (P15).
+  // `processing` has no event of its own, so the last event was the event of the creation (P15).
   const event = EVENT_OF[payment.status] ?? 'payment.created'
   const message = merchantEvent(payment, event_key, event, now())
   return (await notifier.queueEvent({ event: message }, { timeoutMs: QUEUE_TIMEOUT_MS })).deliveryIds

@@ -12,7 +12,7 @@ interface SupportEvent {
   /** The public id of the resource. */
   readonly h_id: string
   readonly event: EventName
-  /** The number of the event among those of its name, for an event that can repeat for one resource (S12). */
+  /** The number of the event among the events of its name, for an event that can repeat for one resource (S12). */
   readonly number?: number | undefined
   /** The resource as it is after the event. The notifier shows a part of it only. */
   readonly resource: MerchantEvent['resource']

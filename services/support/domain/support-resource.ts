@@ -25,7 +25,7 @@ export type AttachedFile = {
   readonly created_at: Date
 }
 
-/** Whether a file is among those of a resource. */
+/** Whether a file is among the files of a resource. */
 export function hasFile(files: readonly AttachedFile[], attachment_id: string): boolean {
   return files.some((file) => file.attachment_id === attachment_id)
 }

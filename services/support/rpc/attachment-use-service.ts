@@ -5,7 +5,7 @@ import { requiredText } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type FileUsers, isAttachmentUsed } from '../use-cases/attachment-use.ts'
 
-/** Serves the RPC by which the attachments service checks whether the ticket, comment or chargeback of a claim was stored with the file (F7). */
+/** Serves the check of the attachments service that what claims a file was stored with the file (F7). */
 export function createAttachmentUseRpc(users: FileUsers): RpcService {
   return rpcService(AttachmentUseService, {
     getAttachmentUse: by(['attachments'], async (request) => {

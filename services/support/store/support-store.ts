@@ -13,7 +13,7 @@ import { TICKETS } from '../tickets/store/tickets.ts'
 export type SupportStore = Awaited<ReturnType<typeof openSupportStore>>
 
 /**
- * Opens the collections. The order is that of a backup (docs/operators/backup.md): a ticket or refund carries a comment
+ * Opens the collections. The order is the order of a backup (docs/operators/backup.md): a ticket or refund carries a comment
  * until that is stored, so it is read first. A record is completed after its work, so records are read last.
  */
 export async function openSupportStore(store: Store) {

@@ -17,8 +17,8 @@ export type FileUsers = Readonly<Record<'ticket' | 'comment' | 'chargeback', Fil
 
 /**
  * Whether the user of a claim was stored and has the file. A user of a kind that this release does not know counts as one
- * that has the file, so that no file is freed by mistake. The reads are not linearizable, because the user was stored minutes
- * ago or not at all.
+ * that has the file, so that no file is freed by mistake. The reads are not linearizable, because the user was stored
+ * minutes ago or not at all.
  */
 export async function isAttachmentUsed(users: FileUsers, use: AttachmentUse): Promise<boolean> {
   const [, kind = '', id = ''] = /^([a-z]+):(.*)$/.exec(use.used_by) ?? []

@@ -99,7 +99,7 @@ async function readOfPayment<D extends ListedResource>(
   return found.filter((resource) => matchesFilter(list, resource, filter))
 }
 
-/** Which resources of a merchant the operator lists. Without an environment, those of both. */
+/** Which resources of a merchant the operator lists. Without an environment, the resources of both. */
 export interface OperatorFilter {
   readonly merchant_id: string
   readonly environment: Environment | undefined

@@ -42,7 +42,7 @@ export function createSummary<Status extends string>(
       await before
       planned.delete(range)
       const limit_ms = plan.until_ms - clock.monotonic_ms()
-      // Its callers have different deadlines, and the last one that waits decides.
+      // Its callers have different deadlines, and the last caller that waits decides.
       return withoutRequest(() => collection.count('summary', rangeOf(request), { limit_ms }))
     }
     const plan: PlannedCount = { until_ms: 0, counts: Promise.resolve().then(run) }

@@ -25,7 +25,7 @@ interface TicketAnnouncement {
 
 /**
  * Returns the ticket with one more event, which has a snapshot of the ticket as it is now (S12). The number of the event
- * among those of its name ends its id, because all but the first one can repeat.
+ * among the events of its name ends its id, because all but the first one can repeat.
  */
 export function announce(ticket: Ticket, { event, at, comment, after }: TicketAnnouncement): Ticket {
   // The store permits no dots in the names of fields.
