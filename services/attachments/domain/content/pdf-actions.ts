@@ -50,8 +50,10 @@ export function checkActions(text: string, streams: readonly ObjectStream[]): Re
     const plain = withoutTexts(value).trimStart()
     if (plain.startsWith('[') && next.can_be_destination) continue
     if (URI.test(value)) return 'active_content'
-    for (const [, d, number] of plain.replace(DESTINATION, '').matchAll(REFERENCE)) {
-      const can_be_destination = d !== undefined
+    for (const [reference, d, number] of plain.replace(DESTINATION, '').matchAll(REFERENCE)) {
+      // The object behind a value that is a reference alone is that value.
+      const is_whole = reference === plain.trimEnd()
+      const can_be_destination = d !== undefined || (is_whole && next.can_be_destination)
       if (seen.has(`${can_be_destination} ${number}`)) continue
       seen.add(`${can_be_destination} ${number}`)
       for (const place of objects.get(Number(number)) ?? []) waiting.push({ ...place, can_be_destination })

@@ -169,6 +169,15 @@ describe('a PDF', () => {
     expect(checkContent(pdf(object), 'application/pdf')).toBe('malformed')
   })
 
+  test.each([
+    ['directly', '<</OpenAction[3 0 R/Fit]'],
+    ['by a reference', '<</OpenAction 8 0 R>>\nendobj\n8 0 obj[3 0 R/Fit]\nendobj\n9 0 obj<<'],
+  ])('may open a page with a link %s', (_how, start) => {
+    const page =
+      '>>\nendobj\n3 0 obj<</Type/Page/Annots[4 0 R]>>\nendobj\n4 0 obj<</A<</S/URI/URI(http://x)>>>>'
+    expect(checkContent(pdf(start + page), 'application/pdf')).toBeUndefined()
+  })
+
   test('is inflated once, however often a stream is named', () => {
     const types = '/Type/ObjStm'.repeat(5)
     const object = objectStream('x'.repeat(4 * 1024 * 1024), `${types}/First 4/Filter/FlateDecode`)
