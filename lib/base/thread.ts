@@ -1,4 +1,4 @@
-import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads'
+import { parentPort, Worker } from 'node:worker_threads'
 import { sleep } from './time.ts'
 
 /** A function that takes long, and the module that runs it in a thread: the module calls `serveThread` with it. */
@@ -79,7 +79,11 @@ export function createThread<Input, Output>(
   }
 
   const start = (): Worker => {
-    const started = new Worker(task.entry, { env: {}, resourceLimits: heapOf(limits) })
+    const resourceLimits = {
+      maxOldGenerationSizeMb: limits.heap_mib,
+      maxYoungGenerationSizeMb: YOUNG_HEAP_MIB,
+    }
+    const started = new Worker(task.entry, { env: {}, resourceLimits })
     const failIfCurrent = (error: Error): void => {
       if (worker === started) void end(error)
     }
@@ -136,10 +140,6 @@ export function createThread<Input, Output>(
 /** Runs the task for each call of `createThread`. The module of the thread calls it once. */
 export function serveThread<Input, Output>(run: (input: Input) => Output): void {
   parentPort?.on('message', (input: Input) => parentPort?.postMessage(run(input)))
-}
-
-function heapOf({ heap_mib }: ThreadLimits): ResourceLimits {
-  return { maxOldGenerationSizeMb: heap_mib, maxYoungGenerationSizeMb: YOUNG_HEAP_MIB }
 }
 
 function asLimit(error: Error): Error {

@@ -9,8 +9,3 @@ export const ENVIRONMENTS = createEnumMap<Environment, EnvironmentProto>({
   test: EnvironmentProto.TEST,
   production: EnvironmentProto.PRODUCTION,
 })
-
-/** The environment as RPCs carry it. */
-export function environmentToProto(environment: Environment): EnvironmentProto {
-  return ENVIRONMENTS.toProto(environment)
-}

@@ -11,22 +11,14 @@ type PartGraph = ReadonlyMap<string, ReadonlySet<string>>
 export async function partsDiagrams(): Promise<string> {
   const code = (await readSources()).filter((file) => !isTest(file))
   const imports = code.flatMap(importsOf)
-  const drawings = [topPartOf, libFolderOf].map((partOf) => {
-    const edges = imports.map(({ from, to }) => [partOf(from), partOf(to)] as const)
-    return flowchart(edges)
-  })
+  const drawings = [TOP, LIB_FOLDER].map((part) =>
+    flowchart(imports.map(({ from, to }) => [part.exec(from)?.[0], part.exec(to)?.[0]])),
+  )
   return drawings.join('\n\n')
 }
 
 const TOP = /^(?:(services\/[\w-]+)|(app|operations|gateway|lib|gen)(?=\/)|(main\.ts$))/
-
-function topPartOf(path: string): string | undefined {
-  return TOP.exec(path)?.[0]
-}
-
-function libFolderOf(path: string): string | undefined {
-  return /^lib\/[\w-]+(?=\/)/.exec(path)?.[0]
-}
+const LIB_FOLDER = /^lib\/[\w-]+(?=\/)/
 
 function flowchart(edges: readonly (readonly [string | undefined, string | undefined])[]): string {
   const parts = new Map<string, Set<string>>()

@@ -32,7 +32,8 @@ else
           await verify([], variables, output)
         })
         expect(lines).toEqual([
-          '0 documents were encrypted again under the newest master key, 0 are left',
+          '0 documents were encrypted again under the master key k',
+          'documents under k: 0',
           'the databases are complete and agree',
         ])
       } finally {

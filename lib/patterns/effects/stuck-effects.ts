@@ -32,10 +32,9 @@ export async function listStuckEffects<D extends EffectDocument>(
 /** Gives a stuck effect all its tries again, due at once; `undefined` when the document has no such effect. */
 export function resetStuckEffect<D extends EffectDocument>(document: D, effect_id: string): D | undefined {
   if (!document.effects.some(({ id, stuck }) => id === effect_id && stuck)) return undefined
-  const reset = (effect: Effect): Effect => (effect.id === effect_id ? resetTries(effect) : effect)
-  return { ...document, effects: document.effects.map(reset) }
-}
-
-function resetTries({ stuck: _stuck, failure: _failure, ...rest }: Effect): Effect {
-  return dueAgain({ ...rest, tries_at_retry: rest.tries }, now())
+  const effects = document.effects.map((effect) => {
+    const { stuck: _stuck, failure: _failure, ...rest } = effect
+    return effect.id === effect_id ? dueAgain({ ...rest, tries_at_retry: rest.tries }, now()) : effect
+  })
+  return { ...document, effects }
 }

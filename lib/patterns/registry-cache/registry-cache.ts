@@ -11,7 +11,7 @@ import type { Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { deepFreeze, type Frozen } from '#lib/base/deep-freeze.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
-import { type Environment, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { createChangeWatch, READ_TIMEOUT_MS } from './change-watch.ts'
 import {
   CACHE_LIMITS,
@@ -90,7 +90,7 @@ function keyOf(merchant_id: string, environment: Environment): string {
 
 function parseKey(key: string): MerchantEnvironment {
   const [environment, merchantId = ''] = key.split('/')
-  return { merchantId, environment: environmentToProto(environment === 'test' ? 'test' : 'production') }
+  return { merchantId, environment: ENVIRONMENTS.toProto(environment === 'test' ? 'test' : 'production') }
 }
 
 /** A route and the merchant's settings that a payment needs. */

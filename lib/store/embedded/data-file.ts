@@ -48,18 +48,10 @@ export async function checkDataFile(directory: string): Promise<void> {
 const SHARED_NUMBER = 8
 
 /** The numbers of transactions of an open environment, read beside LMDB. */
-export interface TransactionNumbers {
-  /** The number of the newest transaction in the data file. */
-  newest(): number
-  /** The number after which all processes begin their next transaction: the newest number, unless it was set too low. */
-  shared(): number
-  setShared(number: number): void
-  /** Only when LMDB has closed the environment: when a process closes a file, it loses all locks that it has on it. */
-  close(): void
-}
+export type TransactionNumbers = ReturnType<typeof openTransactionNumbers>
 
 /** Opens the numbers of an environment that LMDB has opened in this directory. */
-export function openTransactionNumbers(directory: string): TransactionNumbers {
+export function openTransactionNumbers(directory: string) {
   const bytes = Buffer.alloc(8)
   const read = (file: number, position: number): Buffer => {
     readSync(file, bytes, 0, bytes.length, position)
@@ -78,13 +70,16 @@ export function openTransactionNumbers(directory: string): TransactionNumbers {
   }
   const numberAt = (file: number, position: number): number => Number(read(file, position).readBigUInt64LE())
   return {
+    /** The number of the newest transaction in the data file. */
     newest: () =>
       Math.max(numberAt(data_file, HEADER.number), numberAt(data_file, page_bytes + HEADER.number)),
+    /** The number after which all processes begin their next transaction: the newest number, unless it was set too low. */
     shared: () => numberAt(lock_file, SHARED_NUMBER),
-    setShared(number) {
+    setShared(number: number) {
       bytes.writeBigUInt64LE(BigInt(number))
       writeSync(lock_file, bytes, 0, bytes.length, SHARED_NUMBER)
     },
+    /** Only when LMDB has closed the environment: when a process closes a file, it loses all locks that it has on it. */
     close() {
       closeSync(data_file)
       closeSync(lock_file)

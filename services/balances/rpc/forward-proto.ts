@@ -9,7 +9,7 @@ import {
   type LedgerService,
   NotRecordedReason as ProtoNotRecordedReason,
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Command, HoldCommand, TransferCommand } from '../domain/command.ts'
@@ -92,7 +92,7 @@ function commandFromProto({ command }: LedgerCommand, path: string): CommandInEn
 
 /** Maps a command for the Forward request, in the form of its original request, such as `PostTransferRequest`. */
 function commandToProto(shard: number, command: Command): LedgerCommand {
-  const environment = environmentToProto(environmentOfShard(shard))
+  const environment = ENVIRONMENTS.toProto(environmentOfShard(shard))
   const common = { merchantId: command.merchant_id, environment, reason: command.reason }
   switch (command.kind) {
     case 'transfer': {

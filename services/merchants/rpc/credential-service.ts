@@ -6,7 +6,7 @@ import {
   CredentialStatus as StatusProto,
 } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
@@ -73,7 +73,7 @@ export function credentialToProto(credential: Credential): MessageInitShape<type
     applicationId: String(credential.application_id),
     merchantId: credential.merchant_id,
     apiVersion: API_VERSIONS.toProto(credential.api_version),
-    environment: environmentToProto(credential.environment),
+    environment: ENVIRONMENTS.toProto(credential.environment),
     status: STATUSES.toProto(credential.status),
     scopes: [...credential.scopes],
     serviceIds: credential.service_ids.map(String),

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
@@ -37,7 +37,7 @@ function merchantToProto(merchant: Merchant): MessageInitShape<typeof MerchantSc
     merchantId: merchant.merchant_id,
     name: merchant.name,
     timezone: merchant.timezone,
-    environments: merchant.environments.map(environmentToProto),
+    environments: merchant.environments.map(ENVIRONMENTS.toProto),
     ...timesToProto(merchant),
   }
 }

@@ -5,7 +5,7 @@ import {
   type SealedEndpointSchema,
   type SealedSecretSchema,
 } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { checkInstant } from '#lib/contract/operator-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { StoredSecret } from '../domain/credential.ts'
@@ -28,7 +28,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
       return {
         credential: credentialToProto(result.credential),
         secrets: result.valid_secrets.map(secretToProto),
-        merchantEnvironments: result.merchant_environments.map(environmentToProto),
+        merchantEnvironments: result.merchant_environments.map(ENVIRONMENTS.toProto),
       }
     }),
     getRoute: by(['payments'], async ({ serviceId }) => {

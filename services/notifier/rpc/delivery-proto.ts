@@ -7,7 +7,7 @@ import {
 } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import type { ListDeliveriesRequest } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import type { ReplayFilter, ReplaySchema } from '#gen/multihub/notifier/v1/replay_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { checkLine, createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
@@ -84,7 +84,7 @@ export function replayToProto(replay: Replay): MessageInitShape<typeof ReplaySch
     replayId: replay.replay_id,
     filter: {
       merchantId: replay.merchant_id,
-      ...(environment && { environment: environmentToProto(environment) }),
+      ...(environment && { environment: ENVIRONMENTS.toProto(environment) }),
       event: replay.event ?? '',
       paymentId: replay.resource_id ?? '',
       endpointId: replay.endpoint_id ?? '',

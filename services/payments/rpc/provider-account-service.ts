@@ -5,7 +5,7 @@ import {
   type ProviderAccountSchema,
 } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
-import { environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { CircuitState } from '../connectors/circuit-breaker.ts'
@@ -25,7 +25,7 @@ export function accountToProto({
   const { state, since, failures, last_failure } = breaker.status()
   return {
     accountId: account.account_id,
-    environment: environmentToProto(account.environment),
+    environment: ENVIRONMENTS.toProto(account.environment),
     connector: account.connector,
     circuitState: CIRCUIT_STATES.toProto(state),
     circuitChangeTime: timestampFromDate(since),

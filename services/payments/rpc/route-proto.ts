@@ -5,7 +5,7 @@ import type {
   ExplainRouteResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { AppliedRouteSchema } from '#gen/multihub/payments/v1/route_explanation_pb.ts'
-import { ENVIRONMENTS, environmentToProto } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
@@ -74,7 +74,7 @@ function routeToProto(
 ): MessageInitShape<typeof AppliedRouteSchema> {
   const { method, currency, connector, enabled, minimum_amount: minimumAmount } = route
   return {
-    environment: environmentToProto(route.environment),
+    environment: ENVIRONMENTS.toProto(route.environment),
     direction: DIRECTIONS.toProto(route.direction),
     method,
     currency,
