@@ -59,7 +59,8 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
   return {
     logSuccess: (exchange: Exchange, http_status: number): void => logAnswered(exchange, http_status),
     logFailure(exchange: Exchange, error: PublicError): void {
-      const caller = fieldsOfRefused(exchange, isFault(error) ? faults : refusals)
+      const is_fault = error.code === 2001 || error.code === 2002
+      const caller = fieldsOfRefused(exchange, is_fault ? faults : refusals)
       if (caller === undefined) return
       logFault(log, exchange, error)
       logAnswered(exchange, error.http, error.code, caller)
@@ -105,11 +106,6 @@ function sampledCallerFields(
   const dropped = sampler.sampleLine(client_address)
   if (dropped === undefined) return undefined
   return dropped === 0 ? { client_address } : { client_address, dropped }
-}
-
-/** Whether something inside failed, and not the caller's request. */
-function isFault({ code }: PublicError): boolean {
-  return code === 2001 || code === 2002
 }
 
 /**

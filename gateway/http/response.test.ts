@@ -8,7 +8,8 @@ import { metricsText } from '#lib/telemetry/metrics.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { beginExchange } from './exchange.ts'
 import { createExchangeLog } from './exchange-log.ts'
-import { createLimitRefusal, createResponder, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './response.ts'
+import { createLimitRefusal, DAILY_BUCKET, FLOOD_BUCKET, retryHeaders } from './limit-refusal.ts'
+import { createResponder } from './response.ts'
 import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 /** Sends requests to a new gateway; returns its responses and its log lines. */

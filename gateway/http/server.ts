@@ -26,8 +26,7 @@ export interface PublicPath {
   readonly serve: (exchange: Exchange) => Promise<void>
 }
 
-/** What the server of the public paths needs. */
-export interface ServerDeps {
+interface ServerDeps {
   readonly paths: readonly PublicPath[]
   readonly responder: Responder
   readonly log: Log

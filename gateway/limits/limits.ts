@@ -1,7 +1,7 @@
 import { clock } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { Caller } from '../auth/credential.ts'
-import { DAILY_BUCKET } from '../http/response.ts'
+import { DAILY_BUCKET } from '../http/limit-refusal.ts'
 import { DEFAULT_QUOTAS } from '../methods/public-methods.ts'
 import type { QuotaCounter } from '../store.ts'
 import { createLeaseCache } from './lease-cache.ts'

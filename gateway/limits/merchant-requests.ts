@@ -1,7 +1,7 @@
 import { createKeyedCount } from '#lib/base/limit.ts'
 import type { Caller } from '../auth/credential.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
-import { CONCURRENCY_BUCKET, createLimitRefusal } from '../http/response.ts'
+import { CONCURRENCY_BUCKET, createLimitRefusal } from '../http/limit-refusal.ts'
 
 /** The requests in progress of each merchant. */
 export type MerchantRequests = ReturnType<typeof createMerchantRequests>

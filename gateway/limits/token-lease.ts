@@ -5,7 +5,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
 import { Ambiguous } from '#lib/store/errors.ts'
 import type { Collection } from '#lib/store/store.ts'
-import { createLimitRefusal } from '../http/response.ts'
+import { createLimitRefusal } from '../http/limit-refusal.ts'
 import type { QuotaCounter } from '../store.ts'
 import {
   acquireTokens,

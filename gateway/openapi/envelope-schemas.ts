@@ -114,7 +114,14 @@ export function failureSchema(status: number, codes: readonly ErrorCode[]): Json
     }),
   )
   const error = record({
-    code: { type: 'integer', oneOf: codes.map(codeSchema) },
+    code: {
+      type: 'integer',
+      oneOf: codes.map((code) => ({
+        const: code,
+        title: ERROR_TABLE[code].message,
+        description: ERROR_ADVICE[code],
+      })),
+    },
     message: { type: 'string' },
     details: info,
     context: info,
@@ -126,8 +133,4 @@ export function failureSchema(status: number, codes: readonly ErrorCode[]): Json
     request_id: REQUEST_ID,
     processing_time: PROCESSING_TIME,
   })
-}
-
-function codeSchema(code: ErrorCode): JsonSchema {
-  return { const: code, title: ERROR_TABLE[code].message, description: ERROR_ADVICE[code] }
 }

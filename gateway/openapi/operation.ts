@@ -1,5 +1,5 @@
 import { componentRef, type JsonSchema } from '#lib/contract/view.ts'
-import { retryHeaderName } from '../http/response.ts'
+import { retryHeaderName } from '../http/limit-refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
 

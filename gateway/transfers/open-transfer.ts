@@ -10,8 +10,9 @@ import type { ConnectionLimit } from '../http/connection-limit.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
+import { CONCURRENCY_BUCKET, createLimitRefusal } from '../http/limit-refusal.ts'
 import { checkRequestHead, clientAddress } from '../http/request-head.ts'
-import { CONCURRENCY_BUCKET, createLimitRefusal, type Responder } from '../http/response.ts'
+import type { Responder } from '../http/response.ts'
 import type { FloodLimiter } from '../limits/flood-limiter.ts'
 
 /** What the paths of transfers need. */

@@ -1,7 +1,6 @@
 import { nextTurn } from './time.ts'
 
-/** What a batch came to for one of its items. */
-export type ItemResult<Result> = { readonly value: Result } | { readonly error: unknown }
+type ItemResult<Result> = { readonly value: Result } | { readonly error: unknown }
 
 interface GatherOptions<Item, Result> {
   /** Whether an item may join a batch, which is not empty. */

@@ -56,8 +56,7 @@ export type MethodName = (typeof METHODS)[number]
  */
 export const SUPPORT_RESOURCES = ['ticket', 'refund', 'chargeback', 'attachment'] as const
 
-/** A resource of the support methods. */
-export type SupportResource = (typeof SUPPORT_RESOURCES)[number]
+type SupportResource = (typeof SUPPORT_RESOURCES)[number]
 
 /** The resource that a support method is about; `undefined` for every other method. */
 export function supportResourceOf(method: string): SupportResource | undefined {

@@ -50,7 +50,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an expired deposit is not looked up late',
-    file: 'services/payments/domain/end-without-report.ts',
+    file: 'services/payments/domain/apply-expiry.ts',
     search: 'return sends_callbacks ? declined : addLateLookup(declined, undefined, at)',
     replace: 'return sends_callbacks || at ? declined : addLateLookup(declined, undefined, at)',
     needs: ['provider succeeds late'],

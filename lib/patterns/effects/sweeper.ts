@@ -119,15 +119,11 @@ function stickOrPostpone<D extends EffectDocument>(lane: Lane, capacity: EffectC
       const [tries_max, wait_ms] = [0, 0]
       const error = new Error('the process ended during the last try')
       next = recordFailure<D>(effect, tries_max, wait_ms, error)(next)
-    } else if (capacity.hasRoom(lane) && !capacity.canRun(document, effect) && isLeft(effect, at)) {
-      next = postpone(next, effect, at)
+    } else if (capacity.hasRoom(lane) && !capacity.canRun(document, effect)) {
+      if (at.getTime() - leasableAtMs(effect) > POSTPONE_AFTER_MS) next = postpone(next, effect, at)
     }
   }
   return next
-}
-
-function isLeft(effect: Effect, at: Date): boolean {
-  return at.getTime() - leasableAtMs(effect) > POSTPONE_AFTER_MS
 }
 
 function postpone<D extends EffectDocument>(document: D, postponed: Effect, at: Date): D {

@@ -82,7 +82,7 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number, connec
     /** Runs a call that changes nothing. Throws `Unavailable`. */
     async read<T>(call: (options: ReadOptions) => Promise<T>, deadline = startDeadline()): Promise<T> {
       try {
-        return await withDeadline(() => call(readOptions(deadline)), deadline)
+        return await withDeadline(() => call({ maxTimeMS: serverLimitMs(deadline) }), deadline)
       } catch (error) {
         throw readFailure(error)
       }
@@ -128,10 +128,6 @@ async function withDeadline<T>(call: () => Promise<T>, deadline: Deadline): Prom
 
 function serverLimitMs(deadline: Deadline): number {
   return Math.max(1, Math.floor(deadline.remaining_ms() * SERVER_SHARE))
-}
-
-function readOptions(deadline: Deadline): ReadOptions {
-  return { maxTimeMS: serverLimitMs(deadline) }
 }
 
 function writeOptions(deadline: Deadline): WriteOptions {

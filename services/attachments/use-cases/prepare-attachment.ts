@@ -5,8 +5,7 @@ import type { AttachmentsDeps } from './deps.ts'
 import { getAttachment, linkTo } from './read-attachment.ts'
 import { reservePlace } from './upload-places.ts'
 
-/** A request for an upload session. */
-export interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
+interface PrepareRequest extends Omit<NewAttachment, 'attachment_id'> {
   /** Keeps the keys of merchants and of the operator apart. */
   readonly method: 'attachment.prepare' | 'evidence.prepare'
   readonly operation_id: string

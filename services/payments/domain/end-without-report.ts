@@ -1,61 +1,9 @@
-import { isFinal } from '#lib/contract/payment-status.ts'
 import { applyProviderUpdate, endOperation, type ProviderUpdate } from './apply-provider-update.ts'
-import { returnToOtherAttempt } from './attempts.ts'
-import type { LookupResult, NotFound } from './call-result.ts'
-import { isCurrent, type OperationRef, operationOf } from './operation.ts'
+import type { NotFound } from './call-result.ts'
+import { type OperationRef, operationOf } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
-import { expirePaymentEffect, lookUpLateEffect } from './payment-effects.ts'
+import { lookUpLateEffect } from './payment-effects.ts'
 import { requireRefund, withRefund } from './refund.ts'
-import { transition } from './transition.ts'
-
-/** The result of the last question to the provider, and when it came. */
-export interface ExpiryUpdate {
-  readonly attempt_number: number
-  readonly result: LookupResult
-  readonly at: Date
-  /** When to ask again if the provider did not respond. */
-  readonly ask_again_at: Date
-  /** Whether the provider reports by itself what it decides later. */
-  readonly sends_callbacks: boolean
-}
-
-/** For how long after its expiry a payment waits for a provider that does not respond. */
-const RESPONSE_WAIT_MS = 60_000
-
-/**
- * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined`
- * with 6011. A provider that does not respond is asked again for a minute, and so is another one that has called it
- * paid or pending. A payment that has ended meanwhile keeps its status, and what contradicts it is an anomaly (P7).
- * Pure.
- */
-export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
-  const { result, attempt_number, at, ask_again_at } = update
-  if (isFinal(payment.status)) {
-    if (result.kind === 'not_found') return payment
-    return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
-  }
-  // An attempt at another account may have begun since the question.
-  const is_known = result.kind !== 'unknown' && isCurrent(payment, update)
-  if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
-    return askAgain(payment, at, ask_again_at)
-  }
-  const elsewhere = result.kind === 'success' ? undefined : returnToOtherAttempt(payment)
-  if (elsewhere) return askAgain(elsewhere, at, at)
-  if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, update)
-  const updated = applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
-  // A success with another amount is an anomaly and changes no status (P7).
-  return isFinal(updated.status) ? updated : decline(updated, update)
-}
-
-function askAgain(payment: Payment, at: Date, due_at: Date): Payment {
-  return addEffect(payment, expirePaymentEffect.newEffect(payment, {}, { at, due_at }))
-}
-
-/** Only expiry gives the status `declined`: a refusal by the provider is `error`. */
-function decline(payment: Payment, { at, sends_callbacks }: ExpiryUpdate): Payment {
-  const declined = transition(payment, 'declined', { at, error_code: 6011 })
-  return sends_callbacks ? declined : addLateLookup(declined, undefined, at)
-}
 
 /** The operator's decision on a payment or refund, by its id, and when it was made. */
 export interface OperatorDecision {
@@ -108,8 +56,7 @@ export function addLateLookup(payment: Payment, refund_id: string | undefined, a
   return addEffect(payment, lookUpLateEffect.newEffect(payment, { refund_id }, { at, due_at }))
 }
 
-/** What a late lookup found. */
-export type LateUpdate = OperationRef & {
+type LateUpdate = OperationRef & {
   readonly result: ProviderUpdate['result'] | NotFound
   readonly at: Date
 }

@@ -89,7 +89,7 @@ export function pendingComments({ effects }: CommentThread): readonly Comment[] 
 
 /**
  * The comment of a ticket with a new text; `undefined` when the operation has acted before. Throws 10003 for a comment of
- * the operator, and 10004 when the hour for edits is over, or after 100 of them.
+ * the operator, and 10004 when the hour for edits is over, or after 100 of them (S4).
  */
 export function editComment(
   comment: Comment,

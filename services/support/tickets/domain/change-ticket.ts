@@ -1,7 +1,7 @@
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
 import { isEditable, OPERATIONS_MAX } from '../../domain/support-resource.ts'
-import { canMove, slaDeadline, type Ticket, withListing } from './ticket.ts'
+import { canMove, canReopen, slaDeadline, type Ticket, withListing } from './ticket.ts'
 import { announce } from './ticket-event.ts'
 
 /*
@@ -19,8 +19,7 @@ export function moveTicket(ticket: Ticket, to: TicketStatus, at: Date): Ticket |
 /** The merchant's reopening (S4). Throws 10003 for a ticket that is neither resolved nor closed. */
 export function reopenTicket(ticket: Ticket, operation_id: string, at: Date): Ticket | undefined {
   if (ticket.reopens.includes(operation_id)) return undefined
-  const is_over = ticket.status === 'resolved' || ticket.status === 'closed'
-  if (!is_over || ticket.reopens.length >= OPERATIONS_MAX) throw new PublicError(10003)
+  if (!canReopen(ticket.status) || ticket.reopens.length >= OPERATIONS_MAX) throw new PublicError(10003)
   const reopened: Ticket = { ...ticket, status: 'open', reopens: [...ticket.reopens, operation_id] }
   return announce(changed(reopened, at), { event: 'ticket.reopened', at })
 }

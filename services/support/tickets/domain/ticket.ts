@@ -75,6 +75,11 @@ export function canMove(from: TicketStatus, to: TicketStatus): boolean {
   return OPERATOR_TRANSITIONS[from].includes(to)
 }
 
+/** Whether the merchant can open a ticket of this status again (S4). */
+export function canReopen(status: TicketStatus): boolean {
+  return status === 'resolved' || status === 'closed'
+}
+
 const HOUR_MS = 3_600_000
 
 /** The time within which a ticket of a priority must be handled (S5). */
