@@ -242,7 +242,7 @@ function shareLimit(row: (typeof SHARES)[number]): [string, Limit] {
   return [alert, { metric, labels, over, under, checks }]
 }
 
-/** One pod has 900 fast calls per step, and the other 100, of which some are slow. At the end is a jump of slow calls. */
+/** One pod has 900 fast calls per step, and the other 100, some of them slow. At the end is a jump of slow calls. */
 function quantileLimit(row: (typeof QUANTILES)[number]): [string, Limit] {
   const [alert, metric, [lower, upper], over, under, labels] = row
   const last = 600 / STEP_S + 8
@@ -267,7 +267,7 @@ function quantileLimit(row: (typeof QUANTILES)[number]): [string, Limit] {
   ]
 }
 
-/** Callbacks that die at once, in two pods, are counted for an hour. Those of tests are not. */
+/** Callbacks that die at once, in two pods, are counted for an hour. Callbacks of tests are not. */
 function deadDeliveries(): Limit {
   const series = (dead: number): readonly Series[] => [
     ...['a', 'b'].map((pod): Series => [pod, 'environment="production"', `0x20 ${dead / 2}x400`]),
@@ -277,7 +277,7 @@ function deadDeliveries(): Limit {
   return { metric: 'multihub_dead_deliveries_total', over: series(110), under: series(90), checks }
 }
 
-/** Three pods, of which one has another release; and two of another system, which have the same. */
+/** Three pods, one of them of another release; and two pods of another system, both of one release. */
 export function mixedVersions(other: string): Limit {
   const series = (last: string): readonly Series[] =>
     ['version="1",commit="a"', 'version="1",commit="a"', last].map((own, index) => [
