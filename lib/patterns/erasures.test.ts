@@ -1,0 +1,71 @@
+import { createHmac } from 'node:crypto'
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createErasureLog, readErasures } from './erasures.ts'
+
+/** A signer whose last key is the active one. */
+function signer(...ids: readonly string[]) {
+  const signUnder = (id: string, data: string): string =>
+    `${id}.${createHmac('sha256', id).update(data).digest('hex')}`
+  return {
+    sign: (data: string) => signUnder(ids.at(-1) ?? '', data),
+    signWithEach: (data: string) => ids.map((id) => signUnder(id, data)),
+  }
+}
+
+const payment = { kind: 'payment', merchant_id: '7001', id: '019aa5b0-7c00-7000-8000-000000000001' } as const
+const ticket = { kind: 'ticket', merchant_id: '7001', id: '019aa5b0-7c00-7000-8000-000000000002' } as const
+
+let directory: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-erasures-'))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+test('what was appended is in the list, also after a line that a crash has cut, and under an older key', async () => {
+  const path = join(directory, 'erasures.jsonl')
+  await createErasureLog(path, signer('2025')).append(payment)
+  await appendFile(path, '{"time":"2026-')
+  await createErasureLog(path, signer('2025', '2026')).append(ticket)
+  const text = await readFile(path, 'utf8')
+  const erasures = readErasures(text, signer('2025', '2026'))
+  expect(erasures.count).toBe(2)
+  expect([payment, ticket].map(erasures.includes)).toEqual([true, true])
+  const others = [
+    { ...payment, kind: 'ticket' },
+    { ...payment, merchant_id: '7002' },
+    { ...payment, id: ticket.id },
+  ] as const
+  expect(others.map(erasures.includes)).toEqual([false, false, false])
+  expect(text).not.toContain(payment.id)
+  expect(text).not.toContain('7001')
+})
+
+test('a list under a key that is not configured is refused, and says which', async () => {
+  const path = join(directory, 'other.jsonl')
+  await createErasureLog(path, signer('2025')).append(payment)
+  const text = await readFile(path, 'utf8')
+  expect(() => readErasures(text, signer('2026'))).toThrow('2025')
+})
+
+test('lines of the log are read as a list, and its other lines are skipped', () => {
+  const subject = signer('k').sign('erased:payment:7001:a')
+  const lines = [
+    JSON.stringify({
+      level: 'warn',
+      time: 't',
+      role: 'payments',
+      kind: 'payment',
+      subject,
+      message: 'a person was erased',
+    }),
+    JSON.stringify({ level: 'warn', message: 'something else', subject }),
+    'no JSON: a person was erased',
+    '',
+  ]
+  const erasures = readErasures(lines.join('\n'), signer('k'))
+  expect(erasures.count).toBe(1)
+  expect(erasures.includes({ kind: 'payment', merchant_id: '7001', id: 'a' })).toBe(true)
+})

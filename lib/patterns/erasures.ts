@@ -1,0 +1,114 @@
+import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { describedSetting, optionalSetting } from '#lib/base/config/config.ts'
+import { textSetting } from '#lib/base/config/settings.ts'
+import { syncDirectory } from '#lib/base/files.ts'
+import { StartError } from '#lib/base/start-error.ts'
+import { now } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+
+/*
+ * The list of erasures outside the databases (O11): a backup that is restored later still has what was erased since, and
+ * this list says what must go again. It has keyed hashes only. A line of the list is
+ *
+ *   {"time":"2026-11-24T10:00:00.000Z","kind":"payment","subject":"2026.<64 hex digits>","message":"a person was erased"}
+ *
+ * and the log has the same fields in its lines, so a file of log lines is a list too.
+ */
+
+/** The setting of the file to which processes append erasures. */
+export const ERASURES_FILE_SETTING = describedSetting(
+  'The file to which each erasure of a person is appended, outside the databases and their backups. Without it, erasures are lines of the log.',
+  optionalSetting(textSetting('MULTIHUB_ERASURES_FILE')),
+)
+
+/** What can be erased: a payment with all that follows from it, or a ticket. */
+export type ErasedKind = 'payment' | 'ticket'
+
+/** Signs under the key of the purpose `search`. */
+interface SearchSigner {
+  sign(data: string): string
+  signWithEach(data: string): readonly string[]
+}
+
+/** What was erased: a payment or a ticket of a merchant. */
+export interface Erased {
+  readonly kind: ErasedKind
+  readonly merchant_id: string
+  readonly id: string
+}
+
+const MESSAGE = 'a person was erased'
+
+function subjectOf({ kind, merchant_id, id }: Erased): string {
+  return `erased:${kind}:${merchant_id}:${id}`
+}
+
+/** Where a process writes down what it erases. */
+export interface ErasureLog {
+  /** Resolves when the line is durable. Call it before the erasure, so that no erasure is missing; repetitions do no harm. */
+  append(erased: Erased): Promise<void>
+}
+
+/** Creates the list of a process: the file if there is one, else the log. */
+export function createErasureLog(path: string | undefined, search: Pick<SearchSigner, 'sign'>): ErasureLog {
+  return {
+    async append(erased) {
+      const { kind } = erased
+      const subject = search.sign(subjectOf(erased))
+      if (path === undefined) return log.warn({ kind, subject }, MESSAGE)
+      const line = JSON.stringify({ time: now(), kind, subject, message: MESSAGE })
+      const handle = await open(path, 'a', 0o600)
+      try {
+        // It begins with an end of line, so that it is not part of a line that a crash has cut.
+        await handle.write(`\n${line}\n`)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      await syncDirectory(dirname(path))
+    },
+  }
+}
+
+/** A list of erasures that was read. */
+export interface Erasures {
+  /** The number of its lines. */
+  readonly count: number
+  /** Whether this was erased. */
+  includes(erased: Erased): boolean
+}
+
+/**
+ * Reads a list of erasures. Lines that are none are skipped: other lines of a log, and lines that a crash has cut, whose
+ * erasure did not follow. Throws `StartError` for lines under a key of the purpose `search` that is not configured.
+ */
+export function readErasures(text: string, search: Pick<SearchSigner, 'signWithEach'>): Erasures {
+  const subjects = new Set(text.split('\n').flatMap((line) => subjectOfLine(line) ?? []))
+  const known = new Set(search.signWithEach('').map(keyIdOf))
+  const unknown = new Set([...subjects].map(keyIdOf).filter((id) => !known.has(id)))
+  if (unknown.size > 0)
+    throw new StartError(
+      `the list of erasures needs the keys ${[...unknown].join(', ')}: add them and repeat`,
+    )
+  return {
+    count: subjects.size,
+    includes: (erased) => search.signWithEach(subjectOf(erased)).some((hash) => subjects.has(hash)),
+  }
+}
+
+function keyIdOf(subject: string): string {
+  return subject.slice(0, subject.lastIndexOf('.'))
+}
+
+function subjectOfLine(line: string): string | undefined {
+  if (!line.includes(MESSAGE)) return undefined
+  try {
+    const value: unknown = JSON.parse(line)
+    const is_line = typeof value === 'object' && value !== null && 'message' in value && 'subject' in value
+    if (!is_line || value.message !== MESSAGE || typeof value.subject !== 'string') return undefined
+    return /^[\w-]{1,32}\.[0-9a-f]{64}$/.test(value.subject) ? value.subject : undefined
+  } catch {
+    return undefined
+  }
+}
