@@ -32,7 +32,7 @@ interface SearchSigner {
 }
 
 /** What was erased: a payment or a ticket of a merchant. */
-export interface Erased {
+export interface ErasedSubject {
   readonly kind: ErasedKind
   readonly merchant_id: string
   readonly id: string
@@ -40,14 +40,14 @@ export interface Erased {
 
 const MESSAGE = 'a person was erased'
 
-function subjectOf({ kind, merchant_id, id }: Erased): string {
+function subjectOf({ kind, merchant_id, id }: ErasedSubject): string {
   return `erased:${kind}:${merchant_id}:${id}`
 }
 
 /** Where a process writes down what it erases. */
 export interface ErasureLog {
   /** Resolves when the line is durable. Call it before the erasure, so that no erasure is missing; repetitions do no harm. */
-  append(erased: Erased): Promise<void>
+  append(erased: ErasedSubject): Promise<void>
 }
 
 /** Creates the list of a process: the file if there is one, else the log. */
@@ -76,7 +76,7 @@ export interface Erasures {
   /** The number of its lines. */
   readonly count: number
   /** Whether this was erased. */
-  includes(erased: Erased): boolean
+  includes(erased: ErasedSubject): boolean
 }
 
 /**
