@@ -4,13 +4,13 @@ import {
   ConfigError,
   type ConfigSchema,
   describedSetting,
-  inFileSetting,
   optionalSetting,
   readConfig,
   setting,
   unknownVariables,
   type Variables,
 } from '#lib/base/config/config.ts'
+import { KEY_SETTINGS, keyProblems } from '#lib/base/config/key-settings.ts'
 import {
   booleanSetting,
   choiceSetting,
@@ -21,10 +21,8 @@ import {
   secretSetting,
   textSetting,
 } from '#lib/base/config/settings.ts'
-import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
 import { CALLBACK_ALLOW_SETTING } from '#lib/http/callback-host.ts'
-import { ROLES, type Role } from '#lib/role/role.ts'
+import { KEY_PURPOSES, ROLES, type Role } from '#lib/role/role.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/store/open.ts'
 import { LOG_LEVELS } from '#lib/telemetry/log.ts'
@@ -75,21 +73,6 @@ const INFRASTRUCTURE_SETTINGS = {
   ),
 } as const
 
-const MASTER_KEYS = inFileSetting(
-  setting<Keyring>(
-    'MULTIHUB_MASTER_KEYS',
-    'keys such as 2026a:64-hex-digits, separated by commas, the newest first, each id once',
-    z.string().transform((keys, { addIssue }) => {
-      try {
-        return createKeyring(new Secret(keys))
-      } catch {
-        addIssue('not master keys')
-        return z.NEVER
-      }
-    }),
-  ),
-)
-
 /** A name that can begin the name of a MongoDB database, and that can be a token of a NATS subject. */
 const SYSTEM_NAME = setting(
   'MULTIHUB_SYSTEM_NAME',
@@ -106,7 +89,7 @@ export const PROCESS_SETTINGS = {
     'The name of the system. It begins its database names and NATS subjects, so that several systems can share servers.',
     SYSTEM_NAME,
   ),
-  keyring: describedSetting('Encrypts stored secrets; see Keys.', MASTER_KEYS),
+  ...KEY_SETTINGS,
   log_level: describedSetting(
     'The lowest level that is logged.',
     choiceSetting('MULTIHUB_LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -161,6 +144,9 @@ export async function readProcessSettings(
   }
   const config = read(PROCESS_SETTINGS)
   for (const { settings } of roles) read(settings)
+  const keys = read(KEY_SETTINGS)
+  const purposes = new Set(roles.flatMap(({ name }) => KEY_PURPOSES[name]))
+  if (keys !== undefined) for (const problem of keyProblems(keys, [...purposes])) problems.add(problem)
   const infrastructure = read(INFRASTRUCTURE_SETTINGS)
   if (infrastructure !== undefined)
     for (const problem of missingInfrastructure(roles, infrastructure)) problems.add(problem)

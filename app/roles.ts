@@ -1,12 +1,20 @@
 import { createServer } from 'node:net'
 import { type ConfigSchema, readConfig, type Variables } from '#lib/base/config/config.ts'
+import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { every } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { openBus } from '#lib/bus/open.ts'
 import { connectableHost, formatHostAndPort, listen, simulatedNetwork } from '#lib/http/network.ts'
 import { type ClockGuard, createClockGuard } from '#lib/patterns/clock-guard.ts'
-import { ROLES, type Role, type RoleContext, type RoleName, type RunningRole } from '#lib/role/role.ts'
+import {
+  KEY_PURPOSES,
+  ROLES,
+  type Role,
+  type RoleContext,
+  type RoleName,
+  type RunningRole,
+} from '#lib/role/role.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
 import type { RpcConfig } from '#lib/rpc/settings.ts'
 import { withStoreMetrics } from '#lib/store/measured-store.ts'
@@ -43,7 +51,7 @@ const build_info = gauge(
 
 const active_master_key = gauge(
   'multihub_active_master_key',
-  'Always 1. The label is the id of the master key under which the process encrypts secrets.',
+  'Always 1. The label is the id of the master key whose derived keys encrypt and sign in this process.',
   ['key_id'],
 )
 
@@ -103,7 +111,7 @@ export async function startRoles(
   { schema, ...rules }: { readonly schema: 'create' | 'verify'; readonly is_local_run?: boolean },
 ): Promise<{ readonly urls: ReadyUrls; readonly operator: ClientOf }> {
   const { roles, config } = await loadWithSettings(names, variables, rules)
-  const { keyring, host } = config
+  const { host } = config
   await checkPorts([PROCESS_SETTINGS, ...roles.map(({ settings }) => settings)], variables, host)
   const { readiness, draining, stopping } = lifecycle
   for (const role of names) {
@@ -115,7 +123,8 @@ export async function startRoles(
   lifecycle.onStop('health', () => health.close())
   const { version, commit } = readBuildInfo()
   for (const role of names) build_info.set({ role, version, commit, node: process.versions.node }, 1)
-  active_master_key.set({ key_id: keyring.key_ids[0] }, 1)
+  const [active_id] = keyIdsOf(config)
+  if (active_id !== undefined) active_master_key.set({ key_id: active_id }, 1)
   const name_in_traces = names.length === ROLES.length ? 'multihub' : `multihub-${names.join('-')}`
   lifecycle.onStop('traces', await openTracing(config, name_in_traces, version))
   const start_wait = { limit_ms: config.start_wait_ms, signal: stopping }
@@ -139,7 +148,7 @@ export async function startRoles(
       tls: rpc.tls,
       streamsOf: (other) => running.get(other)?.handleStream,
       bus,
-      keyring,
+      keys: readKeys(config, KEY_PURPOSES[name]),
       clock_guard,
       draining,
       stopping,

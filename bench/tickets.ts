@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { TICKET_STATUSES } from '#lib/contract/ticket.ts'
@@ -173,7 +172,7 @@ async function measureSummary(tickets: Collection<Ticket>): Promise<BenchResult[
   ]
 }
 
-const keyring = createKeyring(new Secret(`bench:${'ab'.repeat(32)}`))
+const keyring = testKeys().cursor
 
 function filterOf(merchant_id: string): ResourceFilter {
   return { merchant_id, environment: 'test' }

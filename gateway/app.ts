@@ -44,7 +44,7 @@ import { createOpenTransfer, type TransferDeps } from './transfers/open-transfer
 import { uploadPath } from './transfers/upload-path.ts'
 
 /** What the gateway needs. */
-export interface GatewayDeps extends AuthenticationDeps, Pick<TransferDeps, 'keyring' | 'sendToAttachments'> {
+export interface GatewayDeps extends AuthenticationDeps, Pick<TransferDeps, 'keys' | 'sendToAttachments'> {
   /** How far the timestamp of a v1 or resend request may differ from the clock (A3). */
   readonly v1_window_ms: number
   readonly methods: MethodTable

@@ -14,7 +14,7 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { Direction, type RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
-import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
@@ -94,8 +94,8 @@ const NO_ATTACHMENTS: StreamHandler = async () => {
   throw new Unavailable('the test has no attachments service')
 }
 
-/** The keyring that seals and opens the secrets of the fixture. */
-export const keyring: Keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
+/** The keys that seal and open the secrets of the fixture. */
+export const keys = testKeys()
 
 /** Makes in-memory clients of the service implementations that a test provides. */
 export async function createClients(options: FixtureOptions): Promise<ClientOf> {
@@ -121,7 +121,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   const deps: MethodDeps = {
     clientOf,
     registry_cache,
-    keyring,
+    keys,
     publicUrl: () => 'http://127.0.0.1:8080',
     create_timeout_ms: 40_000,
     acceptsCallbackUrl: options.acceptsCallbackUrl ?? (() => true),
@@ -130,7 +130,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   const { failures_per_minute = 1_000, stopping } = options
   return createGateway({
     ...(await openNoncesAndLimits(options.store)),
-    findCredential: registry_cache.credentials(createCredentialUnsealer(keyring, log)),
+    findCredential: registry_cache.credentials(createCredentialUnsealer(keys.credential, log)),
     trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
     now_ms: () => clock.now_ms(),
     v1_window_ms: V1_WINDOW_MS,
@@ -141,7 +141,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     merchant_requests: options.merchant_requests ?? createMerchantRequests(),
     isServing: () => !stopping?.aborted,
     log,
-    keyring,
+    keys,
     sendToAttachments: options.sendToAttachments ?? NO_ATTACHMENTS,
   })
 }
@@ -183,7 +183,7 @@ function serviceOf<S extends DescService>(descriptor: S, methods: Partial<Servic
 
 function registryServiceOf(options: FixtureOptions): Partial<ServiceImpl<typeof RegistryService>> {
   const owner = ownerOfCredentialSecret(options.secrets_broken ? 'another' : APPLICATION_ID)
-  const sealed = (secret: string) => keyring.seal(new Secret(secret), owner)
+  const sealed = (secret: string) => keys.credential.seal(new Secret(secret), owner)
   const old = timestampFromMs(options.old_secret_expires_ms ?? clock.now_ms() + 60_000)
   return {
     getCredential: ({ applicationId }) => {

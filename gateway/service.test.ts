@@ -28,7 +28,7 @@ import {
   createClients,
   type Envelope,
   type FixtureOptions,
-  keyring,
+  keys,
   OLD_SECRET,
   SECRET,
   signedHeaders,
@@ -48,7 +48,7 @@ const contextOf = async (
   bus: createMemoryBus(),
   openStore: async () => test_store.store,
   clock_guard: trustedClock,
-  keyring,
+  keys,
   draining: new AbortController().signal,
   stopping: options.stopping ?? new AbortController().signal,
 })
@@ -185,7 +185,7 @@ describe('changes by the operator apply within seconds', () => {
 
   beforeAll(async () => {
     const sealed = (secret: string) =>
-      keyring.seal(new Secret(secret), ownerOfCredentialSecret(APPLICATION_ID))
+      keys.credential.seal(new Secret(secret), ownerOfCredentialSecret(APPLICATION_ID))
     const active = {
       applicationId: APPLICATION_ID,
       merchantId: '7001',

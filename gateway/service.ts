@@ -84,12 +84,12 @@ const CREATE_OVERHEAD_MS = 10_000
  * The gateway: the public JSON interface. It stores used nonces and quota counters, caches the registry, and calls the
  * other services for each request.
  */
-export const role: Role = {
+export const role: Role<'gateway'> = {
   name: 'gateway',
   settings: GATEWAY_CONFIG,
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)
-    const { clientOf, keyring, draining, stopping, bus } = context
+    const { clientOf, keys, draining, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())
     const now_ms = context.clock_guard.store_now_ms
@@ -102,14 +102,14 @@ export const role: Role = {
       publicUrl: () => public_url ?? '',
       clientOf,
       registry_cache,
-      keyring,
+      keys,
       acceptsCallbackUrl: (url, environment) =>
         checkCallbackUrl(url, { environment, allow: callbackAddressPolicy(environment) }).ok,
       acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
       create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
     }
     const app = createGateway({
-      findCredential: registry_cache.credentials(createCredentialUnsealer(keyring, log)),
+      findCredential: registry_cache.credentials(createCredentialUnsealer(keys.credential, log)),
       nonces: createNonceStore(nonces, {
         ttl_ms: nonceTtlMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
         now_ms,
@@ -125,7 +125,7 @@ export const role: Role = {
       merchant_requests: createMerchantRequests(),
       isServing: () => registry_cache.hasResponded() && !stopping.aborted,
       log,
-      keyring,
+      keys,
       sendToAttachments: context.streamsOf?.('attachments') ?? attachments_client.send,
     })
     let listening: Listening | undefined

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '#lib/base/config/config.ts'
+import { KEY_SETTINGS } from '#lib/base/config/key-settings.ts'
 import type { ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Snapshot } from '#lib/store/maintenance.ts'
@@ -41,13 +42,13 @@ export const BACKUP_ORDER: readonly RoleName[] = [
   'sandbox',
 ]
 
-const { mongodb_uri, system_name, start_wait_ms, home, keyring } = PROCESS_SETTINGS
+const { mongodb_uri, system_name, start_wait_ms, home } = PROCESS_SETTINGS
 
 /** The settings of the commands that work on the databases of all roles. */
 export const DATABASE_SETTINGS = { mongodb_uri, system_name, start_wait_ms, home }
 
-/** The settings of the commands that also decrypt what is stored. */
-export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, keyring }
+/** The settings of the commands that also need keys. */
+export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, ...KEY_SETTINGS }
 
 /** Opens the databases of roles at the place that the settings of a command name. */
 export function databasesOf(config: Config<typeof DATABASE_SETTINGS>) {

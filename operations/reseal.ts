@@ -1,4 +1,6 @@
 import { readConfig } from '#lib/base/config/config.ts'
+import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
+import { PURPOSES } from '#lib/base/crypto/keys.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Command } from '../app/run.ts'
@@ -8,20 +10,21 @@ import { databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from './databa
 export const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'notifier']
 
 /**
- * `node main.ts reseal [--to ID]`: encrypts all stored secrets again that are not under the active master key, so that the
- * others can be removed. Prints the documents by key: a wrong order of the keys would look like a success otherwise. It may
- * run while the system works, and be interrupted and repeated. Throws `StartError` when a secret cannot be decrypted, and
- * before anything when `--to` names another key than the active one.
+ * `node main.ts reseal [--to ID]`: encrypts all stored secrets again that are not under the active key, so that the others
+ * can be removed. Prints the documents by key. It may run while the system works, and be interrupted and repeated. Throws
+ * `StartError` when a secret cannot be decrypted, when there are several keys and no `--to`, because the wrong active key
+ * would look like a success, and before anything when `--to` names another key than the active one.
  */
 export const reseal: Command = async (words, variables, { printLine, printProgress }) => {
   const [option, to, ...more] = words
   if (option !== undefined && (option !== '--to' || to === undefined || more.length > 0))
     throw new StartError(`${words.join(' ')} is not understood: reseal takes --to and the id of a master key`)
   const config = readConfig(VERIFY_SETTINGS, variables)
-  const [active, ...others] = config.keyring.key_ids
+  const keys = readKeys(config, PURPOSES)
+  const [active = '', ...others] = keyIdsOf(config)
   if (to !== undefined && to !== active)
     throw new StartError(
-      `the active master key is ${active}, not ${to}: put ${to} first in MULTIHUB_MASTER_KEYS, here and in all processes`,
+      `the active key is ${active}, not ${to}: set MULTIHUB_ACTIVE_KEY to ${to}, here and in all processes`,
     )
   const databases = databasesOf(config)
   const by_key = Object.fromEntries([active, ...others].map((id) => [id, 0]))
@@ -32,7 +35,7 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
     const store = await databases.openStore(role, 'verify')
     const readDocuments = readerOf(snapshot, databases.nameOf(role), printProgress)
     try {
-      for await (const count of role.reseal?.(store, readDocuments, config.keyring) ?? []) {
+      for await (const count of role.reseal?.(store, readDocuments, keys) ?? []) {
         changed += count.changed
         left += count.left
         for (const [id, documents] of Object.entries(count.by_key)) by_key[id] = (by_key[id] ?? 0) + documents
@@ -47,4 +50,9 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
   printLine(`${changed} documents were encrypted again under the master key ${active}`)
   for (const [id, documents] of Object.entries(by_key)) printLine(`documents under ${id}: ${documents}`)
   if (left > 0) throw new StartError('some secrets cannot be decrypted: add their master keys and repeat')
+  if (to === undefined && others.length > 0)
+    throw new StartError(
+      `remove no key yet: everything is under ${active}, and other keys are configured (${others.join(', ')}). ` +
+        `If ${active} is the key to keep, repeat with --to ${active}; else set MULTIHUB_ACTIVE_KEY first`,
+    )
 }

@@ -1,4 +1,5 @@
 import { readConfig } from '#lib/base/config/config.ts'
+import { readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { DataCheck, Requirement } from '#lib/role/operations.ts'
@@ -17,6 +18,7 @@ const LOOKUPS_MAX = 64
 export const verify: Command = async (words, variables, { printLine, printProgress }) => {
   if (words.length > 0) throw new StartError(`${words[0]} is not a word of verify: leave it out`)
   const config = readConfig(VERIFY_SETTINGS, variables)
+  const keys = readKeys(config, ['credential'])
   const databases = databasesOf(config)
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
@@ -34,7 +36,7 @@ export const verify: Command = async (words, variables, { printLine, printProgre
       stores.push(store)
       try {
         await role.openCollections(store)
-        await role.checkKeys?.(store, config.keyring)
+        await role.checkKeys?.(store, keys)
       } catch (error) {
         // An index is missing, or the keys are wrong.
         if (!(error instanceof Unavailable || error instanceof StartError)) throw error

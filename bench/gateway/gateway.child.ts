@@ -3,7 +3,7 @@ import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credent
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { openStore } from '#lib/store/open.ts'
-import { createTestGateway, keyring, SECRET } from '../../gateway/gateway.fixture.ts'
+import { createTestGateway, keys, SECRET } from '../../gateway/gateway.fixture.ts'
 
 /**
  * The gateway with log, nonces and limits, and a registry that responds from memory and has every credential. On any
@@ -23,7 +23,7 @@ const app = await createTestGateway({
         environment: Environment.TEST,
         status: CredentialStatus.ACTIVE,
       },
-      secrets: [{ sealed: keyring.seal(new Secret(SECRET), ownerOfCredentialSecret(applicationId)) }],
+      secrets: [{ sealed: keys.credential.seal(new Secret(SECRET), ownerOfCredentialSecret(applicationId)) }],
       merchantEnvironments: [Environment.TEST],
     }),
   },

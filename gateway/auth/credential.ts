@@ -93,7 +93,7 @@ function unsealSecrets(
     } catch (error) {
       log.error(
         { application_id, error },
-        'a secret of a credential cannot be decrypted; provide the master key that encrypted it',
+        'a secret of a credential cannot be decrypted; provide the key that encrypted it',
       )
     }
   }

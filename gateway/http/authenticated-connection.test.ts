@@ -6,7 +6,7 @@ import { DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
 import { sealLink } from '#lib/patterns/attachment-link.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
-import { createTestGateway, keyring } from '../gateway.fixture.ts'
+import { createTestGateway, keys } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import { PING, portOf, requestText } from './socket.fixture.ts'
 
@@ -94,7 +94,7 @@ const MINUTE_MS = 60_000
 
 /** A request with a link that is valid for some time. The fixture has no attachments service, so it is refused. */
 function transferText(kind: 'upload' | 'download', valid_ms: number): string {
-  const sealed = sealLink(keyring, kind, {
+  const sealed = sealLink(keys.link, kind, {
     merchant_id: 'a',
     environment: 'test',
     attachment_id: 'attachment-1',

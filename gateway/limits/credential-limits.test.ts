@@ -4,7 +4,7 @@ import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credent
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { openTestStore } from '../../test/support/store.ts'
-import { createTestGateway, keyring, SECRET, send } from '../gateway.fixture.ts'
+import { createTestGateway, keys, SECRET, send } from '../gateway.fixture.ts'
 
 /** Two credentials of one merchant, and one of another merchant. */
 const MERCHANTS: Readonly<Record<string, string>> = { 2001: '7001', 2002: '7001', 2003: '7002' }
@@ -26,7 +26,7 @@ async function answersUnder(limits: { dailyLimit?: bigint; rateLimits?: Record<s
             status: CredentialStatus.ACTIVE,
             ...limits,
           },
-          secrets: [{ sealed: keyring.seal(new Secret(SECRET), owner) }],
+          secrets: [{ sealed: keys.credential.seal(new Secret(SECRET), owner) }],
           merchantEnvironments: [Environment.TEST],
         }
       },

@@ -1,4 +1,4 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type MethodName, RESEND_METHOD, type Scope, supportResourceOf } from '#lib/contract/methods.ts'
@@ -18,7 +18,8 @@ export interface MethodDeps {
   /** Makes the RPC client of a service. */
   readonly clientOf: ClientOf
   readonly registry_cache: Pick<RegistryCache, 'merchantRoutes'>
-  readonly keyring: Keyring
+  /** Seals the signing secret of a payment's own callback address. */
+  readonly keys: Keys<'webhook'>
   /** Whether callbacks may be sent to a URL (N9). */
   readonly acceptsCallbackUrl: (url: string, environment: Environment) => boolean
   /** Whether the host of such a URL has no refused address, as far as name servers answer in time (N9). */

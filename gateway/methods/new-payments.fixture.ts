@@ -3,7 +3,7 @@ import { expect } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { CreatePaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { codeAndPath, createTestGateway, type FixtureOptions, keyring, send } from '../gateway.fixture.ts'
+import { codeAndPath, createTestGateway, type FixtureOptions, keys, send } from '../gateway.fixture.ts'
 
 /** A method that creates payments, as its tests send it. */
 export interface TestedMethod {
@@ -56,5 +56,5 @@ export function expectDerivedSecret({ webhook, cId }: CreatePaymentRequest, secr
   const derived = createHmac('sha256', secret).update('service:merchant-webhook-signing:v1').digest('hex')
   const sealed = webhook?.sealedSecret ?? ''
   expect(sealed).not.toContain(secret)
-  expect(keyring.unseal(sealed, `webhook:7001:${cId}`).reveal()).toBe(derived)
+  expect(keys.webhook.unseal(sealed, `webhook:7001:${cId}`).reveal()).toBe(derived)
 }

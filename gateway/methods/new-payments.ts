@@ -203,7 +203,7 @@ interface NewPayment {
 }
 
 /** Makes the function by which `payment.in` and `payment.out` create a payment. `fields` has what only one of them sends. */
-function createPaymentCall({ clientOf, keyring, create_timeout_ms }: MethodDeps) {
+function createPaymentCall({ clientOf, keys, create_timeout_ms }: MethodDeps) {
   const payments = clientOf(PaymentService)
   return async (
     caller: Caller,
@@ -219,7 +219,7 @@ function createPaymentCall({ clientOf, keyring, create_timeout_ms }: MethodDeps)
         cId: c_id,
         amount: { minor: amount.value, currency: amount.currency },
         details: fromJson(MerchantDetailsSchema, details),
-        webhook: webhook_url === undefined ? undefined : sealWebhook(webhook_url, c_id, caller, keyring),
+        webhook: webhook_url === undefined ? undefined : sealWebhook(webhook_url, c_id, caller, keys.webhook),
         ...fields,
       },
       { timeoutMs: create_timeout_ms },

@@ -1,7 +1,7 @@
 import { ConnectError, createClient, createRouterTransport } from '@connectrpc/connect'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ATTACHMENT_NAME_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -19,7 +19,7 @@ const no_services = createRouterTransport(() => {})
 const deps: MethodDeps = {
   clientOf: (service) => createClient(service, no_services),
   registry_cache: { merchantRoutes: () => Promise.resolve([]) },
-  keyring: createKeyring(new Secret(`none:${'00'.repeat(32)}`)),
+  keys: testKeys(),
   publicUrl: () => 'http://127.0.0.1:8080',
   acceptsCallbackUrl: () => true,
   acceptsCallbackHost: async () => true,

@@ -8,7 +8,7 @@ import type { StreamRequest } from '#lib/http/internal-link.ts'
 import { type LinkKind, sealLink } from '#lib/patterns/attachment-link.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { holdTimers } from '../../test/support/held-timers.ts'
-import { createTestGateway, keyring } from '../gateway.fixture.ts'
+import { createTestGateway, keys } from '../gateway.fixture.ts'
 import { beginExchange } from '../http/exchange.ts'
 import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
@@ -32,7 +32,7 @@ function linkOf(
   const expires_at = new Date(now().getTime() + valid_ms)
   const file = { mime_type: 'text/plain', size_bytes: CONTENT.length } as const
   const path = kind === 'download' ? DOWNLOAD_PATH : UPLOAD_PATH
-  return path + sealLink(keyring, kind, { ...link, ...file, expires_at })
+  return path + sealLink(keys.link, kind, { ...link, ...file, expires_at })
 }
 
 /** A gateway whose attachments service keeps each download waiting until `finish` is called. */
@@ -138,7 +138,7 @@ test('the gateway itself refuses a download link that has expired', async () => 
 test('a link authenticates its connection until it expires, and a false link never does', async () => {
   const authenticated: unknown[] = []
   const openTransfer = createOpenTransfer({
-    keyring,
+    keys,
     connections: { attach() {}, markAuthenticated: (socket) => void authenticated.push(socket) },
     flood: createFloodLimiter({ failures_per_minute: 10 }),
     trusted_proxies: undefined,

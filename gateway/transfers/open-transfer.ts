@@ -1,4 +1,4 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import { createKeyedCount } from '#lib/base/limit.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -18,7 +18,7 @@ import type { FloodLimiter } from '../limits/flood-limiter.ts'
 /** What the paths of transfers need. */
 export interface TransferDeps {
   /** Opens the links that the attachments service has made. */
-  readonly keyring: Keyring
+  readonly keys: Keys<'link'>
   /** Sends a stream to that service. */
   readonly sendToAttachments: StreamHandler
   readonly connections: ConnectionLimit
@@ -45,7 +45,7 @@ export function createOpenTransfer(deps: TransferDeps) {
     context.method = `attachment.${kind}`
     checkRequestHead(request)
     const [, sealed = ''] = target.exec(request.url ?? '') ?? []
-    const link = openLink(deps.keyring, kind, sealed)
+    const link = openLink(deps.keys.link, kind, sealed)
     // A false link is counted like a false signature, so that no caller can try many.
     if (link === undefined)
       throw deps.flood.recordFailure(clientAddress(request, deps.trusted_proxies)) ?? new PublicError(13001)

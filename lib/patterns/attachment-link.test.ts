@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { type AttachmentLink, openLink, SEALED_LINK, sealLink } from './attachment-link.ts'
 
-const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
+const keyring = testKeys().link
 const LINK: AttachmentLink = {
   merchant_id: '7001',
   environment: 'test',
@@ -25,7 +24,7 @@ test('a link gives back what it was made of, and shows none of it', () => {
 test('a link that was altered anywhere, or made for another use or by another key, is none', () => {
   const sealed = sealLink(keyring, 'download', LINK)
   expect(openLink(keyring, 'upload', sealed)).toBeUndefined()
-  const stranger = createKeyring(new Secret(`k1:${'cd'.repeat(32)}`))
+  const stranger = testKeys('stranger').link
   expect(openLink(stranger, 'download', sealed)).toBeUndefined()
   // Base64 has spare bits in its last character, so only those before it are altered.
   fc.assert(

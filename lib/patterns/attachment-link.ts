@@ -18,7 +18,7 @@ export interface AttachmentLink {
 }
 
 /** The form of a sealed link in a path. */
-export const SEALED_LINK = /^[A-Za-z0-9_-]{1,32}\.[A-Za-z0-9_-]{38,1024}$/
+export const SEALED_LINK = /^[A-Za-z0-9_-]{1,32}\.[A-Za-z0-9_-]{54,1024}$/
 
 const CONTENT = z.strictObject({
   m: z.string(),
@@ -30,7 +30,7 @@ const CONTENT = z.strictObject({
 })
 
 /**
- * Makes the text that proves a link. It is encrypted and authenticated under the master key, so it cannot be altered or
+ * Makes the text that proves a link. It is encrypted and authenticated, so it cannot be altered or
  * made by others, shows nothing of what it contains, and a link of one kind is not one of the other.
  */
 export function sealLink(keyring: Keyring, kind: LinkKind, link: AttachmentLink): string {

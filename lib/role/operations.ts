@@ -1,4 +1,5 @@
-import { type Keyring, keyIdOf } from '#lib/base/crypto/keyring.ts'
+import { keyIdOf } from '#lib/base/crypto/keyring.ts'
+import type { Keys, SealingPurpose } from '#lib/base/crypto/keys.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { RoleName } from './role.ts'
@@ -42,7 +43,7 @@ export interface ResealCount {
   readonly read: number
   /** Documents whose secrets were encrypted again. */
   readonly changed: number
-  /** The documents with secrets by the id of their master key, as they are now. */
+  /** The documents with secrets by the id of their key, as they are now. */
   readonly by_key: Readonly<Record<string, number>>
   /** The number of documents with a secret that cannot be decrypted. */
   readonly left: number
@@ -66,18 +67,21 @@ export interface RoleOperations {
     readDocuments: ReadDocuments,
     variables: Readonly<Record<string, string | undefined>>,
   ): Promise<DataCheck>
-  /** Encrypts the stored secrets again that are not under the newest master key. The role may be running. */
-  reseal?(store: Store, readDocuments: ReadDocuments, keyring: Keyring): AsyncIterable<ResealCount>
+  /** Encrypts the stored secrets again that are not under the active key. The role may be running. */
+  reseal?(store: Store, readDocuments: ReadDocuments, keys: Keys): AsyncIterable<ResealCount>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
-  checkKeys?(store: Store, keyring: Keyring): Promise<void>
+  checkKeys?(store: Store, keys: Keys<'credential'>): Promise<void>
   /** What only this role needs in its environment, for `doctor`. Throws `ConfigError` for settings that cannot be read. */
   environmentChecks?(context: CheckContext): readonly EnvironmentCheck[]
 }
 
+/** Encrypts a sealed text of a purpose again under the active key; the same text if nothing is to be done. */
+export type Reseal = (purpose: SealingPurpose, sealed: string, owner: string) => string
+
 interface SealedDocuments<D extends object> {
   readonly spec: CollectionSpec
   /** The document with its sealed texts after `reseal`; the same document when none of them changed. Pure but for that. */
-  change(document: D, reseal: Keyring['reseal']): D
+  change(document: D, reseal: Reseal): D
   /** Applies `decide` to the stored document in a guarded write; `undefined` from it means "no change". */
   update(document: D, decide: (current: D) => D | undefined): Promise<unknown>
 }
@@ -86,11 +90,11 @@ interface SealedDocuments<D extends object> {
 const FAILURES_MAX = 100
 
 /**
- * Encrypts the secrets of a collection again that are not under the newest master key. It can be interrupted anywhere and
+ * Encrypts the secrets of a collection again that are not under the active key. It can be interrupted anywhere and
  * repeated, and the documents can be changed meanwhile.
  */
 export async function resealDocuments<D extends object>(
-  { readDocuments, keyring }: { readonly readDocuments: ReadDocuments; readonly keyring: Keyring },
+  { readDocuments, keys }: { readonly readDocuments: ReadDocuments; readonly keys: Keys },
   { spec, change, update }: SealedDocuments<D>,
 ): Promise<ResealCount> {
   let [read, changed, left] = [0, 0, 0]
@@ -98,10 +102,10 @@ export async function resealDocuments<D extends object>(
   const by_key: Record<string, number> = {}
   let key: string | undefined
   const resealed = (document: D): D | undefined => {
-    const next = change(document, (sealed, owner) => {
+    const next = change(document, (purpose, sealed, owner) => {
       key = keyIdOf(sealed)
-      const again = keyring.reseal(sealed, owner)
-      key = keyring.key_ids[0]
+      const again = keys[purpose].reseal(sealed, owner)
+      key = keyIdOf(again)
       return again
     })
     return next === document ? undefined : next

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { CollectionSpec, Stored } from '#lib/store/store.ts'
@@ -13,8 +13,7 @@ interface Item {
 }
 
 const ITEMS: CollectionSpec = { name: 'items', partition: ['id'], key: ['id'] }
-const ring = (...names: string[]) =>
-  createKeyring(new Secret(names.map((name) => `${name}:${String(name.length).repeat(64)}`).join(',')))
+const ring = (id: string) => testKeys(id).credential
 
 test('only what is under an older key is written, over a change that another writer made meanwhile', async () => {
   await using test_store = await openTestStore()
@@ -31,11 +30,11 @@ test('only what is under an older key is written, over a change that another wri
   }
   const reseal = () =>
     resealDocuments<Item>(
-      { readDocuments, keyring: ring('newer', 'old') },
+      { readDocuments, keys: testKeys('newer', 'old') },
       {
         spec: ITEMS,
         change(document, again) {
-          const sealed = again(document.sealed, document.id)
+          const sealed = again('credential', document.sealed, document.id)
           return sealed === document.sealed ? document : { ...document, sealed }
         },
         update: ({ id }, decide) => update(items, { id }, decide),
@@ -48,7 +47,7 @@ test('only what is under an older key is written, over a change that another wri
     changed: 1,
     by_key: { newer: 2, unknown: 1 },
     left: 1,
-    failures: ['items c: master key unknown is not configured'],
+    failures: ['items c: the key unknown is not configured'],
   })
   const first = await items.get({ id: 'a' })
   expect(first?.note).toBe('changed')

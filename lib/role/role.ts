@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import type { ConfigSchema } from '#lib/base/config/config.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys, Purpose } from '#lib/base/crypto/keys.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import type { StreamHandler } from '#lib/http/internal-link.ts'
 import type { Tls } from '#lib/http/tls.ts'
@@ -24,8 +24,26 @@ export const ROLES = [
 /** The name of a role. */
 export type RoleName = (typeof ROLES)[number]
 
+/**
+ * The purposes whose keys a role holds, and no other (O9). In production its process is given these alone: whoever takes over
+ * `balances` or `sandbox` can open no secret.
+ */
+export const KEY_PURPOSES = {
+  sandbox: [],
+  merchants: ['credential', 'endpoint'],
+  balances: ['journal'],
+  notifier: ['endpoint', 'webhook', 'event_payments', 'event_support', 'receipt', 'person'],
+  payments: ['event_payments', 'receipt', 'person', 'search'],
+  attachments: ['link'],
+  support: ['cursor', 'event_support', 'receipt', 'person', 'search'],
+  gateway: ['credential', 'webhook', 'link'],
+} as const satisfies Readonly<Record<RoleName, readonly Purpose[]>>
+
+/** The keys of a role. */
+export type RoleKeys<R extends RoleName> = Keys<(typeof KEY_PURPOSES)[R][number]>
+
 /** What a process provides to each role that it runs. */
-export interface RoleContext {
+export interface RoleContext<R extends RoleName = RoleName> {
   /** The process variables from which the role reads its own settings. */
   readonly variables: Readonly<Record<string, string | undefined>>
   /** A typed client of a service: in memory when this process runs its role, over gRPC otherwise. */
@@ -39,7 +57,7 @@ export interface RoleContext {
   readonly bus: Bus
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>
-  readonly keyring: Keyring
+  readonly keys: RoleKeys<R>
   /** Whether the clock of this process agrees with the store's; measured from the first `openStore` on. */
   readonly clock_guard: ClockGuard
   /** Aborts when the process is asked to stop. Requests are still taken, but every response ends its connection (R5). */
@@ -78,9 +96,9 @@ export interface RunningRole {
 }
 
 /** One role. `start` builds everything that it needs, once, from top to bottom. */
-export interface Role {
-  readonly name: RoleName
+export interface Role<R extends RoleName = RoleName> {
+  readonly name: R
   /** The settings that it reads. The process checks the settings of all its roles before it starts any of them. */
   readonly settings: ConfigSchema
-  start(context: RoleContext): Promise<RunningRole>
+  start(context: RoleContext<R>): Promise<RunningRole>
 }

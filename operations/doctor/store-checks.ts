@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import { constants } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { readKeys } from '#lib/base/config/key-settings.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock } from '#lib/base/time.ts'
@@ -38,7 +39,7 @@ export async function storeChecks(
 
 /** The database of a role: whether it answers, is complete, has the right time, and was encrypted with these keys. */
 function databaseCheck(role: RoleOperations, config: ProcessConfig): EnvironmentCheck {
-  const { system_name, mongodb_uri, home, keyring, mongodb_connections: connections_max } = config
+  const { system_name, mongodb_uri, home, mongodb_connections: connections_max } = config
   const database = databaseOf(system_name, role.name)
   const directory = join(home, 'data')
   return {
@@ -49,7 +50,7 @@ function databaseCheck(role: RoleOperations, config: ProcessConfig): Environment
       const store = await openStore({ database, mongodb_uri, connections_max, directory, schema: 'verify' })
       try {
         await role.openCollections(store)
-        await role.checkKeys?.(store, keyring)
+        await role.checkKeys?.(store, readKeys(config, ['credential']))
         const keys = role.checkKeys === undefined ? '' : 'the keys fit, '
         return ok(`complete, ${keys}${await compareClocks(store)}${await retiredOf(role, config)}`)
       } finally {

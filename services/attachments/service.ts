@@ -29,7 +29,7 @@ export const ATTACHMENTS_CONFIG = {
 }
 
 /** The attachments service: upload sessions, the bytes, their checks and virus scans, and who uses them. */
-export const role: Role = {
+export const role: Role<'attachments'> = {
   name: 'attachments',
   settings: ATTACHMENTS_CONFIG,
   async start(context) {
@@ -57,7 +57,7 @@ export const role: Role = {
       files,
       runner,
       idempotency: createIdempotency(idempotency_records, context.clock_guard),
-      keyring: context.keyring,
+      keyring: context.keys.link,
     }
     const handleStream = createTransferHandler(deps)
     let listening: Listening | undefined

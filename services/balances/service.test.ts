@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import { openStore } from '#lib/store/open.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
@@ -28,7 +27,7 @@ test('a process takes its share of the shards while it serves, and gives it back
     clientOf: refuse,
     clientAt: refuse,
     bus: createMemoryBus(),
-    keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+    keys: testKeys(),
     clock_guard: trustedClock,
     draining: draining.signal,
     stopping: draining.signal,

@@ -29,7 +29,7 @@ export const BALANCES_CONFIG = {
 } as const
 
 /** The balances role: the ledger. */
-export const role: Role = {
+export const role: Role<'balances'> = {
   name: 'balances',
   settings: BALANCES_CONFIG,
   async start(context) {

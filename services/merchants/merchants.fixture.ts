@@ -5,8 +5,8 @@ import type { DescService } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import type { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
@@ -25,7 +25,7 @@ import { type MerchantsStore, openMerchantsStore } from './store/merchants-store
 /** The real service, called over in-memory RPC, with an embedded store in a temporary directory. */
 export interface Fixture {
   readonly bus: Bus
-  readonly keyring: Keyring
+  readonly keys: Keys
   /** The stored documents, for tests of what no RPC shows. */
   readonly store: MerchantsStore
   client<S extends DescService>(service: S, caller?: CallerName): Client<S>
@@ -43,7 +43,7 @@ export async function createFixture(
   const directory = await mkdtemp(join(tmpdir(), 'multihub-merchants-'))
   const database = await open(directory)
   const bus = createMemoryBus()
-  const keyring = createKeyring(new Secret(`k1:${'ab'.repeat(32)}`))
+  const keys = testKeys()
   const running = await role.start({
     variables: { MULTIHUB_CALLBACK_ALLOW: '127.0.0.1/32' },
     clientOf: () => {
@@ -52,7 +52,7 @@ export async function createFixture(
     bus,
     openStore: async () => database,
     clock_guard,
-    keyring,
+    keys,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,
   })
@@ -65,7 +65,7 @@ export async function createFixture(
   }
   return {
     bus,
-    keyring,
+    keys,
     store: await openMerchantsStore(database),
     client,
     async createMerchant(...environments) {

@@ -1,23 +1,22 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
 import { ownerOfCredentialSecret, ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
-import { type DataCheck, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
+import { type DataCheck, type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
 import type { Credential } from './domain/credential.ts'
 import type { Endpoint } from './domain/endpoint.ts'
 import { ID_KINDS, type IssuedIds } from './store/issued-ids.ts'
 import { type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
-import type { MerchantsDeps } from './use-cases/deps.ts'
 
 /** What the commands of an installation need of the registry. */
 export const operations: RoleOperations = {
   name: 'merchants',
   openCollections: openMerchantsStore,
   afterRestore: async (store) => skipIssuedIds((await openMerchantsStore(store)).issued_ids),
-  checkKeys: async (store, keyring) => checkMasterKeys({ store: await openMerchantsStore(store), keyring }),
-  async *reseal(store, readDocuments, keyring) {
+  checkKeys: async (store, keys) => checkMasterKeys(await openMerchantsStore(store), keys),
+  async *reseal(store, readDocuments, keys) {
     const { credentials, endpoints } = await openMerchantsStore(store)
-    const deps = { readDocuments, keyring }
+    const deps = { readDocuments, keys }
     yield await resealDocuments<Credential>(deps, {
       spec: credentials.spec,
       change: resealCredential,
@@ -41,25 +40,23 @@ const CREDENTIALS_TRIED = 20
  * Prevents a start with the master keys of another system, with which every request would fail. Throws `StartError`
  * when none of the secrets of up to 20 credentials can be decrypted. Passes when no secret is stored yet.
  */
-export async function checkMasterKeys({
-  store,
-  keyring,
-}: Pick<MerchantsDeps, 'store' | 'keyring'>): Promise<void> {
+export async function checkMasterKeys(
+  store: Pick<MerchantsStore, 'credentials'>,
+  keys: Keys<'credential'>,
+): Promise<void> {
   const credentials = await store.credentials.listChangedSince(new Date(0), CREDENTIALS_TRIED)
   const secrets = credentials.flatMap(({ application_id, secrets }) =>
     secrets.map(({ sealed }) => ({ sealed, owner: ownerOfCredentialSecret(application_id) })),
   )
   const canDecrypt = ({ sealed, owner }: (typeof secrets)[number]): boolean => {
     try {
-      return keyring.unseal(sealed, owner) !== undefined
+      return keys.credential.unseal(sealed, owner) !== undefined
     } catch {
       return false
     }
   }
   if (secrets.length === 0 || secrets.some(canDecrypt)) return
-  throw new StartError(
-    'none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
-  )
+  throw new StartError('none of the stored secrets can be decrypted; provide the keys that encrypted them')
 }
 
 /** Far above the number of merchants, credentials or routes that are created between two backups. */
@@ -74,21 +71,21 @@ export async function skipIssuedIds(issued_ids: Pick<IssuedIds, 'skip'>): Promis
 }
 
 /** Secrets that have expired are left out: the key that encrypted them may be gone. */
-function resealCredential(credential: Credential, reseal: Keyring['reseal']): Credential {
+function resealCredential(credential: Credential, reseal: Reseal): Credential {
   const owner = ownerOfCredentialSecret(credential.application_id)
   const secrets = credential.secrets
     .filter(({ expires_at }) => expires_at === undefined || expires_at > now())
-    .map((secret) => ({ ...secret, sealed: reseal(secret.sealed, owner) }))
+    .map((secret) => ({ ...secret, sealed: reseal('credential', secret.sealed, owner) }))
   const is_same =
     secrets.length === credential.secrets.length &&
     secrets.every(({ sealed }, at) => sealed === credential.secrets[at]?.sealed)
   return is_same ? credential : { ...credential, secrets }
 }
 
-function resealEndpoint(endpoint: Endpoint, reseal: Keyring['reseal']): Endpoint {
+function resealEndpoint(endpoint: Endpoint, reseal: Reseal): Endpoint {
   const { sealed_secret: before, endpoint_id } = endpoint
   if (before === undefined) return endpoint
-  const sealed_secret = reseal(before, ownerOfEndpointSecret(endpoint_id))
+  const sealed_secret = reseal('endpoint', before, ownerOfEndpointSecret(endpoint_id))
   return sealed_secret === before ? endpoint : { ...endpoint, sealed_secret }
 }
 

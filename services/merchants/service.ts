@@ -25,7 +25,7 @@ export const MERCHANTS_CONFIG = {
 }
 
 /** The operator's registry of merchants, credentials, routes and endpoints. Other roles read and cache it. */
-export const role: Role = {
+export const role: Role<'merchants'> = {
   name: 'merchants',
   settings: MERCHANTS_CONFIG,
   async start(context) {
@@ -38,12 +38,12 @@ export const role: Role = {
         createAnnounceChange(context.bus),
       ),
       clock_guard: context.clock_guard,
-      keyring: context.keyring,
+      keys: context.keys,
       callbackAddressPolicy,
       acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
       changes_overlap_ms: config.changes_overlap_ms,
     }
-    await checkMasterKeys(deps)
+    await checkMasterKeys(deps.store, deps.keys)
     return {
       services: [
         createMerchantRpc(deps),

@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { GetEndpointResponseSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
@@ -23,7 +22,7 @@ import { type NotifierStore, openNotifierStore } from './store/notifier-store.ts
 export const WEBHOOK_OWNER = 'webhook:7001:order-1'
 
 /** The master keys that all processes of these tests share. */
-export const keyring = createKeyring(new Secret(`test:${'cd'.repeat(32)}`))
+export const keys = testKeys()
 
 /** A notifier over an embedded store, without the registry of merchants. */
 export interface TestNotifier extends DeliveryServiceDeps {
@@ -68,7 +67,7 @@ export async function openNotifier(
         findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
         findTarget: async ({ secret, url, timeout_seconds, max_retries, retry_delay_seconds }) =>
           secret && {
-            secret: keyring.unseal(secret.sealed, secret.owner),
+            secret: keys.webhook.unseal(secret.sealed, secret.owner),
             address: { url, timeout_seconds, max_retries, retry_delay_seconds },
           },
         post: createPostDelivery({ test: http, production: http }, stopping.signal),

@@ -1,8 +1,7 @@
 import { readConfig } from '#lib/base/config/config.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { clock, now } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
-import { type DataCheck, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
+import { type DataCheck, type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
 import { type Delivery, deliveryKeyOf } from './domain/delivery.ts'
 import type { DeliveryTarget } from './domain/destination.ts'
 import type { StoredEvent } from './domain/event.ts'
@@ -18,9 +17,9 @@ export const operations: RoleOperations = {
   checkData: async (store, _readDocuments, variables) =>
     createDataCheck(await openNotifierStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
   afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
-  async *reseal(store, readDocuments, keyring) {
+  async *reseal(store, readDocuments, keys) {
     const { events, deliveries } = await openNotifierStore(store)
-    const deps = { readDocuments, keyring }
+    const deps = { readDocuments, keys }
     // Events come first, because a repetition of an event makes deliveries of what it has.
     yield await resealDocuments<StoredEvent>(deps, {
       spec: EVENTS,
@@ -71,17 +70,17 @@ async function* pagesOf(
   } while (after)
 }
 
-function resealEvent(event: StoredEvent, reseal: Keyring['reseal']): StoredEvent {
+function resealEvent(event: StoredEvent, reseal: Reseal): StoredEvent {
   const destinations = event.destinations.map((target) => resealTarget(target, reseal))
   return destinations.every((target, at) => target === event.destinations[at])
     ? event
     : { ...event, destinations }
 }
 
-function resealTarget<T extends DeliveryTarget>(target: T, reseal: Keyring['reseal']): T {
+function resealTarget<T extends DeliveryTarget>(target: T, reseal: Reseal): T {
   const { secret } = target
   if (secret === undefined) return target
-  const sealed = reseal(secret.sealed, secret.owner)
+  const sealed = reseal('webhook', secret.sealed, secret.owner)
   return sealed === secret.sealed ? target : { ...target, secret: { ...secret, sealed } }
 }
 

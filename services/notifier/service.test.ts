@@ -43,7 +43,7 @@ function newWebhook(url: string) {
   const secret = newSecret()
   const webhook = {
     url,
-    sealedSecret: system.roles.keyring.seal(secret, WEBHOOK_OWNER),
+    sealedSecret: system.roles.keys.webhook.seal(secret, WEBHOOK_OWNER),
     secretOwner: WEBHOOK_OWNER,
   }
   return { secret: secret.reveal(), webhook }

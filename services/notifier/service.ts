@@ -42,7 +42,7 @@ export const NOTIFIER_CONFIG = {
 const EVENTS_IN_PROGRESS_MAX = 256
 
 /** The notifier: stores each event once, then delivers it to each of its destinations as a signed callback. */
-export const role: Role = {
+export const role: Role<'notifier'> = {
   name: 'notifier',
   settings: NOTIFIER_CONFIG,
   async start(context) {
@@ -63,7 +63,7 @@ export const role: Role = {
       test: createHttpClient({ allow: policyFor('test'), ...limits }),
       production: createHttpClient({ allow: policyFor('production'), ...limits }),
     }
-    const findTarget = createFindTarget(registry_cache, context.keyring)
+    const findTarget = createFindTarget(registry_cache, context.keys)
     const pipeline = createPipeline({
       store,
       bus,

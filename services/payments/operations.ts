@@ -16,7 +16,7 @@ import {
   warning,
   withExpiry,
 } from '#lib/role/environment-check.ts'
-import { type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
+import { type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
 import type { ProviderAccount } from './connectors/provider-account.ts'
 import { type ProviderAccountSettings, readProviderAccounts } from './connectors/provider-accounts.ts'
 import type { StoredPayment } from './domain/payment.ts'
@@ -69,9 +69,6 @@ async function checkProvider(origin: string, accounts: readonly ProviderAccount[
   return expires_at === undefined ? ok(text) : withExpiry(text, 'its', expires_at)
 }
 
-/** Encrypts a sealed text again; the same text if nothing is to be done. */
-type Reseal = (sealed: string, owner: string) => string
-
 /**
  * The payment with the secret of its callback address encrypted again, also in the events that wait to be published;
  * the same payment when nothing changes.
@@ -79,7 +76,7 @@ type Reseal = (sealed: string, owner: string) => string
 export function resealPayment<D extends StoredPayment>(payment: D, reseal: Reseal): D {
   const { webhook } = payment
   if (webhook === undefined) return payment
-  const sealed_secret = reseal(webhook.sealed_secret, ownerOfWebhookSecret(payment))
+  const sealed_secret = reseal('webhook', webhook.sealed_secret, ownerOfWebhookSecret(payment))
   const effects = payment.effects.map((effect) => resealEvent(effect, reseal))
   const is_same =
     sealed_secret === webhook.sealed_secret && effects.every((effect, at) => effect === payment.effects[at])
@@ -92,7 +89,7 @@ function resealEvent(effect: Effect, reseal: Reseal): Effect {
   const event = fromBinary(MerchantEventSchema, data.message)
   const { webhook } = event
   if (webhook === undefined) return effect
-  const sealed = reseal(webhook.sealedSecret, webhook.secretOwner)
+  const sealed = reseal('webhook', webhook.sealedSecret, webhook.secretOwner)
   if (sealed === webhook.sealedSecret) return effect
   webhook.sealedSecret = sealed
   return { ...effect, data: { ...effect.data, message: toBinary(MerchantEventSchema, event) } }
@@ -114,10 +111,10 @@ export const operations: RoleOperations = {
     }
   },
   // It changes neither the number nor the times of effects, so it needs no runner.
-  async *reseal(store, readDocuments, keyring) {
+  async *reseal(store, readDocuments, keys) {
     const { payments } = await openPaymentsStore(store)
     yield await resealDocuments<StoredPayment>(
-      { readDocuments, keyring },
+      { readDocuments, keys },
       {
         spec: PAYMENTS,
         change: resealPayment,

@@ -69,7 +69,7 @@ export const PAYMENTS_CONFIG = {
 const MEASURE_MS = 15_000
 
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
-export const role: Role = {
+export const role: Role<'payments'> = {
   name: 'payments',
   settings: PAYMENTS_CONFIG,
   async start(context) {

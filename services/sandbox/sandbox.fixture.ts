@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
@@ -37,7 +36,7 @@ export async function startSandbox(
   clock_guard: ClockGuard = trustedClock,
 ): Promise<TestSandbox> {
   const store = await openStore({ database: 'sandbox', directory, timeout_ms: HANG_LIMIT_MS })
-  const context: RoleContext = {
+  const context: RoleContext<'sandbox'> = {
     variables: {
       MULTIHUB_SANDBOX_PORT: '0',
       MULTIHUB_SANDBOX_KEY: SANDBOX_KEY,
@@ -49,7 +48,7 @@ export async function startSandbox(
     },
     bus: createMemoryBus(),
     openStore: async () => store,
-    keyring: createKeyring(new Secret(`test:${'0'.repeat(64)}`)),
+    keys: {},
     clock_guard,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,

@@ -41,7 +41,7 @@ export const SANDBOX_CONFIG = {
 const SWEEP_MS = 100
 
 /** The provider of the test environment: a real HTTP service that shares only the provider protocol with the rest. */
-export const role: Role = {
+export const role: Role<'sandbox'> = {
   name: 'sandbox',
   settings: SANDBOX_CONFIG,
   async start(context) {

@@ -36,7 +36,7 @@ import type { FileUsers } from './use-cases/attachment-use.ts'
 import { type StuckDocumentsDeps, stuckDocuments } from './use-cases/stuck-effects.ts'
 
 /** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
-export const role: Role = {
+export const role: Role<'support'> = {
   name: 'support',
   settings: {},
   async start(context) {
@@ -48,7 +48,7 @@ export const role: Role = {
     const shared = {
       idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
       attachments: context.clientOf(AttachmentService),
-      keyring: context.keyring,
+      keys: context.keys,
     }
     const ticket_effects = createEffects<Ticket>(context, TICKETS, {
       collection: tickets,

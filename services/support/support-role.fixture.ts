@@ -5,8 +5,7 @@ import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_s
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import type { RoleContext } from '#lib/role/role.ts'
@@ -70,7 +69,7 @@ export async function startSupportRole(duringClaim: () => void = () => {}): Prom
     clientOf: (service) => createClient(service, transport),
     bus: createMemoryBus(),
     openStore: async () => opened.store,
-    keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+    keys: testKeys(),
     clock_guard: trustedClock,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,

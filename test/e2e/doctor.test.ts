@@ -112,7 +112,7 @@ describe('doctor, next to a running system on embedded files', () => {
   test('says when the keys are those of another system', async () => {
     const { code, lines, log } = await diagnose([], variables(KEYS.MULTIHUB_MASTER_KEYS))
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
-      'PROBLEM  database multihub_merchants: none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
+      'PROBLEM  database multihub_merchants: none of the stored secrets can be decrypted; provide the keys that encrypted them',
       NO_SCANNER,
     ])
     expect({ code, log }).toEqual({ code: 1, log: '1 problem was found\n' })

@@ -36,15 +36,23 @@ afterEach(async () => {
 })
 
 /** Starts the system again, with these master keys. Returns the clients of a merchant and of the operator. */
-async function start(keys: string) {
+async function start(keys: Keys) {
   await running?.stop()
-  const variables = { MULTIHUB_HOME: home, ...ports, MULTIHUB_MASTER_KEYS: keys }
-  running = await startProcess('scripts/start.ts', [], variables)
+  running = await startProcess('scripts/start.ts', [], { ...ports, ...variables(keys) })
   const demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   return { alpha: merchantClient(() => demo), operator: operatorOf(demo) }
 }
 
-const variables = (keys: string) => ({ MULTIHUB_HOME: home, MULTIHUB_MASTER_KEYS: keys })
+/** Master keys, and the active one of several. */
+type Keys = readonly [keys: string, active_id?: string]
+
+const variables = ([keys, active_id = '']: Keys) => ({
+  MULTIHUB_HOME: home,
+  MULTIHUB_MASTER_KEYS: keys,
+  MULTIHUB_ACTIVE_KEY: active_id,
+})
+const OLD_IS_ACTIVE: Keys = [`${OLD},${NEW}`, 'old']
+const NEW_IS_ACTIVE: Keys = [`${OLD},${NEW}`, 'new']
 
 test('reseal reaches every role that stores secrets, and payments before the notifier', async () => {
   const roles = await loadOperations(ROLES)
@@ -57,7 +65,7 @@ test('reseal reaches every role that stores secrets, and payments before the not
 test(
   'after reseal, also after one that was killed, the system works with the new key alone',
   async () => {
-    const { alpha, operator } = await start(OLD)
+    const { alpha, operator } = await start([OLD])
     const { c_id } = await alpha.deposit(100_000, { webhook_url: receiver.url })
     await alpha.finalPayment(c_id)
     const deliveries = 'multihub.notifier.v1.DeliveryService'
@@ -68,31 +76,34 @@ test(
     }
     const dead = await eventually(listDead, (found = []) => found.length === 2)
 
-    const other_order = await runUntilEnd('main.ts', ['reseal', '--to', 'new'], variables(`${OLD},${NEW}`))
-    expect(other_order).toMatchObject({ code: 1, output: '' })
-    expect(other_order.log).toContain('the active master key is old, not new: put new first')
-    const in_other_order = await runToEnd('main.ts', ['reseal'], variables(`${OLD},${NEW}`))
-    expect(in_other_order).toEqual([
+    const other_key = await runUntilEnd('main.ts', ['reseal', '--to', 'new'], variables(OLD_IS_ACTIVE))
+    expect(other_key).toMatchObject({ code: 1, output: '' })
+    expect(other_key.log).toContain('the active key is old, not new: set MULTIHUB_ACTIVE_KEY to new')
+    const in_other_key = await runUntilEnd('main.ts', ['reseal'], variables(OLD_IS_ACTIVE))
+    expect(in_other_key.code).toBe(1)
+    expect(in_other_key.output.trim().split('\n')).toEqual([
       '0 documents were encrypted again under the master key old',
       expect.stringMatching(/^documents under old: [1-9]/),
       'documents under new: 0',
     ])
+    expect(in_other_key.log).toContain('remove no key yet: everything is under old')
+    const unnamed = await runUntilEnd('main.ts', ['reseal'], variables([`${NEW},${OLD}`]))
+    expect(unnamed).toMatchObject({ code: 1, output: '' })
+    expect(unnamed.log).toContain('MULTIHUB_ACTIVE_KEY is missing')
 
-    const refused = await runUntilEnd('main.ts', ['reseal'], variables(NEW))
+    const refused = await runUntilEnd('main.ts', ['reseal'], variables([NEW]))
     expect({ ...refused, log: '' }).toMatchObject({ code: 1 })
-    expect(refused.output).toContain(
-      'PROBLEM  merchants: credentials 20001: master key old is not configured',
-    )
+    expect(refused.output).toContain('PROBLEM  merchants: credentials 20001: the key old is not configured')
 
-    await start(`${NEW},${OLD}`)
-    const killed = launch('main.ts', ['reseal'], variables(`${NEW},${OLD}`))
+    await start(NEW_IS_ACTIVE)
+    const killed = launch('main.ts', ['reseal'], variables(NEW_IS_ACTIVE))
     await eventually(
       async () => killed.log(),
       (log) => log?.includes('encrypted again') ?? false,
     )
     await killed.kill()
-    await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(`${NEW},${OLD}`))
-    expect(await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(`${NEW},${OLD}`))).toEqual([
+    await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(NEW_IS_ACTIVE))
+    expect(await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(NEW_IS_ACTIVE))).toEqual([
       '0 documents were encrypted again under the master key new',
       expect.stringMatching(/^documents under new: [1-9]/),
       'documents under old: 0',
@@ -102,7 +113,7 @@ test(
     await running?.stop()
     const before = receiver.callbacks.length
     is_receiver_up = true
-    const restarted = await start(NEW)
+    const restarted = await start([NEW])
     // A replay is refused for the delivery with which the open breaker of the destination has made its probe, because
     // it is delivered already.
     for (const { deliveryId } of dead)

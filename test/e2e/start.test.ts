@@ -321,7 +321,7 @@ describe('a system that is started, stopped and started again', () => {
     const wrong = launch('scripts/start.ts', [], { ...variables(), ...KEYS })
     expect(await once(wrong.child, 'close')).toEqual([1, null])
     expect(wrong.log()).toBe(
-      'none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them\n',
+      'none of the stored secrets can be decrypted; provide the keys that encrypted them\n',
     )
 
     const again = await start()

@@ -91,7 +91,7 @@ test('a whole system has no problem', async () => {
 test('the keys of another system are a problem', async () => {
   const { lines, error } = await run({ MULTIHUB_MASTER_KEYS: `other:${'0'.repeat(64)}` })
   expect(lines).toEqual([
-    'PROBLEM  merchants: none of the stored secrets can be decrypted; set MULTIHUB_MASTER_KEYS to the keys that encrypted them',
+    'PROBLEM  merchants: none of the stored secrets can be decrypted; provide the keys that encrypted them',
   ])
   expect(error).toBe('1 problem was found: docs/operators/backup.md says what to do')
 })

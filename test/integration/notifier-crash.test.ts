@@ -9,7 +9,7 @@ import { newSecret } from '#lib/base/crypto/secret.ts'
 import { useClock } from '#lib/base/time.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
 import {
-  keyring,
+  keys,
   openNotifier,
   type TestNotifier,
   WEBHOOK_OWNER,
@@ -63,7 +63,7 @@ async function openHere(): Promise<TestNotifier> {
 
 /** Events of payments that have a `webhook_url` of their own each. */
 function newEvents(receiver: Receiver, count: number): readonly string[] {
-  const sealedSecret = keyring.seal(newSecret(), WEBHOOK_OWNER)
+  const sealedSecret = keys.webhook.seal(newSecret(), WEBHOOK_OWNER)
   return Array.from({ length: count }, (_, number) => {
     const webhook = { url: `${receiver.url}?order=${number}`, sealedSecret, secretOwner: WEBHOOK_OWNER }
     return Buffer.from(eventBytes({ eventKey: `p-${number}:3`, webhook })).toString('base64')

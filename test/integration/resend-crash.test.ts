@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { newSecret } from '#lib/base/crypto/secret.ts'
-import { keyring, WEBHOOK_OWNER } from '../../services/notifier/notifier.fixture.ts'
+import { keys, WEBHOOK_OWNER } from '../../services/notifier/notifier.fixture.ts'
 import { newDeposit } from '../../services/payments/payment.fixture.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-resend-'))
   receiver = await startReceiver()
   system = await openResend(directory)
-  const webhook = { url: receiver.url, sealed_secret: keyring.seal(newSecret(), WEBHOOK_OWNER) }
+  const webhook = { url: receiver.url, sealed_secret: keys.webhook.seal(newSecret(), WEBHOOK_OWNER) }
   await system.payments.payments.insert(newDeposit({ status: 'success', webhook, effects: [] }))
   await system.notifier.pipeline.start()
 })

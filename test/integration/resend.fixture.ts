@@ -59,7 +59,10 @@ export async function startResend(): Promise<ResendSystem> {
   const createDeposit: ResendSystem['createDeposit'] = async (amount, more = {}) => {
     const c_id = more.c_id ?? uuidv7()
     const secret = newSecret()
-    const sealedSecret = roles.keyring.seal(secret, ownerOfWebhookSecret({ merchant_id: merchantId, c_id }))
+    const sealedSecret = roles.keys.webhook.seal(
+      secret,
+      ownerOfWebhookSecret({ merchant_id: merchantId, c_id }),
+    )
     const request = { webhook: { url: receiver.url, sealedSecret }, ...more.request }
     return { payment: await payments.deposit(amount, { ...more, c_id, request }), secret: secret.reveal() }
   }

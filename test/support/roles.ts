@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import { MongoClient } from 'mongodb'
-import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import type { Bus } from '#lib/bus/bus.ts'
@@ -22,7 +23,7 @@ import { type CallsByRequest, withOutages, withRecordedCalls } from './store.ts'
 /** Roles that run inside the process of a test, with real stores and ports and with in-memory RPC. */
 export interface TestRoles extends AsyncDisposable {
   readonly bus: Bus
-  readonly keyring: Keyring
+  readonly keys: Keys
   /** The URLs that the roles opened, by name. */
   readonly urls: Readonly<Record<string, string>>
   client<S extends DescService>(service: S, caller: CallerName): Client<S>
@@ -58,7 +59,7 @@ export async function startRoles(
   const databases = new Map<string, string>()
   const bus = createMemoryBus()
   const rpc = await createRpc(rpcConfig())
-  const keyring = createKeyring(new Secret(`test:${'ab'.repeat(32)}`))
+  const keys = testKeys()
   const stopping = new AbortController()
   const role_variables: Record<string, string> = { ...variables }
   const urls: Record<string, string> = {}
@@ -82,7 +83,7 @@ export async function startRoles(
       clientOf: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       bus,
       clock_guard: trustedClock,
-      keyring,
+      keys,
       draining: stopping.signal,
       stopping: stopping.signal,
       async openStore() {
@@ -106,7 +107,7 @@ export async function startRoles(
   }
   return {
     bus,
-    keyring,
+    keys,
     urls,
     client: (service, caller) => rpc.clientsOf(caller)(service),
     storeOf(role) {

@@ -7,7 +7,7 @@ import { hmacHex, sha256Hex, sha512WithSecret } from '#lib/base/crypto/hash.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfCredentialSecret, ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { V2_SCHEME, v1Scheme } from '../../gateway/auth/signature-schemes.ts'
-import { createTestGateway, keyring, send, type TestResponse } from '../../gateway/gateway.fixture.ts'
+import { createTestGateway, keys, send, type TestResponse } from '../../gateway/gateway.fixture.ts'
 import { sealWebhook } from '../../gateway/methods/new-payments.ts'
 import { V1_PATH, V2_PATH } from '../../gateway/paths.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
@@ -37,7 +37,7 @@ async function sendToGateway(
   apiVersion: ApiVersion,
 ): Promise<TestResponse> {
   const { application_id: applicationId, secret, body, headers } = vector
-  const sealed = keyring.seal(new Secret(secret), ownerOfCredentialSecret(applicationId))
+  const sealed = keys.credential.seal(new Secret(secret), ownerOfCredentialSecret(applicationId))
   const environment = Environment.TEST
   const getCredential = () => ({
     credential: {
@@ -102,9 +102,11 @@ describe('the gateway', () => {
     'derives the webhook secret of: $name',
     (vector) => {
       const caller = { merchant_id: '7001', secret: new Secret(vector.api_secret) }
-      const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keyring)
+      const { sealedSecret } = sealWebhook('https://example.com/', 'order-1', caller, keys.webhook)
       expect(
-        keyring.unseal(sealedSecret, ownerOfWebhookSecret({ merchant_id: '7001', c_id: 'order-1' })).reveal(),
+        keys.webhook
+          .unseal(sealedSecret, ownerOfWebhookSecret({ merchant_id: '7001', c_id: 'order-1' }))
+          .reveal(),
       ).toBe(vector.webhook_secret)
     },
   )

@@ -2,7 +2,7 @@ import { sleep } from '#lib/base/time.ts'
 import type { ReadDocuments } from '#lib/role/operations.ts'
 import { openSimulatedStore } from '../parts/store/store.ts'
 import type { Place } from '../world/cluster.ts'
-import { MASTER_KEYS, type MasterKeys } from '../world/master-keys.ts'
+import type { MasterKeys } from '../world/master-keys.ts'
 import type { World } from '../world/world.ts'
 
 /** How long a process may take to stop in order. */
@@ -26,12 +26,12 @@ export function updateRelease(world: World): Promise<void> {
 }
 
 /**
- * Replaces the master key while the system works, as docs/operators/running.md says: all processes get the new key, then it
- * is put in front, then the stored secrets are encrypted again. `removeOldKey` is the last step.
+ * Replaces the master key while the system works, as docs/operators/security.md says: all processes get the new key, then it
+ * becomes active, then the stored secrets are encrypted again. `removeOldKey` is the last step.
  */
 export async function replaceMasterKey(world: World): Promise<void> {
-  await useKeys(world, 'old, new')
-  await useKeys(world, 'new, old')
+  await useKeys(world, { present: ['old', 'new'], active: 'old' })
+  await useKeys(world, { present: ['old', 'new'], active: 'new' })
   while ((await reseal(world)) > 0) await sleep(PAUSE_MS)
   world.master_keys.is_replaced = true
 }
@@ -40,12 +40,12 @@ export async function replaceMasterKey(world: World): Promise<void> {
 export async function removeOldKey(world: World): Promise<readonly string[]> {
   if (!world.master_keys.is_replaced) return []
   const left = await reseal(world)
-  await useKeys(world, 'new')
+  await useKeys(world, { present: ['new'], active: 'new' })
   return [...sealedUnderOldKey(world), ...(left > 0 ? [`${left} secrets were under the old master key`] : [])]
 }
 
-async function useKeys(world: World, keys: MasterKeys['present']): Promise<void> {
-  world.master_keys.present = keys
+async function useKeys(world: World, keys: Pick<MasterKeys, 'present' | 'active'>): Promise<void> {
+  Object.assign(world.master_keys, keys)
   await rollOut(world, () => {})
 }
 
@@ -83,7 +83,7 @@ async function reseal(world: World): Promise<number> {
       yield* [...(database.named(spec.name)?.all() ?? [])]
     } as ReadDocuments
     try {
-      for await (const { changed, left } of resealRole(store, readDocuments, master_keys.keyring()))
+      for await (const { changed, left } of resealRole(store, readDocuments, master_keys.keys()))
         count += changed + left
     } catch {
       count += 1
@@ -98,7 +98,7 @@ async function reseal(world: World): Promise<number> {
 /** The documents that still have a text under the old key. */
 function* sealedUnderOldKey({ databases }: World): Iterable<string> {
   const isSealed = (value: unknown): boolean => {
-    if (typeof value === 'string') return value.startsWith(`${MASTER_KEYS.old.split(':')[0]}.`)
+    if (typeof value === 'string') return value.startsWith('old.')
     return typeof value === 'object' && value !== null && Object.values(value).some(isSealed)
   }
   for (const [role, database] of databases)

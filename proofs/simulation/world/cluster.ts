@@ -1,4 +1,4 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import { every, sleep, withTimeout } from '#lib/base/time.ts'
 import { createClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { Role, RoleContext, RoleName, RunningRole } from '#lib/role/role.ts'
@@ -27,7 +27,7 @@ export interface ClusterDeps {
   readonly databaseOf: (role: RoleName) => Database
   readonly variables: Readonly<Record<string, string>>
   /** The master keys of a process that starts now. */
-  readonly keyring: () => Keyring
+  readonly keys: () => Keys
   readonly roles: ReadonlyMap<RoleName, Role>
   /** Carries the streams of a process to the role that takes them. */
   readonly streamsOf: NonNullable<RoleContext['streamsOf']>
@@ -181,7 +181,7 @@ async function startRoles(
       clientAt: (address, service) => port.clientsAt(name as Exclude<RoleName, 'sandbox'>, address)(service),
       bus,
       streamsOf: deps.streamsOf,
-      keyring: deps.keyring(),
+      keys: deps.keys(),
       clock_guard,
       draining: draining.signal,
       stopping: stopping.signal,

@@ -1,30 +1,37 @@
-import { createKeyring, type Keyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { createKeys, type Keys, PURPOSES, parseMasterKeys } from '#lib/base/crypto/keys.ts'
 
-/** The master key of all processes, and its successor. */
+/** The master key of all processes, and its successor, by their ids. */
 export const MASTER_KEYS = {
-  old: `simulation:${'5a'.repeat(32)}`,
-  new: `replaced:${'a5'.repeat(32)}`,
+  old: `old:${'5a'.repeat(32)}`,
+  new: `new:${'a5'.repeat(32)}`,
 } as const
+
+type KeyId = keyof typeof MASTER_KEYS
 
 /** The master keys that processes get. */
 export interface MasterKeys {
-  /** Which ones, the newest first. */
-  present: 'old' | 'old, new' | 'new, old' | 'new'
+  present: readonly KeyId[]
+  active: KeyId
   /** Whether all stored secrets were encrypted again under the new one. */
   is_replaced: boolean
-  keyring(): Keyring
+  keys(): Keys
 }
 
 /** Makes the master keys of one simulation: the old one. */
 export function createMasterKeys(): MasterKeys {
-  const keys: MasterKeys = {
-    present: 'old',
+  const master_keys: MasterKeys = {
+    present: ['old'],
+    active: 'old',
     is_replaced: false,
-    keyring() {
-      const texts = keys.present.split(', ').map((name) => MASTER_KEYS[name as keyof typeof MASTER_KEYS])
-      return createKeyring(new Secret(texts.join(',')))
+    keys() {
+      const text = master_keys.present.map((id) => MASTER_KEYS[id]).join(',')
+      const given = {
+        master_keys: parseMasterKeys(text),
+        derived_keys: new Map(),
+        active_id: master_keys.active,
+      }
+      return createKeys(given, PURPOSES)
     },
   }
-  return keys
+  return master_keys
 }

@@ -184,7 +184,7 @@ export async function createWorld(
     },
     databaseOf,
     variables: VARIABLES,
-    keyring: master_keys.keyring,
+    keys: master_keys.keys,
     roles: new Map(roles.map((role) => [role.name, role])),
     streamsOf: (role) => (role === FILES_ROLE ? http.streamTo(ATTACHMENTS_ORIGIN) : undefined),
   })

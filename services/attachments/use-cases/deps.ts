@@ -10,5 +10,6 @@ export interface AttachmentsDeps extends Pick<AttachmentsStore, 'attachments' | 
   readonly runner: EffectRunner<Attachment>
   readonly idempotency: Idempotency
   /** Makes and opens the links to bytes. */
+  /** Seals the links to uploads and downloads. */
   readonly keyring: Keyring
 }

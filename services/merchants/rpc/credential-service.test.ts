@@ -42,7 +42,9 @@ const valid = () => ({ merchantId, apiVersion: ApiVersion.V1, environment: Envir
 /** The secrets that the gateway would accept, decrypted, the newest first. */
 async function secretsOf(applicationId: string): Promise<string[]> {
   const { secrets } = await fixture.client(RegistryService, 'gateway').getCredential({ applicationId })
-  return secrets.map(({ sealed }) => fixture.keyring.unseal(sealed, `credential:${applicationId}`).reveal())
+  return secrets.map(({ sealed }) =>
+    fixture.keys.credential.unseal(sealed, `credential:${applicationId}`).reveal(),
+  )
 }
 
 describe('CreateCredential', () => {

@@ -23,7 +23,7 @@ async function secretOf(endpointId: string): Promise<string | undefined> {
   const request = { merchantId, environment: Environment.TEST }
   const response = await fixture.client(RegistryService, 'notifier').listMerchantEndpoints(request)
   const secret = response.endpoints.find(({ endpoint }) => endpoint?.endpointId === endpointId)?.secret
-  return secret && fixture.keyring.unseal(secret.sealed, `endpoint:${endpointId}`).reveal()
+  return secret && fixture.keys.endpoint.unseal(secret.sealed, `endpoint:${endpointId}`).reveal()
 }
 
 describe('CreateEndpoint', () => {

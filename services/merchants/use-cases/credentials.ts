@@ -31,7 +31,7 @@ export async function createCredential(
     ...scope,
     ...settings,
     api_version: given.api_version,
-    secrets: [{ sealed: deps.keyring.seal(secret, ownerOfCredentialSecret(application_id)) }],
+    secrets: [{ sealed: deps.keys.credential.seal(secret, ownerOfCredentialSecret(application_id)) }],
   })
   return { credential, secret }
 }
@@ -67,13 +67,13 @@ const OLDER_SECRETS_MAX = 10
  * overlap with 9000 while 10 older secrets are valid.
  */
 export async function rotateSecret(
-  { store, keyring }: MerchantsDeps,
+  { store, keys }: MerchantsDeps,
   application_id: string,
   overlap_seconds: number,
 ): Promise<{ secret: Secret; old_secret_expires_at: Date }> {
   checkInteger(overlap_seconds, 'overlap_seconds', 0, OVERLAP_MAX_SECONDS)
   const secret = newSecret()
-  const sealed = keyring.seal(secret, ownerOfCredentialSecret(application_id))
+  const sealed = keys.credential.seal(secret, ownerOfCredentialSecret(application_id))
   const old_secret_expires_at = new Date(now().getTime() + overlap_seconds * 1_000)
   await store.credentials.update(application_id, ({ secrets }) => ({
     secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],

@@ -1,12 +1,12 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { ChangeSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { AddressPolicy } from '#lib/http/address-policy.ts'
 import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
+import type { RoleKeys } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { AnnounceChange, MerchantsStore } from '../store/merchants-store.ts'
 
@@ -14,7 +14,7 @@ import type { AnnounceChange, MerchantsStore } from '../store/merchants-store.ts
 export interface MerchantsDeps {
   readonly store: MerchantsStore
   readonly clock_guard: ClockGuard
-  readonly keyring: Keyring
+  readonly keys: RoleKeys<'merchants'>
   /** Which addresses callbacks of an environment may go to. */
   callbackAddressPolicy(environment: Environment): AddressPolicy
   /** Whether the host of a callback URL has no refused address, as far as name servers answer in time (N9). */

@@ -31,7 +31,7 @@ export async function createEndpoint(
     ...scope,
     url,
     ...settings,
-    sealed_secret: deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id)),
+    sealed_secret: deps.keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id)),
   })
   return { endpoint, secret }
 }
@@ -55,7 +55,7 @@ export async function updateEndpoint(
  */
 export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
   const secret = newSecret()
-  const sealed_secret = deps.keyring.seal(secret, ownerOfEndpointSecret(endpoint_id))
+  const sealed_secret = deps.keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id))
   await deps.store.endpoints.update(endpoint_id, () => ({ sealed_secret }))
   return secret
 }

@@ -5,7 +5,7 @@ import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
 import { deepFreeze } from '#lib/base/deep-freeze.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { delivery } from '../delivery.fixture.ts'
-import { keyring } from '../notifier.fixture.ts'
+import { keys } from '../notifier.fixture.ts'
 import { createFindTarget } from './find-target.ts'
 
 /** The search for secrets with endpoints that have these sealed secrets, and the owners of what was decrypted. */
@@ -24,9 +24,13 @@ function searchIn(sealed_by_endpoint: Record<string, string | undefined>) {
         ),
     },
     {
-      unseal(sealed, owner) {
-        unsealed.push(owner)
-        return keyring.unseal(sealed, owner)
+      ...keys,
+      endpoint: {
+        ...keys.endpoint,
+        unseal(sealed, owner) {
+          unsealed.push(owner)
+          return keys.endpoint.unseal(sealed, owner)
+        },
       },
     },
   )
@@ -36,7 +40,7 @@ function searchIn(sealed_by_endpoint: Record<string, string | undefined>) {
 }
 
 const sealFor = (endpoint_id: string, secret: Secret): string =>
-  keyring.seal(secret, ownerOfEndpointSecret(endpoint_id))
+  keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id))
 
 test('the secret of an endpoint is decrypted once, and again after a rotation', async () => {
   const [first, second] = [newSecret(), newSecret()]
@@ -66,7 +70,7 @@ test('a payment with a webhook_url has its own', async () => {
   const secret = newSecret()
   const { findTarget } = searchIn({})
   const owner = 'webhook:7001:order-1'
-  const own = delivery({ secret: { sealed: keyring.seal(secret, owner), owner } })
+  const own = delivery({ secret: { sealed: keys.webhook.seal(secret, owner), owner } })
   const target = await findTarget(own)
   expect(target?.secret.reveal()).toBe(secret.reveal())
   expect(target?.address.url).toBe(own.url)

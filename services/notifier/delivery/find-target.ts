@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
@@ -19,7 +19,7 @@ const UNSEALED_MAX = 1_000
  */
 export function createFindTarget(
   registry_cache: Pick<RegistryCache, 'merchantEndpoints'>,
-  keyring: Pick<Keyring, 'unseal'>,
+  keys: Keys<'endpoint' | 'webhook'>,
 ) {
   const unsealed = new LRUCache<string, Secret>({ max: UNSEALED_MAX })
 
@@ -28,7 +28,7 @@ export function createFindTarget(
     const key = `${owner} ${sealed}`
     const known = unsealed.get(key)
     if (known !== undefined) return known
-    const secret = keyring.unseal(sealed, owner)
+    const secret = keys.endpoint.unseal(sealed, owner)
     unsealed.set(key, secret)
     return secret
   }
@@ -39,7 +39,7 @@ export function createFindTarget(
     const { endpoint_id } = delivery
     if (delivery.secret) {
       const { url, timeout_seconds, max_retries, retry_delay_seconds } = delivery
-      const secret = keyring.unseal(delivery.secret.sealed, delivery.secret.owner)
+      const secret = keys.webhook.unseal(delivery.secret.sealed, delivery.secret.owner)
       return { secret, address: { url, timeout_seconds, max_retries, retry_delay_seconds } }
     }
     if (endpoint_id === undefined) return undefined

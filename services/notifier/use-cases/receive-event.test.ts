@@ -14,7 +14,7 @@ import { insertOrGet } from '#lib/patterns/update.ts'
 import type { InsertOptions, Stored } from '#lib/store/store.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import { eventBytes, paymentEvent } from '../event.fixture.ts'
-import { keyring, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
+import { keys, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
 import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
 
 type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsReadAfter']>>
@@ -224,7 +224,7 @@ describe('an event from the bus', () => {
   test('of a payment with a webhook_url goes there only, and reads no endpoints', async () => {
     const webhook = {
       url: 'https://own.example.com/',
-      sealedSecret: keyring.seal(newSecret(), WEBHOOK_OWNER),
+      sealedSecret: keys.webhook.seal(newSecret(), WEBHOOK_OWNER),
       secretOwner: WEBHOOK_OWNER,
     }
     await receiveEvent(notifier, eventBytes({ webhook }))

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
@@ -54,7 +53,7 @@ function commentsOf(store: SupportStore): CommentDeps<Refund> & { readonly stop:
     comments: store.refund_comments,
     runner,
     idempotency: createIdempotency(store.idempotency_records, trustedClock),
-    keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+    keys: testKeys(),
     attachments: {
       claimAttachments: () => Promise.reject(new Error('comments of refunds have no files')),
       releaseAttachments: () => Promise.reject(new Error('comments of refunds have no files')),

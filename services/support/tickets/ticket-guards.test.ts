@@ -70,7 +70,7 @@ test('a deleted ticket is in no list of its merchant, also not in that of its pa
   const { deps } = fixture.newProcess()
   const owner = newOwner()
   const { ticket_id } = await create(deps, owner)
-  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keyring }
+  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keys.cursor }
   const filters = [{}, { payment: { by: 'c_id', id: 'pay-1' } }] as const
   const listed = async (): Promise<readonly string[]> => {
     const pages = await Promise.all(

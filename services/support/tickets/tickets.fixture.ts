@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { FindPaymentResponseSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { createKeyring } from '#lib/base/crypto/keyring.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
@@ -94,7 +93,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         comments,
         runner,
         idempotency: createIdempotency(mortal(store.idempotency_records), trustedClock),
-        keyring: createKeyring(new Secret(`test:${'ab'.repeat(32)}`)),
+        keys: testKeys(),
         payments: {
           async findPayment({ cId = '' }) {
             if (!PAYMENT.test(cId)) throw new PublicError(6010)

@@ -159,7 +159,7 @@ function listed(model: TicketModel, isShown: (ticket: TicketModel['tickets'][num
 /** Compares all that merchants and the operator see with the model. */
 async function compare(owner: MerchantScope, model: TicketModel): Promise<void> {
   const { deps } = system
-  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keyring }
+  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keys.cursor }
   const read = async (
     only: Readonly<Record<string, readonly string[]>>,
     limit: number,

@@ -1,4 +1,4 @@
-import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import type { Idempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { AttachmentClaims } from './claim-attachments.ts'
 
@@ -6,6 +6,6 @@ import type { AttachmentClaims } from './claim-attachments.ts'
 export interface SupportDeps {
   readonly idempotency: Idempotency
   readonly attachments: AttachmentClaims
-  /** Signs the cursors of merchants' lists (S6). */
-  readonly keyring: Keyring
+  /** Seal the cursors of merchants' lists (S6). */
+  readonly keys: Keys<'cursor'>
 }

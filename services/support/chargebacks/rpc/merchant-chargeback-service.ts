@@ -12,7 +12,7 @@ import type { ChargebackDeps } from '../use-cases/open-chargeback.ts'
 
 /** Serves the chargeback methods of the gateway. */
 export function createMerchantChargebackRpc(deps: ChargebackDeps): RpcService {
-  const list = { ...CHARGEBACK_LIST, collection: deps.chargebacks, keyring: deps.keyring }
+  const list = { ...CHARGEBACK_LIST, collection: deps.chargebacks, keyring: deps.keys.cursor }
   return rpcService(MerchantChargebackService, {
     findChargeback: by(['gateway'], async (request) => {
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')

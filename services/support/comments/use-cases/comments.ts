@@ -158,14 +158,14 @@ export async function listComments<T extends CommentThread>(
   const size = checkPageSize(limit)
   const thread = await readThread(deps, await deps.find(query))
   const scope = { list: `${deps.kind}.comments.list`, ...thread }
-  const position = openCursor(deps.keyring, scope, cursor, { shown_at: 'instant', comment_id: 'text' })
+  const position = openCursor(deps.keys.cursor, scope, cursor, { shown_at: 'instant', comment_id: 'text' })
   const found = await deps.comments.find(
     'by_shown',
     { equals: Object.values(thread) },
     { limit: size + 1, after: position && { ...thread, ...position } },
   )
   const positionOf = ({ created_at: shown_at, comment_id }: Comment) => ({ shown_at, comment_id })
-  return cursorPage(found, size, { keyring: deps.keyring, scope, positionOf })
+  return cursorPage(found, size, { keyring: deps.keys.cursor, scope, positionOf })
 }
 
 /** The operator's list: all comments of a thread with the internal notes, oldest first. Throws 10001 or 11001. */

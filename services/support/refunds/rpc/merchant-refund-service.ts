@@ -28,7 +28,7 @@ import { refundCommentToProto } from './refund-service.ts'
 /** Serves the refund methods of the gateway. Throws 1005 for a missing field and 9000 for an unknown status. */
 export function createMerchantRefundRpc(deps: RefundDeps): RpcService {
   const comments = refundComments(deps)
-  const list = { ...REFUND_LIST, collection: deps.refunds, keyring: deps.keyring }
+  const list = { ...REFUND_LIST, collection: deps.refunds, keyring: deps.keys.cursor }
   return rpcService(MerchantRefundService, {
     requestRefund: by(['gateway'], async (request) => ({
       refund: refundToProto(await requestRefund(deps, requestFromProto(request))),

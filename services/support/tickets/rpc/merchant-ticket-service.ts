@@ -34,7 +34,7 @@ import { commentToProto, ticketToProto } from './ticket-to-proto.ts'
 /** Serves the ticket methods of the gateway. Throws 1005 for a missing field and 9000 for an unknown enum value. */
 export function createMerchantTicketRpc(deps: TicketDeps): RpcService {
   const comments = ticketComments(deps)
-  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keyring }
+  const list = { ...TICKET_LIST, collection: deps.tickets, keyring: deps.keys.cursor }
   return rpcService(MerchantTicketService, {
     createTicket: by(['gateway'], async (request) => ({
       ticket: ticketToProto(await createTicket(deps, createRequestFromProto(request))),
