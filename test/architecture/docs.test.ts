@@ -90,7 +90,9 @@ test('every setting and metric that a page names exists in the code', async () =
   // The code makes the name of the variable for the file of a secret.
   const isFileOfSecret = (name: string): boolean => {
     const [, variable] = /^(.*)_FILE$/.exec(name) ?? []
-    return variable !== undefined && new RegExp(`(?:secretSetting|keysSetting)\\(\\s*'${variable}'`).test(code)
+    return (
+      variable !== undefined && new RegExp(`(?:secretSetting|keysSetting)\\(\\s*'${variable}'`).test(code)
+    )
   }
   const unknown = named.filter(({ name }) => !code.includes(name) && !isFileOfSecret(name))
   expect(unknown.map(({ page, name }) => `${page} names ${name}`)).toEqual([])
