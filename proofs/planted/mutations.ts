@@ -3,6 +3,7 @@ import type { Mutation } from './mutation.ts'
 import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
 import { REACH_MUTATIONS } from './reach-mutations.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
+import { RESTORE_MUTATIONS } from './restore-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
 
@@ -65,8 +66,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the event does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
-    search: '{ at, after: entry?.id }',
-    replace: '{ at }',
+    search: 'at, after: entry?.id, ',
+    replace: 'at, ',
   },
   {
     name: 'a cancellation has no event',
@@ -274,6 +275,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FILE_MUTATIONS,
   ...REACH_MUTATIONS,
   ...REFUND_MUTATIONS,
+  ...RESTORE_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,
 ]

@@ -73,8 +73,8 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a completed refund is announced before its money is taken',
     file: 'services/payments/domain/refund-transitions.ts',
-    search: '{ at, amount, refund_entry: entry }), ended, report)',
-    replace: '{ at, amount, refund_entry: entry }), ended, { at })',
+    search: 'refund: { ...ended, entry } }), ended, report)',
+    replace: 'refund: { ...ended, entry } }), ended, { at })',
     needs: ['rpc is late'],
   },
   {

@@ -37,10 +37,9 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a withdrawal is sent to the provider before its hold',
     file: 'services/payments/domain/new-payment.ts',
-    search:
-      "  return { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects }",
+    search: "  return { ...fields, status: 'reserving', history: [], updated_at: at, effects }",
     replace:
-      "  const withdrawal = { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...withCreatedStatus(withdrawal, at).effects] }",
+      "  const withdrawal = { ...fields, status: 'reserving', history: [], updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...withCreatedStatus(withdrawal, at).effects] }",
   },
   {
     name: 'a withdrawal with an unknown result goes to the next account',
@@ -72,8 +71,8 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'the event of a withdrawal does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
-    search: '{ at, after: entry?.id }',
-    replace: "{ at, after: payment.direction === 'in' ? entry?.id : undefined }",
+    search: 'at, after: entry?.id, ',
+    replace: "at, after: payment.direction === 'in' ? entry?.id : undefined, ",
   },
   {
     name: 'a c_id in use is reported before the ledger decides',

@@ -126,10 +126,10 @@ export function judgeWrite(before: Payment, after: Payment, may_be_paid: readonl
 
 /** The ledger entries and events that follow from the payment's history. */
 export function judgeBooks(payment: Payment, entries: readonly string[]): string[] {
-  const { payment_id, direction, status, transition_number: number, history, effects } = payment
+  const { payment_id, direction, status, history, effects } = payment
   const out = status === 'success' ? 'capture' : 'release'
   const name = direction === 'out' ? out : status === 'success' ? 'credit' : undefined
-  const expected = isFinal(status) && name !== undefined ? [`${payment_id}:${number}:${name}`] : []
+  const expected = isFinal(status) && name !== undefined ? [`${payment_id}:${name}`] : []
   const faults = `${entries}` === `${expected}` ? [] : [`the ledger has ${entries} instead of ${expected}`]
   const events = effects.filter(publishEventEffect.matches).length
   const announced = direction === 'in' ? history.slice(1) : history

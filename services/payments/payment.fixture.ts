@@ -48,7 +48,6 @@ export function newDeposit(changes: Partial<Payment> = {}): Deposit {
     ...FIELDS,
     status: 'created',
     history: [{ status: 'created', at: CREATED_AT, amount: 150_000n }],
-    transition_number: 1,
     updated_at: CREATED_AT,
     expires_at: new Date('2026-11-21T10:30:00.000Z'),
     effects: [],

@@ -136,7 +136,7 @@ export async function startPayments({
       const eventsSoFar = async (): Promise<MerchantEvent[]> =>
         [...published.values()].filter(({ eventKey }) => eventKey.startsWith(payment_id))
       const found = await eventually(eventsSoFar, (seen = []) => seen.length >= count)
-      return found.sort((a, b) => (a.eventKey < b.eventKey ? -1 : 1))
+      return found.sort((a, b) => transitionsIn(a) - transitionsIn(b))
     },
     entries: async (paymentId) => (await clients.ledger.listEntries({ merchantId, paymentId })).entries,
     async anomalies(payment_id) {
@@ -257,6 +257,11 @@ async function consumeEvents({ bus }: TestRoles): Promise<ReadonlyMap<string, Me
     receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', event_key)
   })
   return published
+}
+
+/** The number of transitions that the snapshot of an event shows. */
+function transitionsIn({ resource }: MerchantEvent): number {
+  return resource.case === 'payment' ? resource.value.history.length : 0
 }
 
 function requirePayment(payment: Payment | undefined): Payment {

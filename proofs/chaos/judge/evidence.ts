@@ -5,6 +5,7 @@ import type { StuckEffect } from '#gen/multihub/payments/v1/payment_service_pb.t
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
+import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { DocumentSource, Evidence, StoredPayment } from '../../simulation/invariants/judge.ts'
 import { type History, recordKey } from '../../simulation/workload/history.ts'
@@ -30,13 +31,13 @@ export interface Facts extends Omit<Evidence, 'databases'> {
  * of the RPCs are turned into such documents here.
  */
 export function evidenceOf(facts: Facts): Evidence {
-  const { payments, stuck, anomalies, entries, deliveries, refunds: _, refusals, ...others } = facts
+  const { payments, stuck, anomalies, entries, deliveries, refunds, refusals, ...others } = facts
   const { history, callbacks, merchants } = others
   const documents: readonly (readonly [RoleName, DocumentSource])[] = [
     [
       'payments',
       sourceOf({
-        payments: storedPayments(payments, stuck, history),
+        payments: storedPayments(payments, stuck, refunds, history),
         anomalies: anomalies.map(({ paymentId: payment_id }) => ({ payment_id })),
         withdrawal_refusals: refusals.map((refusal) => ({
           merchant_id: refusal.merchantId,
@@ -98,6 +99,7 @@ function journalOf(entries: readonly LedgerEntry[]): readonly object[] {
 function storedPayments(
   payments: readonly Payment[],
   stuck: readonly StuckEffect[],
+  refunds: readonly Refund[],
   history: History,
 ): readonly StoredPayment[] {
   return payments.map((payment) => {
@@ -113,7 +115,6 @@ function storedPayments(
       amount: amount?.minor ?? 0n,
       currency: amount?.currency ?? '',
       status: PAYMENT_STATUSES.fromProto(payment.status) ?? '',
-      transition_number: payment.history.length,
       history: payment.history.map(({ status, amount: changed }) => ({
         status: PAYMENT_STATUSES.fromProto(status) ?? '',
         amount: changed?.minor ?? 0n,
@@ -121,6 +122,16 @@ function storedPayments(
       effects: stuck
         .filter((effect) => effect.paymentId === payment_id)
         .map(({ effectId: id, kind }) => ({ id, kind, stuck: true })),
+      refunds: refunds
+        .filter((refund) => refund.paymentId === payment_id)
+        .map(({ refundId: refund_id, amount: of_refund, status }) => ({
+          refund_id,
+          amount: of_refund?.minor ?? 0n,
+          state: REFUND_STATUSES.fromProto(status) ?? '',
+          // The RPCs show neither of them, and no judge of real processes reads them.
+          change_number: 0,
+          holds: 0,
+        })),
       ...(webhook_origin === undefined ? {} : { webhook: { url: `${webhook_origin}/payment` } }),
     }
   })

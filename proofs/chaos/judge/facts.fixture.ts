@@ -129,8 +129,8 @@ export function soundFacts(): ChangeableFacts {
     history: [CREATED, PROCESSING, SUCCESS].map((status) => ({ status })),
   })
   const events = [
-    { number: 1, event: 'payment.created' },
-    { number: 3, event: 'payment.completed' },
+    { number: 1, status: 'created', event: 'payment.created' },
+    { number: 3, status: 'success', event: 'payment.completed' },
   ]
   return {
     payments: [payment],
@@ -141,12 +141,12 @@ export function soundFacts(): ChangeableFacts {
     entries,
     history,
     merchants: [MERCHANT],
-    deliveries: events.map(({ number, event }) =>
+    deliveries: events.map(({ number, status, event }) =>
       create(DeliverySchema, {
         deliveryId: `d${number}`,
         merchantId: MERCHANT_ID,
         event,
-        eventKey: `p1:${number}`,
+        eventKey: `p1:${status}`,
         paymentId: 'p1',
         endpointId: ENDPOINT.endpoint_id,
         url: `${ENDPOINT.origin}/callbacks`,

@@ -80,10 +80,10 @@ const CHANGES: readonly (readonly [
     'a stuck effect',
     (facts) => {
       facts.stuck = [
-        { paymentId: 'p1', effectId: 'p1:3', kind: 'post_entry' } as ChangeableFacts['stuck'][number],
+        { paymentId: 'p1', effectId: 'p1:credit', kind: 'post_entry' } as ChangeableFacts['stuck'][number],
       ]
     },
-    'still has the effect post_entry p1:3, stuck: true',
+    'still has the effect post_entry p1:credit, stuck: true',
   ],
   ['no credit', ({ entries }) => entries.shift(), 'p1 is success and has 0 credits'],
   [
@@ -117,27 +117,27 @@ const CHANGES: readonly (readonly [
   [
     'an event without a delivery',
     ({ deliveries }) => deliveries.pop(),
-    'payment.completed p1:3 was not stored',
+    'payment.completed p1:success was not stored',
   ],
   [
     'a delivery that has not ended',
     ({ deliveries }) => (first(deliveries).status = DeliveryStatus.PENDING),
-    'the delivery d1 of p1:1 is still pending',
+    'the delivery d1 of p1:created is still pending',
   ],
   [
     'a delivery that gave up too early',
     ({ deliveries }) => (first(deliveries).status = DeliveryStatus.DEAD),
-    'the delivery d1 of p1:1 is dead after 1 attempts',
+    'the delivery d1 of p1:created is dead after 1 attempts',
   ],
   [
     'a delivery that no receiver acknowledged',
     ({ callbacks }) => callbacks.splice(0, 1, callbackOf('d1', 'h1:payment.created', 500)),
-    'd1 of p1:1 is delivered, and no receiver acknowledged it',
+    'd1 of p1:created is delivered, and no receiver acknowledged it',
   ],
   [
     'a repeated delivery with another body',
     ({ callbacks }) => callbacks.push(callbackOf('d1', 'h1:payment.other')),
-    'd1 of p1:1 arrived with another body than was stored',
+    'd1 of p1:created arrived with another body than was stored',
   ],
   [
     'a callback with an unknown delivery id',

@@ -24,6 +24,7 @@ interface StoredTicket {
 interface StoredRefund {
   readonly merchant_id: string
   readonly refund_id: string
+  readonly status: string
   readonly change_number: number
 }
 
@@ -42,14 +43,19 @@ interface ExpectedEvent {
 }
 
 /** The keys of events that follow a change. A callback on request has another one. */
-const FOLLOWS_CHANGE = /:(?:[0-9]+|[a-z]+\.[a-z_.]+)$/
+const FOLLOWS_CHANGE = /:(?:[a-z_]+|[a-z]+\.[a-z_.]+(?::[a-z0-9:]+)?)$/
+
+/** The time of a ticket's change, which ends the key of its event. */
+const TIME_OF_CHANGE = /(:ticket\.[a-z_.]+:[0-9]+):[0-9]+$/
 
 /**
  * Once faults have stopped, every change has its event, every event whose key names a change has that change, and each
  * has a delivery for each of its destinations. What happens to the deliveries is judged by `deliveriesHaveEnded`.
  */
 export const eventsAreDelivered: Invariant = function* (evidence) {
-  const events = new Map(storedEvents(evidence).map((event) => [event.event_key, event]))
+  const stored = storedEvents(evidence)
+  const events = new Map(stored.map((event) => [event.event_key.replace(TIME_OF_CHANGE, '$1'), event]))
+  if (events.size < stored.length) yield `${stored.length} events of ${events.size} changes were stored`
   const deliveries = new Map(storedDeliveries(evidence).map((delivery) => [delivery.delivery_id, delivery]))
   const expected = [...paymentEvents(evidence), ...supportEvents(evidence)]
   for (const { merchant_id, key, name, webhook } of expected) {
@@ -69,7 +75,7 @@ export const eventsAreDelivered: Invariant = function* (evidence) {
   const expected_by_key = new Map(expected.map((one) => [one.key, one]))
   // What is known of real processes does not include the counts of the events of support.
   const has_support = evidence.databases.has('support')
-  for (const { event_key, event, destinations } of events.values()) {
+  for (const [event_key, { event, destinations }] of events) {
     // A crash may leave a callback on request without deliveries: then the merchant got no response.
     if (!FOLLOWS_CHANGE.test(event_key) || (!has_support && !event.startsWith('payment.'))) continue
     const follows = expected_by_key.get(event_key)
@@ -92,16 +98,19 @@ export const eventsAreDelivered: Invariant = function* (evidence) {
   }
 }
 
-/** The events of all transitions of payments. */
+/** The events of all statuses of payments, each entered once, and of their completed refunds (P18). */
 function paymentEvents(evidence: Evidence): readonly ExpectedEvent[] {
-  return paymentsOf(evidence).flatMap(({ merchant_id, payment_id, webhook, history }) =>
-    history.flatMap(({ status }, index) => {
+  return paymentsOf(evidence).flatMap(({ merchant_id, payment_id, webhook, history, refunds = [] }) => [
+    ...history.flatMap(({ status }) => {
       const name = EVENT_OF_STATUS[status]
-      return name === undefined
-        ? []
-        : [{ merchant_id, key: `${payment_id}:${index + 1}`, name, webhook: webhook?.url }]
+      if (name === undefined || name === 'payment.refunded') return []
+      return [{ merchant_id, key: `${payment_id}:${status}`, name, webhook: webhook?.url }]
     }),
-  )
+    ...refunds.flatMap(({ refund_id, state }) => {
+      if (state !== 'completed') return []
+      return [{ merchant_id, key: `${refund_id}:completed`, name: 'payment.refunded', webhook: webhook?.url }]
+    }),
+  ])
 }
 
 /** The event of a ticket that occurs once only, so that its key has no number (S12). */
@@ -130,10 +139,13 @@ function supportEvents({ databases }: Evidence): readonly ExpectedEvent[] {
           : numbered(ticket_id, name, count)
       }).map((event) => ({ ...event, merchant_id })),
     ),
-    ...refunds.flatMap(({ merchant_id, refund_id, change_number }) =>
+    ...refunds.flatMap(({ merchant_id, refund_id, status, change_number }) =>
       [
         { key: `${refund_id}:refund.requested`, name: 'refund.requested' },
-        ...numbered(refund_id, 'refund.status_changed', change_number - 1),
+        ...refundStatuses(status, change_number).map((entered) => ({
+          key: `${refund_id}:refund.status_changed:${entered}`,
+          name: 'refund.status_changed',
+        })),
       ].map((event) => ({ ...event, merchant_id })),
     ),
     ...chargebacks.map(({ merchant_id, chargeback_id }) => ({
@@ -142,6 +154,11 @@ function supportEvents({ databases }: Evidence): readonly ExpectedEvent[] {
       name: 'chargeback.created',
     })),
   ]
+}
+
+/** The statuses that a refund has entered since its request. What is approved comes before its end. */
+function refundStatuses(status: string, change_number: number): readonly string[] {
+  return ['approved', status].slice(3 - change_number)
 }
 
 /** The URLs of an event. An endpoint that was closed for a time is possible, but not certain. */

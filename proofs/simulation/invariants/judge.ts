@@ -57,7 +57,6 @@ export interface StoredPayment {
   readonly amount: bigint
   readonly currency: string
   readonly status: string
-  readonly transition_number: number
   readonly history: readonly { readonly status: string; readonly amount: bigint }[]
   readonly effects: readonly {
     readonly id: string

@@ -23,7 +23,7 @@ interface StoredEffect {
 
 interface DocumentWithEffects {
   readonly effects: readonly StoredEffect[]
-  readonly transition_number?: number
+  readonly history?: readonly object[]
   readonly refunds?: readonly { readonly refund_id: string; readonly state: string }[]
 }
 
@@ -54,7 +54,7 @@ export function createLeaseWatch(): LeaseWatch {
     *onChange({ before, after }, writer) {
       const old = effectsOf(before)
       const next = new Map(effectsOf(after).map((effect) => [effect.id, effect]))
-      const is_transition = numberOf(before) !== numberOf(after)
+      const is_transition = transitionsOf(before) !== transitionsOf(after)
       for (const effect of old) {
         const owner = owners.get(effect.lease?.token ?? '')
         if (owner === undefined || !isLive(effect, writer)) continue
@@ -120,6 +120,6 @@ function effectsOf(body: Change['before']): readonly StoredEffect[] {
   return (body as Partial<DocumentWithEffects> | undefined)?.effects ?? []
 }
 
-function numberOf(body: Change['before']): number | undefined {
-  return (body as Partial<DocumentWithEffects> | undefined)?.transition_number
+function transitionsOf(body: Change['before']): number | undefined {
+  return (body as Partial<DocumentWithEffects> | undefined)?.history?.length
 }

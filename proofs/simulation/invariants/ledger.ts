@@ -122,7 +122,7 @@ export function hasEntryOf(
   return demanded === undefined || entries.some(isDemanded)
 }
 
-/** Each successful deposit has one credit over its amount, and no other payment has any. */
+/** Each successful deposit has one credit over its amount, under the id of that fact (P18), and no other payment has any. */
 export const creditsMatchPayments: Invariant = function* (evidence) {
   const credits = new Map<string, JournalEntry[]>()
   for (const entry of entriesOf(evidence)) {
@@ -139,6 +139,7 @@ export const creditsMatchPayments: Invariant = function* (evidence) {
     }
     for (const entry of entries) {
       const is_right =
+        entry.id === `${payment_id}:credit` &&
         entry.amount === amount &&
         entry.currency === currency &&
         entry.merchant_id === merchant_id &&

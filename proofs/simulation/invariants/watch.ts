@@ -187,7 +187,7 @@ function* paymentProblems(
   for (const field of FIXED) {
     if (old_body?.[field] !== new_body?.[field]) yield `the payment ${key} changed its ${field}`
   }
-  const steps = after.transition_number - before.transition_number
+  const steps = after.history.length - before.history.length
   const is_same = before.status === after.status || after.status === 'refused'
   const is_refund = before.status === 'partially_refunded' && steps === 1
   if (steps !== (is_same ? 0 : 1) && !is_refund) yield `the payment ${key} made ${steps} transitions at once`

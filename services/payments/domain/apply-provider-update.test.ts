@@ -279,7 +279,7 @@ describe('a request that was not sent', () => {
     const payment = newDeposit({ effects: [] })
     const moved = applyProviderUpdate(payment, updateWith('not_sent'))
     expect(moved.attempt).toEqual({ number: 2, account_id: 'second', created_at: at })
-    expect(moved).toMatchObject({ status: 'created', transition_number: 1 })
+    expect(moved).toMatchObject({ status: 'created', history: payment.history })
     const create = createAtProviderEffect.newEffect(moved, {}, { at })
     expect(moved.effects).toEqual([create])
     expect(create.id).not.toBe(createAtProviderEffect.newEffect(payment, {}, { at }).id)

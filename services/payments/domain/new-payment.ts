@@ -4,10 +4,7 @@ import { createAtProviderEffect, holdFundsEffect, newResultLimit } from './payme
 import { newEventEffect } from './payment-event.ts'
 
 /** The fields of a new payment that its request and its route decide. */
-export type NewPaymentFields = Omit<
-  Payment,
-  'status' | 'history' | 'transition_number' | 'updated_at' | 'effects'
->
+export type NewPaymentFields = Omit<Payment, 'status' | 'history' | 'updated_at' | 'effects'>
 
 /** A request for a payment. The gateway has validated its form. Every withdrawal has a beneficiary, a deposit has none. */
 export interface CreatePaymentRequest
@@ -25,7 +22,7 @@ export function beginDeposit(fields: NewPaymentFields & { readonly expires_at: D
 export function beginWithdrawal(fields: NewPaymentFields): ReservingWithdrawal {
   const { created_at: at } = fields
   const effects = [holdFundsEffect.newEffect(fields, { hold_id: holdIdOf(fields) }, { at })]
-  return { ...fields, status: 'reserving', history: [], transition_number: 0, updated_at: at, effects }
+  return { ...fields, status: 'reserving', history: [], updated_at: at, effects }
 }
 
 /**
@@ -37,7 +34,6 @@ export function withCreatedStatus(fields: NewPaymentFields, at: Date): Payment {
     ...fields,
     status: 'created',
     history: [{ status: 'created', at, amount: fields.amount }],
-    transition_number: 1,
     updated_at: at,
     effects: [],
   }

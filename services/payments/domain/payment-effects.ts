@@ -80,8 +80,9 @@ export const postEntryEffect: EffectDefinition<Payment, EntryData> = defineEffec
     refund_id: isAbsentOrText,
     chargeback_id: isAbsentOrText,
   },
-  id: ({ payment_id, transition_number }: Payment, { posting, refund_id, chargeback_id }) =>
-    `${refund_id ?? chargeback_id ?? `${payment_id}:${transition_number}`}:${posting}`,
+  // What is posted, and for what: both happen once, so the same money has the same id on every path (P18).
+  id: ({ payment_id }: Payment, { posting, refund_id, chargeback_id }) =>
+    `${refund_id ?? chargeback_id ?? payment_id}:${posting}`,
 })
 
 /** The entry that the end of an operation demands from the ledger, such as the credit of a successful deposit. */

@@ -24,19 +24,32 @@ export const EVENT_OF: Readonly<Record<PaymentStatus, EventName | undefined>> = 
 }
 
 /**
- * Makes the effect that publishes an event of the payment's last transition. It holds a snapshot of the payment, so
- * that later changes do not alter what the merchant receives (N1).
+ * Makes the effect that publishes an event of the payment's last transition, which `refund_id` caused if it is given. It
+ * holds a snapshot of the payment, so that later changes do not alter what the merchant receives (N1).
  */
-export function newEventEffect(payment: Payment, event: EventName, timing: EffectTiming): Effect {
-  const event_key = eventKeyOf(payment, payment.transition_number)
+export function newEventEffect(
+  payment: Payment,
+  event: EventName,
+  { refund_id, ...timing }: EffectTiming & { readonly refund_id?: string | undefined },
+): Effect {
+  const event_key =
+    refund_id === undefined ? eventKeyOf(payment, payment.status) : eventKeyOfRefund(refund_id)
   const snapshot = merchantEvent(withLastRefundOnly(payment), event_key, event, timing.at)
   const message = toBinary(MerchantEventSchema, snapshot)
   return publishEventEffect.newEffect(payment, { event_key, event, message }, timing)
 }
 
-/** The key of the event of a transition. It is unique, although the same event name can occur twice (P10). */
-export function eventKeyOf({ payment_id }: Pick<Payment, 'payment_id'>, transition_number: number): string {
-  return `${payment_id}:${transition_number}`
+/**
+ * The key of the event of a status that the payment enters once. It says what happened and not which transition it was, so
+ * that it is the same after a restore, whatever path leads there (P18).
+ */
+export function eventKeyOf({ payment_id }: Pick<Payment, 'payment_id'>, status: PaymentStatus): string {
+  return `${payment_id}:${status}`
+}
+
+/** The key of the event of a completed refund: a payment can become `partially_refunded` several times (P18). */
+export function eventKeyOfRefund(refund_id: string): string {
+  return `${refund_id}:completed`
 }
 
 /**
@@ -44,12 +57,13 @@ export function eventKeyOf({ payment_id }: Pick<Payment, 'payment_id'>, transiti
  * payment do not repeat a list that grows (P10).
  */
 function withLastRefundOnly(payment: Payment): Payment {
-  const { transition_number, refunds, history } = payment
+  const { refunds, history } = payment
   if (!refunds || payment.status === 'success') return payment
+  const last = refunds.findLast(({ state }) => state === 'completed')
   const earlier = history.slice(0, -1).filter(({ status }) => status !== 'partially_refunded')
   return {
     ...payment,
-    refunds: refunds.filter((refund) => refund.transition_number === transition_number),
+    refunds: refunds.filter((refund) => refund === last),
     history: [...earlier, ...history.slice(-1)],
   }
 }

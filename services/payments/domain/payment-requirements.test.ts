@@ -23,7 +23,8 @@ function liveOf(begun: Payment, changes: readonly ((payment: Payment) => Payment
   const life: Life = { payment: begun, entries: [], events: [] }
   const runEffects = (): void => {
     for (const { id, lane, data } of life.payment.effects) {
-      const hold_id = data['refund_id'] === 'r-1' ? 'r-1:hold:1' : `${life.payment.payment_id}:hold`
+      const { refund_id } = data
+      const hold_id = refund_id === undefined ? `${life.payment.payment_id}:hold` : `${refund_id}:hold:1`
       const is_resolution = data['posting'] === 'capture' || data['posting'] === 'release'
       if (lane === 'money') life.entries.push(is_resolution ? `${hold_id}:resolve` : id)
       if (lane === 'event') life.events.push(String(data['event_key']))
@@ -44,20 +45,19 @@ const required = (payment: StoredPayment, role: string) =>
     .filter((requirement) => requirement.role === role)
     .map(({ id }) => id)
 
-const REFUND = { refund_id: 'r-1', amount: 1_000n, c_id: 'c', reason: '' }
-const refundUntil = (...kinds: ('success' | 'declined')[]) => [
-  to('success'),
-  (payment: Payment) => decideReservation(payment, REFUND, at).payment,
-  (payment: Payment) => beginApproval(payment, 'r-1', at).payment,
+const refundUntil = (refund_id: string, ...kinds: ('success' | 'declined')[]) => [
   (payment: Payment) =>
-    applyRefundHold(payment, { refund_id: 'r-1', hold_id: 'r-1:hold:1', refused_code: undefined }, at),
+    decideReservation(payment, { refund_id, amount: 1_000n, c_id: 'c', reason: '' }, at).payment,
+  (payment: Payment) => beginApproval(payment, refund_id, at).payment,
+  (payment: Payment) =>
+    applyRefundHold(payment, { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }, at),
   ...kinds.map((kind) => (payment: Payment) => {
     const amount = { minor: 1_000n, currency: payment.currency }
     const result =
       kind === 'success'
         ? ({ kind, provider_id: 'p', amount, completed_at: at } as const)
         : ({ kind, code: 6044 } as const)
-    return applyProviderUpdate(payment, { refund_id: 'r-1', result, at, poll_at: at })
+    return applyProviderUpdate(payment, { refund_id, result, at, poll_at: at })
   }),
 ]
 const CHARGEBACK = { chargeback_id: 'b-1', amount: 500n, currency: 'INR', reason_code: '1' }
@@ -72,10 +72,21 @@ describe('a payment requires what all of its effects have stored', () => {
     'an open withdrawal': () => liveOf(withdrawal(), [to('processing')]),
     'a paid withdrawal': () => liveOf(withdrawal(), [to('success')]),
     'a failed withdrawal': () => liveOf(withdrawal(), [to('processing'), to('canceled')]),
-    'a requested refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil().slice(0, 2)),
-    'an approved refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil()),
-    'a completed refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil('success')),
-    'a failed refund': () => liveOf(newDeposit({ webhook: WEBHOOK }), refundUntil('declined')),
+    'a requested refund': () =>
+      liveOf(newDeposit({ webhook: WEBHOOK }), [to('success'), ...refundUntil('r-1').slice(0, 1)]),
+    'an approved refund': () =>
+      liveOf(newDeposit({ webhook: WEBHOOK }), [to('success'), ...refundUntil('r-1')]),
+    'a completed refund': () =>
+      liveOf(newDeposit({ webhook: WEBHOOK }), [to('success'), ...refundUntil('r-1', 'success')]),
+    'a failed refund': () =>
+      liveOf(newDeposit({ webhook: WEBHOOK }), [to('success'), ...refundUntil('r-1', 'declined')]),
+    'a completed refund after a failed and another completed one': () =>
+      liveOf(newDeposit({ webhook: WEBHOOK }), [
+        to('success'),
+        ...refundUntil('r-1', 'declined'),
+        ...refundUntil('r-2', 'success'),
+        ...refundUntil('r-3', 'success'),
+      ]),
     'a chargeback that is won': () =>
       liveOf(newDeposit({ webhook: WEBHOOK }), [
         to('success'),
@@ -88,7 +99,7 @@ describe('a payment requires what all of its effects have stored', () => {
       const { payment, entries, events } = live()
       expect(required(payment, 'balances').sort()).toEqual(entries.sort())
       // The fixture begins a deposit without the event of its creation.
-      const first = payment.direction === 'in' ? [`${payment.payment_id}:1`] : []
+      const first = payment.direction === 'in' ? [`${payment.payment_id}:created`] : []
       expect(required(payment, 'notifier').sort()).toEqual([...first, ...events].sort())
     })
 })
@@ -96,7 +107,7 @@ describe('a payment requires what all of its effects have stored', () => {
 test('what an effect has not stored yet is not required', () => {
   const paid = transition(newDeposit({ webhook: WEBHOOK }), 'success', { at })
   expect(required(paid, 'balances')).toEqual([])
-  expect(required(paid, 'notifier')).toEqual([`${paid.payment_id}:1`])
+  expect(required(paid, 'notifier')).toEqual([`${paid.payment_id}:created`])
   for (const status of ['success', 'error'] as const) {
     const ended = transition({ ...withdrawal(), effects: [] }, status, { at })
     expect(required(ended, 'balances')).toEqual([`${ended.payment_id}:hold`])

@@ -3,7 +3,7 @@ import type { Requirement } from '#lib/role/operations.ts'
 import { type Operation, operationOf } from './operation.ts'
 import { isAdmitted, type Payment, type StoredPayment } from './payment.ts'
 import { newEndEntry, postEntryEffect } from './payment-effects.ts'
-import { EVENT_OF, eventKeyOf } from './payment-event.ts'
+import { EVENT_OF, eventKeyOf, eventKeyOfRefund } from './payment-event.ts'
 
 /**
  * What the ledger and the notifier must have, because the effect that stores it there is gone from the payment: the entries
@@ -37,13 +37,11 @@ interface EffectEntry {
 
 function entriesOf(payment: Payment): EffectEntry[] {
   const { refunds = [], chargebacks = [], updated_at: at } = payment
-  const ended = numberedHistory(payment).find(({ status }) => isFinal(status))
-  // The entry of the payment's end has the number of that transition, and refunds have made later ones.
-  const at_end = { ...payment, transition_number: ended?.number ?? 0 }
+  const ended = payment.history.find(({ status }) => isFinal(status))
   const chargeback_entry = (posting: 'debit' | 'return', chargeback_id: string): EffectEntry =>
     posted(postEntryEffect.newEffect(payment, { posting, chargeback_id }, { at }).id)
   return [
-    ...entriesOfOperation(operationOf(at_end), ended && ended.status === 'success'),
+    ...entriesOfOperation(operationOf(payment), ended && ended.status === 'success'),
     ...refunds.flatMap(({ refund_id, state }) => {
       const has_ended = state === 'completed' || state === 'failed'
       return entriesOfOperation(
@@ -80,17 +78,14 @@ function posted(effect_id: string): EffectEntry {
  * merchant gets it (N1).
  */
 function eventsOf(payment: Payment) {
-  const { webhook, effects } = payment
-  return numberedHistory(payment).flatMap(({ number, at, status }) => {
-    const id = eventKeyOf(payment, number)
+  const { webhook, effects, history, refunds = [] } = payment
+  const completed = refunds.filter(({ state }) => state === 'completed').values()
+  return history.flatMap(({ at, status }) => {
     const event = EVENT_OF[status]
+    // One refund is active at a time, so they were completed in the order of their requests.
+    const refund = event === 'payment.refunded' ? completed.next().value : undefined
+    const id = refund ? eventKeyOfRefund(refund.refund_id) : eventKeyOf(payment, status)
     if (!event || effects.some((effect) => effect.data['event_key'] === id)) return []
     return { id, at, ...(!webhook && { event }) }
   })
-}
-
-/** The history with the number of the transition that made each entry. */
-function numberedHistory({ history, transition_number }: Payment) {
-  const first = transition_number - history.length + 1
-  return history.map((entry, at) => ({ ...entry, number: first + at }))
 }

@@ -44,8 +44,6 @@ export interface Refund {
   readonly provider_id?: string | undefined
   /** The id of the operator's decision that ended the refund; absent when its provider ended it. */
   readonly operator_decision?: string | undefined
-  /** The transition of the payment that completed the refund. */
-  readonly transition_number?: number | undefined
 }
 
 /** A chargeback as its payment keeps it (S10). */
@@ -114,8 +112,6 @@ interface PaymentFields extends EffectDocument {
   readonly reservation_refusals?: readonly { readonly id: string; readonly code: ErrorCode }[]
   readonly error_code?: number | undefined
   readonly history: readonly HistoryEntry[]
-  /** The number of the last transition, which is part of the ids of the effects that follow from it. */
-  readonly transition_number: number
   readonly created_at: Date
   readonly updated_at: Date
   /** When the payment became final; for a success, the provider's own time. */

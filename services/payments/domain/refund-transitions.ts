@@ -137,21 +137,14 @@ export function endRefund(
   const refund = requireRefund(payment, refund_id)
   if (refund.state !== 'approved') throw new Error(`forbidden end of a refund in ${refund.state}`)
   const is_success = state === 'completed'
-  const ended: Refund = {
-    ...refund,
-    state,
-    ended_at: at,
-    error_code,
-    transition_number: is_success ? payment.transition_number + 1 : undefined,
-  }
+  const ended: Refund = { ...refund, state, ended_at: at, error_code }
   const changed = withRefund({ ...payment, effects: effectsAfterEnd(payment.effects, refund_id) }, ended)
   const entry = newEndEntry(changed, refund_id, is_success, at)
   const report = { at, after: entry?.id }
   if (!is_success) return reportChange(entry ? addEffect(changed, entry) : changed, ended, report)
   const is_whole = changed.amount === refundedAmount(changed)
   const status = is_whole ? 'refunded' : 'partially_refunded'
-  const { amount } = ended
-  return reportChange(transition(changed, status, { at, amount, refund_entry: entry }), ended, report)
+  return reportChange(transition(changed, status, { at, refund: { ...ended, entry } }), ended, report)
 }
 
 /**

@@ -2,7 +2,7 @@ import { ERROR_TABLE, type ErrorCode } from '#lib/contract/errors/error-table.ts
 import type { Direction } from '#lib/contract/payment-methods.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
-import type { Payment } from './payment.ts'
+import type { Payment, Refund } from './payment.ts'
 import { effectsAfterEnd, newEndEntry } from './payment-effects.ts'
 import { EVENT_OF, newEventEffect } from './payment-event.ts'
 
@@ -39,10 +39,8 @@ export interface TransitionDetails {
   readonly error_code?: ErrorCode | undefined
   /** The provider's own time of a success (spec: Payment object). */
   readonly finished_at?: Date
-  /** The amount in the history: of the refund that caused the transition; of the payment unless given. */
-  readonly amount?: bigint
-  /** The ledger entry of the refund that caused the transition. The entry of the payment's end follows from its status. */
-  readonly refund_entry?: Effect | undefined
+  /** The refund that caused the transition, with its ledger entry. The entry of the payment's end follows from its status. */
+  readonly refund?: Pick<Refund, 'refund_id' | 'amount'> & { readonly entry: Effect | undefined }
 }
 
 /**
@@ -52,7 +50,7 @@ export interface TransitionDetails {
 export function transition(
   payment: Payment,
   status: PaymentStatus,
-  { at, error_code, finished_at, amount = payment.amount, refund_entry }: TransitionDetails,
+  { at, error_code, finished_at, refund }: TransitionDetails,
 ): Payment {
   if (!canTransition(payment, status))
     throw new Error(`forbidden payment transition from ${payment.status} to ${status}`)
@@ -61,19 +59,23 @@ export function transition(
   const changed: Payment = {
     ...payment,
     status,
-    transition_number: payment.transition_number + 1,
     updated_at: at,
     // The words of the error table: the merchant finds the same text under the error code.
     history: [
       ...payment.history,
-      { status, at, amount, reason: error_code && ERROR_TABLE[error_code].message },
+      {
+        status,
+        at,
+        amount: refund?.amount ?? payment.amount,
+        reason: error_code && ERROR_TABLE[error_code].message,
+      },
     ],
     error_code: error_code ?? payment.error_code,
     finished_at: payment.finished_at ?? (isFinal(status) ? (finished_at ?? at) : undefined),
   }
-  const entry = is_end ? newEndEntry(changed, undefined, status === 'success', at) : refund_entry
+  const entry = is_end ? newEndEntry(changed, undefined, status === 'success', at) : refund?.entry
   const name = EVENT_OF[status]
-  const event = name && newEventEffect(changed, name, { at, after: entry?.id })
+  const event = name && newEventEffect(changed, name, { at, after: entry?.id, refund_id: refund?.refund_id })
   const kept = is_end ? effectsAfterEnd(payment.effects, undefined) : payment.effects
   return { ...changed, effects: [...kept, entry, event].filter((effect) => effect !== undefined) }
 }

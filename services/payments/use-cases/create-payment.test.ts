@@ -154,14 +154,19 @@ describe('a new payment', () => {
     const { policy: _policy, ...kept } = input
     const payment = await createPayment(depsWith(), input)
     expect(await stored(input)).toEqual(payment)
-    expect(payment).toMatchObject({ ...kept, status: 'created', transition_number: 1, method: 'upi' })
+    expect(payment).toMatchObject({
+      ...kept,
+      status: 'created',
+      history: [{ status: 'created' }],
+      method: 'upi',
+    })
     expect(payment).not.toHaveProperty('policy')
     expect(payment.attempt).toMatchObject({ number: 1, account_id: 'sandbox' })
     expect(payment.expires_at).toEqual(new Date(payment.created_at.getTime() + 1_800_000))
     const { payment_id } = payment
     expect(payment.effects.map(({ id, kind }) => [id, kind])).toEqual([
       [`${payment_id}:1:create`, createAtProviderEffect.kind],
-      [`${payment_id}:1:event`, publishEventEffect.kind],
+      [`${payment_id}:created:event`, publishEventEffect.kind],
       [`${payment_id}:expire`, expirePaymentEffect.kind],
     ])
     expect(payment.effects[2]?.due_at).toEqual(payment.expires_at)

@@ -14,6 +14,8 @@ interface SupportEvent {
   readonly event: EventName
   /** The number of the event among the events of its name, for an event that can repeat for one resource (S12). */
   readonly number?: number | undefined
+  /** What tells such an event apart from the others of its name, whatever number it has after a restore (P18). */
+  readonly fact?: string | undefined
   /** The resource as it is after the event. The notifier shows a part of it only. */
   readonly resource: MerchantEvent['resource']
   readonly at: Date
@@ -22,11 +24,20 @@ interface SupportEvent {
 }
 
 /**
- * Makes the effect that publishes an event of a resource of support. Its key is the public id of the callback:
- * `<h_id>:<event>`, and `:<n>` for an event that can repeat (S12).
+ * Makes the effect that publishes an event of a resource of support. The public id of its callback is `<h_id>:<event>`, and
+ * `:<n>` for an event that can repeat (S12). Its key has the fact in place of `n`.
  */
-export function newSupportEvent({ scope, h_id, event, number, resource, at, after }: SupportEvent): Effect {
-  const event_key = number === undefined ? `${h_id}:${event}` : `${h_id}:${event}:${number}`
+export function newSupportEvent({
+  scope,
+  h_id,
+  event,
+  number,
+  fact,
+  resource,
+  at,
+  after,
+}: SupportEvent): Effect {
+  const event_key = fact === undefined ? `${h_id}:${event}` : `${h_id}:${event}:${fact}`
   const message = create(MerchantEventSchema, {
     eventKey: event_key,
     event,

@@ -66,8 +66,8 @@ export const WebhookSchema: GenMessage<Webhook> = /*@__PURE__*/
  */
 export type MerchantEvent = Message<"multihub.events.v1.MerchantEvent"> & {
   /**
-   * event_key is unique and deterministic: the id of the resource and the number of its transition, or an id from the
-   * seed of the request for the event.
+   * event_key is unique and says what happened: the id of a payment and its status, the id of a refund and completed, the
+   * id of a resource of support and its change, or an id from the seed of the request for the event.
    *
    * @generated from field: string event_key = 1;
    */

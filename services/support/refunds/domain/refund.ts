@@ -92,9 +92,10 @@ function withEvent(
   event: 'refund.requested' | 'refund.status_changed',
   number?: number,
 ): Refund {
-  const { refund_id: h_id, updated_at: at } = refund
+  const { refund_id: h_id, updated_at: at, status } = refund
+  const fact = number === undefined ? undefined : status
   const resource = { case: 'refund', value: refundToProto(refund) } as const
-  const announced = newSupportEvent({ scope: refund, h_id, event, number, resource, at })
+  const announced = newSupportEvent({ scope: refund, h_id, event, number, fact, resource, at })
   return { ...refund, effects: [...refund.effects, announced] }
 }
 

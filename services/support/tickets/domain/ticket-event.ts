@@ -37,7 +37,7 @@ export function announce(ticket: Ticket, { event, at, comment, after }: TicketAn
     event,
     at,
     after,
-    number: event === 'ticket.created' ? undefined : number,
+    ...(event !== 'ticket.created' && { number, fact: `${number}:${at.getTime()}` }),
     resource: { case: 'ticket', value: snapshotOf(ticket, comment) },
   })
   return {
