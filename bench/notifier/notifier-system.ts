@@ -43,7 +43,7 @@ export async function startNotifierSystem(
     variables,
     directory === undefined ? {} : { directory },
   )
-  const publisher = await createPublisher(roles.bus)
+  const publisher = await createPublisher(roles.bus, roles.client(DeliveryService, 'payments'))
   const deliveries = roles.client(DeliveryService, 'operator')
   const merchant_ids = await Promise.all(urls.map(newMerchantWithEndpoint))
 

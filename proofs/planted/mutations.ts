@@ -160,9 +160,16 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an event is removed without a receipt',
-    file: 'lib/patterns/effects/publisher.ts',
-    search: 'await Promise.all([bus.publish(subject, data, headers), receipt.promise])',
-    replace: 'await bus.publish(subject, data, headers)',
+    file: 'lib/patterns/effects/publish-on-bus.ts',
+    search: 'await Promise.all([send(subject, data), receipt.promise])',
+    replace: 'await send(subject, data)',
+  },
+  {
+    name: 'an event is removed although its RPC failed',
+    file: 'lib/patterns/effects/publish-by-call.ts',
+    search: '        has_failed = isNotifierUnavailable(error)\n        throw error',
+    replace: '        has_failed = isNotifierUnavailable(error)',
+    needs: ['bus stops'],
   },
   ...NOTIFIER_MUTATIONS,
   {

@@ -44,7 +44,7 @@ type KeyedEvent = Parameters<typeof eventBytes>[0] & { readonly eventKey: string
 /** Starts the system. Addresses of this machine may receive callbacks of the test environment. */
 export async function startNotifierSystem(): Promise<NotifierSystem> {
   const roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
-  const publisher = await createPublisher(roles.bus)
+  const publisher = await createPublisher(roles.bus, roles.client(DeliveryService, 'payments'))
   const receivers: Receiver[] = []
 
   async function publishOnce(changes: KeyedEvent): Promise<void> {

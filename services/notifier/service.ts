@@ -9,7 +9,7 @@ import {
   createReceiptSender,
   RECEIPT_SUBJECT_HEADER,
   TRACEPARENT_HEADER,
-} from '#lib/patterns/effects/publisher.ts'
+} from '#lib/patterns/effects/publish-on-bus.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role } from '#lib/role/role.ts'
 import { inSpan } from '#lib/telemetry/span.ts'

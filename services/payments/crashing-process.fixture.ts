@@ -120,7 +120,7 @@ export function startCrashingProcess(
           step(() => {
             outside.events.set(event_key, (outside.events.get(event_key) ?? new Set()).add(subject))
           }),
-        getsReceipts: () => true,
+        usesBus: () => true,
         close: async () => {},
       },
       ledger,

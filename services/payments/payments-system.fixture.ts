@@ -18,7 +18,7 @@ import {
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
-import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publisher.ts'
+import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publish-on-bus.ts'
 import type { Role } from '#lib/role/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'

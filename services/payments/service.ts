@@ -83,7 +83,7 @@ export const role: Role<'payments'> = {
     const ledger = context.clientOf(LedgerService)
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
-    const publisher = await createPublisher(context.bus)
+    const publisher = await createPublisher(context.bus, context.clientOf(DeliveryService))
     const { accounts, close: disconnect } = openConnectors(config, context.variables)
     const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)

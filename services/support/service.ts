@@ -1,4 +1,5 @@
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -43,7 +44,7 @@ export const role: Role<'support'> = {
     const store = await openSupportStore(await context.openStore())
     const { tickets, ticket_comments, refunds, refund_comments, chargebacks } = store
     const payment_refunds = context.clientOf(PaymentRefundService)
-    const publisher = await createPublisher(context.bus)
+    const publisher = await createPublisher(context.bus, context.clientOf(DeliveryService))
     const publish = publishEventHandler(publisher)
     const shared = {
       idempotency: createIdempotency(store.idempotency_records, context.clock_guard),

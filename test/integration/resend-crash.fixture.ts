@@ -51,9 +51,9 @@ export async function openResend(
     }),
     idempotency: createIdempotency(payments.idempotency_records, trustedClock),
     notifier: {
-      async queueEvent(...call: Parameters<typeof client.queueEvent>) {
+      async receiveEvent(...call: Parameters<typeof client.receiveEvent>) {
         onPoint('before queueing')
-        const queued = await client.queueEvent(...call)
+        const queued = await client.receiveEvent(...call)
         onPoint('after queueing')
         return queued
       },

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { create, toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
@@ -322,7 +324,7 @@ describe('permission', () => {
       await expect(system[method]({ ...request, policy })).rejects.toMatchObject({ code: 3008 })
   })
 
-  test('lets only the gateway call payments, and only payments queue events at the notifier', async () => {
+  test('lets only the gateway call payments, and only payments and support send events', async () => {
     const { roles } = system.payments
     for (const caller of ['operator', 'internal', 'notifier'] as const) {
       const payments = roles.client(PaymentService, caller)
@@ -330,10 +332,21 @@ describe('permission', () => {
       await expect(payments.resendCallback({})).rejects.toThrow()
     }
     for (const caller of ['operator', 'internal', 'gateway'] as const)
-      await expect(roles.client(DeliveryService, caller).queueEvent({})).rejects.toThrow()
-    await expect(roles.client(DeliveryService, 'payments').queueEvent({})).rejects.toMatchObject({
+      await expect(roles.client(DeliveryService, caller).receiveEvent({})).rejects.toThrow()
+    await expect(roles.client(DeliveryService, 'payments').receiveEvent({})).rejects.toMatchObject({
       code: 1005,
     })
+    const event = toBinary(MerchantEventSchema, create(MerchantEventSchema, { event: 'payment.created' }))
+    for (const [caller, sent] of [
+      ['support', event],
+      ['payments', Buffer.from('nonsense')],
+    ] as const)
+      await expect(roles.client(DeliveryService, caller).receiveEvent({ event: sent })).rejects.toMatchObject(
+        {
+          code: 9000,
+          details: { description: 'event' },
+        },
+      )
   })
 })
 

@@ -1,4 +1,11 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { currentRequest } from '#lib/base/context.ts'
+import { createKeyedCount } from '#lib/base/limit.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -6,8 +13,8 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
 import {
-  queueEvent,
   type ReceiveEventDeps,
+  receiveEventByCall,
   type SendTestEventDeps,
   sendTestEvent,
 } from '../use-cases/receive-event.ts'
@@ -25,13 +32,30 @@ export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesD
   readonly pipeline: Pipeline
 }
 
-/** The RPC interface of the notifier: payments queues requested callbacks, the operator reads and replays deliveries. */
+/** The events that each role publishes. A role that was taken over must not send those of another one (O10). */
+const EVENTS_OF: Readonly<Record<string, readonly string[]>> = {
+  payments: PAYMENT_EVENTS,
+  support: SUPPORT_EVENTS,
+}
+
+/** How many events the RPC receives at once; a further one is refused. The bus has a limit of its own. */
+const RECEIVED_AT_ONCE_MAX = 256
+
+/** The RPC interface of the notifier: other roles send events, the operator reads and replays deliveries. */
 export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   const { deliveries } = deps
+  const receiving = createKeyedCount()
   return rpcService(DeliveryService, {
-    queueEvent: by(['payments'], async ({ event }) => ({
-      deliveryIds: await queueEvent(deps, requiredMessage(event, 'event')),
-    })),
+    receiveEvent: by(['payments', 'support'], async (request) => {
+      const event = eventOfCaller(request.event)
+      const release = receiving.begin('', RECEIVED_AT_ONCE_MAX)
+      if (release === undefined) throw new Unavailable(`more than ${RECEIVED_AT_ONCE_MAX} events at once`)
+      try {
+        return { deliveryIds: await receiveEventByCall(deps, event) }
+      } finally {
+        release()
+      }
+    }),
     listDeliveries: by(['operator', 'internal'], async (request) => {
       const status = DELIVERY_STATUSES.optional(request.status, 'status')
       const filter = { ...selectionFromProto(request, ''), status }
@@ -61,4 +85,21 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),
     })),
   })
+}
+
+/** The event of a request. Throws 1005 without one, and 9000 for one that cannot be read or that another role publishes. */
+function eventOfCaller(bytes: Uint8Array): MerchantEvent {
+  if (bytes.length === 0) throw fieldError(1005, 'event')
+  const event = decoded(bytes)
+  const caller = currentRequest()?.caller ?? ''
+  if (EVENTS_OF[caller]?.includes(event.event)) return event
+  throw fieldError(9000, 'event', `an event of ${caller}`)
+}
+
+function decoded(bytes: Uint8Array): MerchantEvent {
+  try {
+    return fromBinary(MerchantEventSchema, bytes)
+  } catch {
+    throw fieldError(9000, 'event', 'a MerchantEvent')
+  }
 }

@@ -15,7 +15,7 @@ import type { InsertOptions, Stored } from '#lib/store/store.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import { eventBytes, paymentEvent } from '../event.fixture.ts'
 import { keys, openNotifier, type TestNotifier, WEBHOOK_OWNER } from '../notifier.fixture.ts'
-import { queueEvent, type ReceiveEventDeps, receiveEvent } from './receive-event.ts'
+import { type ReceiveEventDeps, receiveEvent, receiveEventByCall } from './receive-event.ts'
 
 type Endpoints = Awaited<ReturnType<ReceiveEventDeps['endpointsReadAfter']>>
 
@@ -119,7 +119,7 @@ describe('an event from the bus', () => {
         : pipeline.queueDelivery(delivery, ...rest)
     const failing = { ...notifier, pipeline: { queueDelivery } }
     await expect(receiveEvent(failing, eventBytes())).rejects.toThrow(Unavailable)
-    await expect(queueEvent(failing, paymentEvent())).rejects.toThrow(Unavailable)
+    await expect(receiveEventByCall(failing, paymentEvent())).rejects.toThrow(Unavailable)
     expect(await receiveEvent(notifier, eventBytes())).toBe(key.event_key)
     expect(await deliveries()).toHaveLength(2)
   })
@@ -258,66 +258,66 @@ describe('an event from the bus', () => {
   })
 })
 
-describe('an event queued on request', () => {
+describe('an event from an RPC', () => {
   const key = { merchant_id: '7001', event_key: 'request-1' }
-  const queue = (event = 'payment.completed'): Promise<string[]> =>
-    queueEvent(notifier, paymentEvent({ eventKey: key.event_key, event }))
+  const receive = (event = 'payment.completed'): Promise<string[]> =>
+    receiveEventByCall(notifier, paymentEvent({ eventKey: key.event_key, event }))
 
   test('gets a delivery for each destination, and returns their ids', async () => {
-    const ids = await queue()
+    const ids = await receive()
     expect(ids).toHaveLength(2)
     expect((await deliveryIds()).sort()).toEqual([...ids].sort())
   })
 
   test('keeps its deliveries when its key is repeated after endpoints and payment changed', async () => {
-    const ids = await queue()
+    const ids = await receive()
     const before = await deliveries()
     const { body } = (await notifier.events.get(key)) ?? {}
     setEndpoints(endpoint('three'))
-    expect(await queue('payment.created')).toEqual(ids)
+    expect(await receive('payment.created')).toEqual(ids)
     setEndpoints()
-    expect(await queue()).toEqual(ids)
+    expect(await receive()).toEqual(ids)
     setEndpointsUnavailable()
-    expect(await queue()).toEqual(ids)
+    expect(await receive()).toEqual(ids)
     expect(await deliveries()).toEqual(before)
     expect((await notifier.events.get(key))?.body).toEqual(body)
   })
 
-  test('is queued once by concurrent calls in two processes', async () => {
+  test('is stored once by concurrent calls in two processes', async () => {
     const second = await open(async () => deepFreeze([endpoint('three')]))
     const event = paymentEvent({ eventKey: key.event_key })
     const callers = [notifier, second, notifier, second, notifier, second]
-    const results = await Promise.all(callers.map((caller) => queueEvent(caller, event)))
+    const results = await Promise.all(callers.map((caller) => receiveEventByCall(caller, event)))
     expect(new Set(results.map((ids) => ids.join())).size).toBe(1)
     expect((await deliveryIds()).sort()).toEqual([...(results[0] ?? [])].sort())
     await second.close()
   })
 
   test('gets its missing deliveries under the same ids when it is repeated after a crash', async () => {
-    const ids = await queue()
+    const ids = await receive()
     const lost = (await deliveries()).find(({ delivery_id }) => delivery_id === ids[1])
     if (!lost) throw new Error('there is no second delivery')
     await removeDelivery(lost)
-    expect(await queue('payment.created')).toEqual(ids)
+    expect(await receive('payment.created')).toEqual(ids)
     const again = (await deliveries()).find(({ delivery_id }) => delivery_id === ids[1])
     // The body names the event of the first request, so the delivery has to name the same one.
     expect(again).toMatchObject({ event: 'payment.completed', url: lost.url })
   })
 
-  test('without a destination is refused with 1003, stores nothing, and can be queued later', async () => {
+  test('without a destination is received and stored nowhere, and can be stored later', async () => {
     setEndpoints()
-    await expect(queue()).rejects.toMatchObject({ code: 1003 })
+    expect(await receive()).toEqual([])
     expect(await notifier.events.get(key)).toBeUndefined()
     expect(await deliveries()).toEqual([])
     setEndpoints(endpoint('one'))
-    expect(await queue()).toHaveLength(1)
+    expect(await receive()).toHaveLength(1)
   })
 
   test('is refused without a key, without an environment, and while the merchants service is unavailable', async () => {
-    await expect(queueEvent(notifier, paymentEvent({ eventKey: '' }))).rejects.toThrow(TypeError)
-    await expect(queueEvent(notifier, paymentEvent({ environment: 0 }))).rejects.toThrow(TypeError)
+    await expect(receiveEventByCall(notifier, paymentEvent({ eventKey: '' }))).rejects.toThrow(TypeError)
+    await expect(receiveEventByCall(notifier, paymentEvent({ environment: 0 }))).rejects.toThrow(TypeError)
     setEndpointsUnavailable()
-    await expect(queue()).rejects.toMatchObject({ code: 2002 })
+    await expect(receive()).rejects.toMatchObject({ code: 2002 })
     expect(await notifier.events.get(key)).toBeUndefined()
   })
 })

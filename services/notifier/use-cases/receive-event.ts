@@ -63,16 +63,15 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
 }
 
 /**
- * Queues an event on request, and returns the ids of its deliveries when all of it is durable. The key of the event is
- * its idempotency key: a repetition returns the same ids and sends nothing again, even if the endpoints have changed.
- * Throws 1003, and stores nothing, when the event has no destination.
+ * Receives an event from an RPC, with the same result as from the bus, and returns the ids of its deliveries: none without a
+ * destination. A repetition returns the same ids and sends nothing again, even if the endpoints have changed or cannot be
+ * read.
  */
-export async function queueEvent(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
+export async function receiveEventByCall(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
   let stored = await completeIfStored(deps, event)
   if (stored === undefined) {
     const targets = await findTargets(deps, event)
-    if (targets.length === 0)
-      throw new PublicError(1003, { details: { description: 'no callback destination' } })
+    if (targets.length === 0) return []
     stored = await storeEvent(deps, event, targets)
   }
   return stored.destinations.map(({ delivery_id }) => delivery_id)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { countedTries, type Effect } from '#lib/patterns/effects/effect.ts'
@@ -10,10 +11,10 @@ import { newEventEffect } from '../domain/payment-event.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
-/** A publisher whose events get no receipt; `gets_receipts` says whether others do. */
-const withoutReceipt = (gets_receipts: boolean): Publisher => ({
-  publish: () => Promise.reject(new Unavailable('no receipt for an event within the time limit')),
-  getsReceipts: () => gets_receipts,
+/** A publisher whose events fail with an error; `uses_bus` says whether others get receipts from the bus. */
+const failing = (uses_bus: boolean, error: Error): Publisher => ({
+  publish: () => Promise.reject(error),
+  usesBus: () => uses_bus,
   budget: createBudget(1),
   close: async () => {},
 })
@@ -29,11 +30,14 @@ function leasedEvent(tries: number) {
   return { effect, deposit: { ...deposit, effects: [effect], version: 1 } }
 }
 
-describe('an event without a receipt', () => {
-  test('is due again at once, however often it was tried, while no event gets one', async () => {
+describe('an event that the notifier did not confirm', () => {
+  test.each([
+    ['no receipt', new Unavailable('no receipt for an event within the time limit')],
+    ['a failed RPC', new PublicError(2002)],
+  ])('is due again at once, however often it was tried, without the bus: %s', async (_name, error) => {
     using _ = installManualClock()
     const { effect, deposit } = leasedEvent(7)
-    const change = await bindPublishEvent(withoutReceipt(false)).run(effect, deposit)
+    const change = await bindPublishEvent(failing(false, error)).run(effect, deposit)
     const [again, ...more] = change({ ...deposit, effects: [] }).effects
     expect(more).toEqual([])
     const { lease: _lease, ...unleased } = effect
@@ -41,8 +45,11 @@ describe('an event without a receipt', () => {
     expect(again && countedTries(again)).toBe(6)
   })
 
-  test('is a failed try while others get theirs', async () => {
+  test.each([
+    ['without a receipt, while others get theirs', true, new Unavailable('no receipt')],
+    ['that the notifier refuses', false, new PublicError(9000)],
+  ])('is a failed try %s', async (_name, uses_bus, error) => {
     const { effect, deposit } = leasedEvent(1)
-    await expect(bindPublishEvent(withoutReceipt(true)).run(effect, deposit)).rejects.toThrow(Unavailable)
+    await expect(bindPublishEvent(failing(uses_bus, error)).run(effect, deposit)).rejects.toThrow(error)
   })
 })

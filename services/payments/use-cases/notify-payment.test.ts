@@ -1,6 +1,7 @@
-import { create } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { QueueEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { ReceiveEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
@@ -35,8 +36,9 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-/** The events that the notifier was asked to queue. */
-const queued: unknown[] = []
+/** The events that the notifier received, and the deliveries that each of them got. */
+const received: unknown[] = []
+let deliveryIds = ['d-1']
 
 /** Requests a notification, while the notifier is unavailable or not. */
 function notify(
@@ -50,10 +52,10 @@ function notify(
     payments,
     idempotency: createIdempotency(fixture.store.idempotency_records, trustedClock),
     notifier: {
-      queueEvent: async ({ event }: { readonly event?: unknown }) => {
+      receiveEvent: async ({ event = new Uint8Array() }: { readonly event?: Uint8Array }) => {
         if (is_unavailable) throw new Error('notifier unavailable')
-        queued.push(event)
-        return create(QueueEventResponseSchema)
+        received.push(fromBinary(MerchantEventSchema, event))
+        return create(ReceiveEventResponseSchema, { deliveryIds })
       },
     },
   }
@@ -92,6 +94,14 @@ describe('the idempotency record of a notification', () => {
   })
 })
 
+// P15
+test('an event without a destination is 1003, and the same request succeeds when there is one', async () => {
+  deliveryIds = []
+  await expect(notify('nowhere')).rejects.toMatchObject({ code: 1003 })
+  deliveryIds = ['d-1']
+  await notify('nowhere')
+})
+
 // P9
 test.each([
   ['', 'just-paid', false],
@@ -105,16 +115,16 @@ test.each([
     const { version } = await payments.replace(succeeded, unpaid.version)
     const seen = is_behind ? behindFormerPrimary(payments, unpaid) : payments
     const named = { ...request, c_id }
-    const before = queued.length
+    const before = received.length
     const running = createAdjustableClock()
     running.setRate(100)
     const restoreClock = useClock(running)
     await expect(notify(c_id, false, named, seen)).rejects.toThrow(Unavailable)
     restoreClock()
-    expect(queued).toHaveLength(before)
+    expect(received).toHaveLength(before)
     await payments.replace({ ...succeeded, effects: [] }, version)
     await notify(c_id, false, named)
-    expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
+    expect(received.slice(before)).toMatchObject([{ event: 'payment.completed' }])
   },
 )
 
@@ -123,11 +133,11 @@ test('waits for the ledger entry of the status, which is posted soon', async () 
   const { payments } = fixture.store
   const succeeded = transition(newDeposit({ c_id: 'paid-now' }), 'success', { at: CREDITED_AT })
   const { version } = await payments.insert(succeeded)
-  const before = queued.length
+  const before = received.length
   const restoreClock = useClock(createAdjustableClock())
   const notified = notify('soon', false, { ...request, c_id: 'paid-now' })
   await payments.replace({ ...succeeded, effects: [] }, version)
   await notified
   restoreClock()
-  expect(queued.slice(before)).toMatchObject([{ event: 'payment.completed' }])
+  expect(received.slice(before)).toMatchObject([{ event: 'payment.completed' }])
 })

@@ -1,5 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import type { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import {
   type NotifyPaymentResponse,
@@ -20,7 +21,7 @@ import { findPayment, type PaymentQuery } from './find-payment.ts'
 /** What the merchant's requests for callbacks need: `notifyPayment` and `resendCallback`. */
 export interface NotificationDeps extends AdmissionDeps {
   readonly idempotency: Idempotency
-  readonly notifier: Pick<Client<typeof DeliveryService>, 'queueEvent'>
+  readonly notifier: Pick<Client<typeof DeliveryService>, 'receiveEvent'>
 }
 
 /** A merchant's request for a callback about the present status of a payment. */
@@ -30,7 +31,7 @@ export interface NotificationRequest extends PaymentQuery {
   readonly payload_hash: string
 }
 
-const QUEUE_TIMEOUT_MS = 5_000
+const RECEIVE_TIMEOUT_MS = 5_000
 const MINUTE_MS = 60_000
 /** A key that contains a minute is not used after that minute. One day exceeds any error of a clock. */
 const MINUTE_KEY_LIFETIME_MS = 86_400_000
@@ -74,7 +75,8 @@ function idempotencyKey(
 /**
  * Makes the notifier deliver a snapshot of the payment, under the event of its status, and returns the delivery ids. The
  * event key comes from the seed of the operation, so that a repetition after a crash queues the event only once. Waits
- * until the ledger entry of the status is posted (P9). Throws `Unavailable` when that takes too long.
+ * until the ledger entry of the status is posted (P9). Throws `Unavailable` when that takes too long, and 1003, with nothing
+ * stored, when the event has no destination.
  */
 async function queueStatusEvent(
   { payments, notifier }: NotificationDeps,
@@ -86,7 +88,13 @@ async function queueStatusEvent(
   // `processing` has no event of its own, so the last event was the event of the creation (P15).
   const event = EVENT_OF[payment.status] ?? 'payment.created'
   const message = merchantEvent(payment, event_key, event, now())
-  return (await notifier.queueEvent({ event: message }, { timeoutMs: QUEUE_TIMEOUT_MS })).deliveryIds
+  const { deliveryIds } = await notifier.receiveEvent(
+    { event: toBinary(MerchantEventSchema, message) },
+    { timeoutMs: RECEIVE_TIMEOUT_MS },
+  )
+  if (deliveryIds.length === 0)
+    throw new PublicError(1003, { details: { description: 'no callback destination' } })
+  return deliveryIds
 }
 
 /**

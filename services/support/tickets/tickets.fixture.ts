@@ -58,7 +58,7 @@ export async function openTickets(): Promise<TicketsFixture> {
   const runners: EffectRunner<Ticket>[] = []
   const publisher: Publisher = {
     budget: createBudget(100),
-    getsReceipts: () => true,
+    usesBus: () => true,
     publish: async (_subject, event_key) => void published.push(event_key),
     close: async () => {},
   }

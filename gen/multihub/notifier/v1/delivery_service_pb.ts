@@ -8,8 +8,6 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
-import type { MerchantEvent } from "../../events/v1/event_pb.ts";
-import { file_multihub_events_v1_event } from "../../events/v1/event_pb.ts";
 import type { Delivery, DeliveryStatus } from "./delivery_pb.ts";
 import { file_multihub_notifier_v1_delivery } from "./delivery_pb.ts";
 import type { Replay, ReplayFilter } from "./replay_pb.ts";
@@ -20,38 +18,38 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSJFChFRdWV1ZUV2ZW50UmVxdWVzdBIwCgVldmVudBgBIAEoCzIhLm11bHRpaHViLmV2ZW50cy52MS5NZXJjaGFudEV2ZW50IioKElF1ZXVlRXZlbnRSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAki2QIKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBINCgVldmVudBgDIAEoCRI0CgZzdGF0dXMYBCABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxISCgpwYXltZW50X2lkGAUgASgJEhMKC2VuZHBvaW50X2lkGAYgASgJEhEKCXBhZ2Vfc2l6ZRgHIAEoBRISCgpwYWdlX3Rva2VuGAggASgJEjAKDGNyZWF0ZWRfZnJvbRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIyCgpkZWxpdmVyaWVzGAEgAygLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIikKEkdldERlbGl2ZXJ5UmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiLAoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIkoKFlJlcGxheURlbGl2ZXJ5UmVzcG9uc2USMAoIZGVsaXZlcnkYASABKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeSJeChdSZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBIyCgZmaWx0ZXIYASABKAsyIi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlGaWx0ZXISDwoHZHJ5X3J1bhgCIAEoCCJIChhSZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IiUKEEdldFJlcGxheVJlcXVlc3QSEQoJcmVwbGF5X2lkGAEgASgJIkEKEUdldFJlcGxheVJlc3BvbnNlEiwKBnJlcGxheRgBIAEoCzIcLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheSIrChRTZW5kVGVzdEV2ZW50UmVxdWVzdBITCgtlbmRwb2ludF9pZBgBIAEoCSIsChVTZW5kVGVzdEV2ZW50UmVzcG9uc2USEwoLZGVsaXZlcnlfaWQYASABKAky6wUKD0RlbGl2ZXJ5U2VydmljZRJfCgpRdWV1ZUV2ZW50EicubXVsdGlodWIubm90aWZpZXIudjEuUXVldWVFdmVudFJlcXVlc3QaKC5tdWx0aWh1Yi5ub3RpZmllci52MS5RdWV1ZUV2ZW50UmVzcG9uc2USawoOTGlzdERlbGl2ZXJpZXMSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlEmIKC0dldERlbGl2ZXJ5EigubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GikubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXNwb25zZRJrCg5SZXBsYXlEZWxpdmVyeRIrLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJ5UmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJ5UmVzcG9uc2UScQoQUmVwbGF5RGVsaXZlcmllcxItLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJpZXNSZXF1ZXN0Gi4ubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcmllc1Jlc3BvbnNlElwKCUdldFJlcGxheRImLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldFJlcGxheVJlcXVlc3QaJy5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXRSZXBsYXlSZXNwb25zZRJoCg1TZW5kVGVzdEV2ZW50EioubXVsdGlodWIubm90aWZpZXIudjEuU2VuZFRlc3RFdmVudFJlcXVlc3QaKy5tdWx0aWh1Yi5ub3RpZmllci52MS5TZW5kVGVzdEV2ZW50UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_events_v1_event, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_replay]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSLZAgoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIkcKE0dldERlbGl2ZXJ5UmVzcG9uc2USMAoIZGVsaXZlcnkYASABKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeSIsChVSZXBsYXlEZWxpdmVyeVJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiSgoWUmVwbGF5RGVsaXZlcnlSZXNwb25zZRIwCghkZWxpdmVyeRgBIAEoCzIeLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5Il4KF1JlcGxheURlbGl2ZXJpZXNSZXF1ZXN0EjIKBmZpbHRlchgBIAEoCzIiLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheUZpbHRlchIPCgdkcnlfcnVuGAIgASgIIkgKGFJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRIsCgZyZXBsYXkYASABKAsyHC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXkiJQoQR2V0UmVwbGF5UmVxdWVzdBIRCglyZXBsYXlfaWQYASABKAkiQQoRR2V0UmVwbGF5UmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IisKFFNlbmRUZXN0RXZlbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIiwKFVNlbmRUZXN0RXZlbnRSZXNwb25zZRITCgtkZWxpdmVyeV9pZBgBIAEoCTLxBQoPRGVsaXZlcnlTZXJ2aWNlEmUKDFJlY2VpdmVFdmVudBIpLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlY2VpdmVFdmVudFJlcXVlc3QaKi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZWNlaXZlRXZlbnRSZXNwb25zZRJrCg5MaXN0RGVsaXZlcmllcxIrLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USYgoLR2V0RGVsaXZlcnkSKC5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlcXVlc3QaKS5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlc3BvbnNlEmsKDlJlcGxheURlbGl2ZXJ5EisubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcnlSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcnlSZXNwb25zZRJxChBSZXBsYXlEZWxpdmVyaWVzEi0ubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcmllc1JlcXVlc3QaLi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USXAoJR2V0UmVwbGF5EiYubXVsdGlodWIubm90aWZpZXIudjEuR2V0UmVwbGF5UmVxdWVzdBonLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldFJlcGxheVJlc3BvbnNlEmgKDVNlbmRUZXN0RXZlbnQSKi5tdWx0aWh1Yi5ub3RpZmllci52MS5TZW5kVGVzdEV2ZW50UmVxdWVzdBorLm11bHRpaHViLm5vdGlmaWVyLnYxLlNlbmRUZXN0RXZlbnRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_replay]);
 
 /**
- * QueueEventRequest is the request of QueueEvent.
+ * ReceiveEventRequest is the request of ReceiveEvent.
  *
- * @generated from message multihub.notifier.v1.QueueEventRequest
+ * @generated from message multihub.notifier.v1.ReceiveEventRequest
  */
-export type QueueEventRequest = Message<"multihub.notifier.v1.QueueEventRequest"> & {
+export type ReceiveEventRequest = Message<"multihub.notifier.v1.ReceiveEventRequest"> & {
   /**
-   * event is stored once per event_key. A repetition under that key changes nothing and gets the first response, even
-   * if its event differs.
+   * event is an encoded multihub.events.v1.MerchantEvent, the same bytes as on the bus. It is stored once per event_key. A
+   * repetition under that key changes nothing and gets the first response, even if its event differs.
    *
-   * @generated from field: multihub.events.v1.MerchantEvent event = 1;
+   * @generated from field: bytes event = 1;
    */
-  event?: MerchantEvent | undefined;
+  event: Uint8Array;
 };
 
 /**
- * Describes the message multihub.notifier.v1.QueueEventRequest.
- * Use `create(QueueEventRequestSchema)` to create a new message.
+ * Describes the message multihub.notifier.v1.ReceiveEventRequest.
+ * Use `create(ReceiveEventRequestSchema)` to create a new message.
  */
-export const QueueEventRequestSchema: GenMessage<QueueEventRequest> = /*@__PURE__*/
+export const ReceiveEventRequestSchema: GenMessage<ReceiveEventRequest> = /*@__PURE__*/
   messageDesc(file_multihub_notifier_v1_delivery_service, 0);
 
 /**
- * QueueEventResponse is sent when the event and its deliveries are durable.
+ * ReceiveEventResponse is sent when the event and its deliveries are durable.
  *
- * @generated from message multihub.notifier.v1.QueueEventResponse
+ * @generated from message multihub.notifier.v1.ReceiveEventResponse
  */
-export type QueueEventResponse = Message<"multihub.notifier.v1.QueueEventResponse"> & {
+export type ReceiveEventResponse = Message<"multihub.notifier.v1.ReceiveEventResponse"> & {
   /**
-   * delivery_ids has one id per destination.
+   * delivery_ids has one id per destination: none without a destination.
    *
    * @generated from field: repeated string delivery_ids = 1;
    */
@@ -59,10 +57,10 @@ export type QueueEventResponse = Message<"multihub.notifier.v1.QueueEventRespons
 };
 
 /**
- * Describes the message multihub.notifier.v1.QueueEventResponse.
- * Use `create(QueueEventResponseSchema)` to create a new message.
+ * Describes the message multihub.notifier.v1.ReceiveEventResponse.
+ * Use `create(ReceiveEventResponseSchema)` to create a new message.
  */
-export const QueueEventResponseSchema: GenMessage<QueueEventResponse> = /*@__PURE__*/
+export const ReceiveEventResponseSchema: GenMessage<ReceiveEventResponse> = /*@__PURE__*/
   messageDesc(file_multihub_notifier_v1_delivery_service, 1);
 
 /**
@@ -395,21 +393,22 @@ export const SendTestEventResponseSchema: GenMessage<SendTestEventResponse> = /*
   messageDesc(file_multihub_notifier_v1_delivery_service, 13);
 
 /**
- * DeliveryService queues callbacks on request, and shows deliveries to the operator.
+ * DeliveryService receives events, and shows deliveries to the operator.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
  */
 export const DeliveryService: GenService<{
   /**
-   * QueueEvent stores an event and one delivery per destination. It is refused with 1003 without a destination: the
-   * event has no webhook and no enabled endpoint lists it.
+   * ReceiveEvent receives an event as the bus does: it stores the event and one delivery per destination. An event without
+   * a destination is stored nowhere, and is a success too. Each caller sends its own events only; another event is refused
+   * with 9000, and with 2002 when the notifier receives too many at once.
    *
-   * @generated from rpc multihub.notifier.v1.DeliveryService.QueueEvent
+   * @generated from rpc multihub.notifier.v1.DeliveryService.ReceiveEvent
    */
-  queueEvent: {
+  receiveEvent: {
     methodKind: "unary";
-    input: typeof QueueEventRequestSchema;
-    output: typeof QueueEventResponseSchema;
+    input: typeof ReceiveEventRequestSchema;
+    output: typeof ReceiveEventResponseSchema;
   },
   /**
    * ListDeliveries lists the deliveries of a merchant, newest first. A text of more than 128 characters and a time outside
