@@ -2,7 +2,7 @@ import type { Transport } from '@connectrpc/connect'
 import {
   type ChannelCredentials,
   type ChannelOptions,
-  Client,
+  type Client,
   Metadata,
   type ServiceError,
 } from '@grpc/grpc-js'
@@ -14,6 +14,7 @@ import type { Tls } from '#lib/http/tls.ts'
 import { channelCredentials } from '../credentials.ts'
 import { fromGrpcStatus } from '../errors.ts'
 import { MESSAGE_MAX_BYTES } from '../settings.ts'
+import { createReconnectingClient } from './reconnecting-client.ts'
 import { createUnaryTransport, type OutgoingCall } from './unary-transport.ts'
 
 interface GrpcTransportOptions {
@@ -31,7 +32,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.enable_channelz': 0,
   'grpc.max_receive_message_length': MESSAGE_MAX_BYTES,
   'grpc.max_send_message_length': MESSAGE_MAX_BYTES,
-  // Reconnects within a second. While the server is unavailable, calls fail at once instead of waiting.
+  // How often an unused connection tries again; a call tries at once, see reconnecting-client.ts.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.dns_min_time_between_resolutions_ms': 2000,
@@ -46,10 +47,12 @@ const CHANNEL_OPTIONS: ChannelOptions = {
 
 /** Creates a Connect transport over grpc-js, which is much faster than connect-node's own (see `npm run bench rpc`). */
 function createGrpcTransport({ address, credentials, token }: GrpcTransportOptions): GrpcTransport {
-  const client = new Client(address, credentials, CHANNEL_OPTIONS)
+  const connection = createReconnectingClient(address, credentials, CHANNEL_OPTIONS)
   const authorization = token === undefined ? undefined : `Bearer ${token.reveal()}`
-  const transport = createUnaryTransport((call) => send(client, call, metadataOf(call, authorization)))
-  return { ...transport, close: () => client.close() }
+  const transport = createUnaryTransport(async (call) =>
+    send(await connection.current(), call, metadataOf(call, authorization)),
+  )
+  return { ...transport, close: connection.close }
 }
 
 const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

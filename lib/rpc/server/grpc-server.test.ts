@@ -147,18 +147,17 @@ function linkProblems({ name: message, field: fields, nestedType: nested }: Desc
 const known = { authorization: `Bearer ${tokenOf('gateway')}` }
 
 describe('a server that stops and starts', () => {
-  test('gives 2002 at once while it is down, and serves the same client after its restart', async () => {
+  test('gives 2002 at once while it is down, and serves the first call of the same client after its restart', async () => {
     const port = await freePort()
     const first = await serve({}, port)
     const merchants = await connect(`127.0.0.1:${port}`)
     expect(await outcome(merchants.getMerchant({}))).toBe('ok')
     await first.close()
     expect(await outcome(merchants.getMerchant({}, { timeoutMs: 20_000 }))).toBe(2002)
+    // Each failure makes the pauses of grpc-js between two tries longer.
+    for (let tries = 0; tries < 30; tries += 1) expect(await outcome(merchants.getMerchant({}))).toBe(2002)
     await serve({}, port)
-    await eventually(
-      () => outcome(merchants.getMerchant({})),
-      (seen) => seen === 'ok',
-    )
+    expect(await outcome(merchants.getMerchant({}))).toBe('ok')
   })
 
   test('gives 2002 when it never ran', async () => {

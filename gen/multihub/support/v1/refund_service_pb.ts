@@ -460,7 +460,7 @@ export const RefundService: GenService<{
   },
   /**
    * RecordRefundChange stores a status that a refund has entered. The payments service repeats it until it succeeds. A change
-   * that is known already changes nothing.
+   * that is known already changes nothing. One that comes before an earlier change is refused with 2002: not yet.
    *
    * @generated from rpc multihub.support.v1.RefundService.RecordRefundChange
    */

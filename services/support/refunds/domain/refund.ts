@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { RefundChange as RefundChangeProto } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { type Refund as RefundProto, RefundSchema } from '#gen/multihub/support/v1/refund_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { requiredMessage, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
@@ -68,13 +69,15 @@ export function newRefund({ refund, number, status, reason, at }: RefundChange):
 }
 
 /**
- * The refund after a change, which is announced; the same one for a change that is known already. Pure. Throws when an
- * earlier change is missing, which the payment reports again, and for a transition that the table forbids.
+ * The refund after a change, which is announced; the same one for a change that is known already. Pure. Throws `Unavailable`
+ * while an earlier change is missing, which its own report brings, and `TypeError` for a transition that the table forbids.
  */
 export function applyRefundChange(refund: Refund, { number, status, reason, at }: RefundChange): Refund {
   if (number <= refund.change_number) return refund
   if (number > refund.change_number + 1)
-    throw new Error(`the change ${refund.change_number + 1} of the refund ${refund.refund_id} is missing`)
+    throw new Unavailable(
+      `the change ${refund.change_number + 1} of the refund ${refund.refund_id} is missing`,
+    )
   if (!TRANSITIONS[refund.status]?.includes(status))
     throw new TypeError(`forbidden refund transition from ${refund.status} to ${status}`)
   const changed: Refund = {

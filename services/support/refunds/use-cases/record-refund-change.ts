@@ -1,5 +1,6 @@
 import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Comment } from '../../comments/domain/comment.ts'
@@ -18,8 +19,8 @@ export interface RefundDeps extends SupportDeps {
 
 /**
  * Stores a status that a refund has entered, with its event. Payments reports each change until it is stored, and the caller
- * of a decision stores it too; the second one changes nothing. Throws when an earlier change is missing, or when another
- * refund has the merchant's reference.
+ * of a decision stores it too; the second one changes nothing. Throws `Unavailable` while an earlier change is missing: reports
+ * can overtake each other, and this one is repeated. Throws when another refund has the merchant's reference.
  */
 export async function recordRefundChange(
   { refunds, runner }: Pick<RefundDeps, 'refunds' | 'runner'>,
@@ -44,7 +45,7 @@ async function apply(
 ): Promise<Stored<Refund>> {
   const { merchant_id, environment, refund_id: id } = change.refund
   const found = await findRefundBy(refunds, { merchant_id, environment, by: 'h_id', id })
-  if (!found) throw new Error(`the request of the refund ${id} is missing`)
+  if (!found) throw new Unavailable(`the request of the refund ${id} is missing`)
   const stored = await runner.update(
     keyOfRefund(found),
     (current) => {
