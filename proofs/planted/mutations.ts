@@ -19,8 +19,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a final status is not protected',
     file: 'services/payments/domain/apply-provider-update.ts',
-    search: 'if (!operation.is_open) {',
-    replace: "if (payment.status === 'refunded') {",
+    search: 'if (!operation.is_open && is_current) {',
+    replace: "if (payment.status === 'refunded' && is_current) {",
   },
   {
     name: 'an unknown result goes to the next account',

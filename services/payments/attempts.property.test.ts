@@ -9,7 +9,7 @@ import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { judgeBooks, judgeWrite, openAttemptBooks, statusOf } from './attempt-books.fixture.ts'
 import type { ProviderReport } from './connectors/connector.ts'
-import type { Anomaly, ResolutionKind } from './domain/anomaly.ts'
+import type { Anomaly, OperatorResolution } from './domain/anomaly.ts'
 import type { CallResult, LookupResult, ProviderStatus } from './domain/call-result.ts'
 import { admitWithdrawal } from './domain/hold-decision.ts'
 import {
@@ -87,7 +87,7 @@ const lookup = fc.record({
 const wait = fc.constantFrom(1_000, 6_000, 70_000, 400_000, 60 * MINUTE_MS, 25 * 60 * MINUTE_MS)
 const decision = fc.record({
   which: fc.nat(3),
-  kind: fc.constantFrom<ResolutionKind>('paid', 'not_paid', 'dismissed'),
+  kind: fc.constantFrom<OperatorResolution>('paid', 'not_paid', 'dismissed'),
 })
 const crash = fc.record({
   at: fc.integer({ min: 1, max: 6 }),

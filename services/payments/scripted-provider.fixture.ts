@@ -20,6 +20,7 @@ export interface ReportChanges {
   readonly status?: string
   readonly amount?: number
   readonly idempotency_key?: string
+  readonly provider_id?: string
   /** The account that signs the request; `acme` unless given. */
   readonly account_id?: string
   readonly key?: string
@@ -34,38 +35,54 @@ export interface TestProvider {
   stopAnswering(): void
   /** Answers the waiting requests and all following ones with an operation in this status. */
   answer(status: string): void
+  /** Refuses the waiting requests and all following ones. */
+  refuse(): void
+  /** Answers all following lookups as if it had no operation. */
+  forget(): void
   /** Resolves with the last order when at least `count` have come. */
   order(count: number): Promise<ReceivedOrder>
   /** The number of orders so far. */
   orders(): number
-  /** Resolves when the operation has been looked up. */
-  polled(order: ReceivedOrder): Promise<unknown>
+  /** Resolves when the operation has been looked up, or looked up so often. */
+  polled(order: ReceivedOrder, times?: number): Promise<unknown>
   /** Sends a signed callback, and resolves with the HTTP status of the response. */
   report(order: ReceivedOrder, changes?: ReportChanges): Promise<number>
   stop(): Promise<void>
 }
+
+/** What this provider answers instead of a status when it refuses. */
+const REFUSED = 'refused'
 
 /** Starts the provider. */
 export async function startProvider(): Promise<TestProvider> {
   const key = randomHex(32)
   const orders: ReceivedOrder[] = []
   const waiting: { readonly order: ReceivedOrder; readonly response: ServerResponse }[] = []
-  const polls = new Set<string | undefined>()
+  const polls: (string | undefined)[] = []
   let status: string | undefined
+  let has_forgotten = false
 
   const respond = (order: ReceivedOrder, response: ServerResponse, reported_status: string): void => {
-    const body = JSON.stringify({ accepted: true, ...reportOf(order, { status: reported_status }) })
+    const is_refused = reported_status === REFUSED
+    const report = { accepted: true, ...reportOf(order, { status: reported_status }) }
+    const body = JSON.stringify(is_refused ? { accepted: false, code: 7001 } : report)
     response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  }
+  const answer = (reported_status: string): void => {
+    status = reported_status
+    has_forgotten = false
+    for (const { order, response } of waiting.splice(0)) respond(order, response, reported_status)
   }
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const path_key = request.url?.split('/').at(-1)
-    if (request.method === 'GET') polls.add(path_key)
+    if (request.method === 'GET') polls.push(path_key)
     if (request.method === 'POST') orders.push(JSON.parse(Buffer.concat(chunks).toString()))
     const order =
       request.method === 'POST' ? orders.at(-1) : orders.find((one) => one.idempotency_key === path_key)
-    if (!order) return void response.writeHead(404).end('{"accepted":false,"code":6010}')
+    if (!order || (request.method === 'GET' && has_forgotten))
+      return void response.writeHead(404).end('{"accepted":false,"code":6010}')
     if (status === undefined) waiting.push({ order, response })
     else respond(order, response, status)
   })
@@ -86,10 +103,12 @@ export async function startProvider(): Promise<TestProvider> {
       return order
     },
     orders: () => orders.length,
-    polled: ({ idempotency_key }) => eventually(async () => polls.has(idempotency_key), Boolean),
-    answer(reported_status) {
-      status = reported_status
-      for (const { order, response } of waiting.splice(0)) respond(order, response, reported_status)
+    polled: ({ idempotency_key }, times = 1) =>
+      eventually(async () => polls.filter((key) => key === idempotency_key).length >= times, Boolean),
+    answer,
+    refuse: () => answer(REFUSED),
+    forget() {
+      has_forgotten = true
     },
     report(order, changes = {}) {
       const { account_id = 'acme', url = order.callback_url } = changes
@@ -107,7 +126,7 @@ function reportOf(order: ReceivedOrder, changes: ReportChanges): object {
   return {
     kind: order.kind,
     idempotency_key: changes.idempotency_key ?? order.idempotency_key,
-    provider_id: 'acme-1',
+    provider_id: changes.provider_id ?? 'acme-1',
     status,
     amount,
     currency: order.currency,

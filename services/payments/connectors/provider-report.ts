@@ -60,7 +60,9 @@ const CANCELLATION_CODES: Readonly<Record<OperationKind, ErrorCode>> = {
 /** The parts of a provider's report, read but not judged. `status` is `undefined` when the protocol does not define it. */
 export interface ReportFields {
   readonly status: 'success' | 'declined' | 'canceled' | undefined
+  /** The id that stays the same for our key, and another one that may change (P4). */
   readonly provider_id: string
+  readonly transaction_id?: string | undefined
   readonly amount: Money
   /** An ISO 8601 instant in UTC. */
   readonly completed_at?: string | undefined
@@ -75,8 +77,8 @@ export interface ReportFields {
  * are not safe to show. A status that the protocol does not define is not final (P4).
  */
 export function statusOfReport(kind: OperationKind, report: ReportFields): ProviderStatus | undefined {
-  const { status, provider_id, amount, completed_at, utr, failureOf } = report
-  const common = { provider_id, amount }
+  const { status, provider_id, transaction_id, amount, completed_at, utr, failureOf } = report
+  const common = { provider_id, ...(transaction_id !== undefined && { transaction_id }), amount }
   switch (status) {
     case 'success':
       return completed_at === undefined

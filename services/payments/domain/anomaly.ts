@@ -20,21 +20,26 @@ const ANOMALY_KINDS = [
   'not_found_at_provider',
   'unmatched_report',
   'open_too_long',
+  'id_differs',
 ] as const
 
 /**
- * Why the operator must look at a payment: an update was not applied (P7), an attempt with an unknown result is
- * `not_found_at_provider` (P4), a signed callback is about no payment, or a withdrawal is open after 24 hours (P8).
+ * Why the operator must look at a payment: an update was not applied (P7), an attempt or refund is `not_found_at_provider` and
+ * is not sent again (P4), its provider reports another id (P4), a signed callback is about no payment, or a withdrawal is open
+ * after 24 hours (P8).
  */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
 /**
- * How the operator can resolve an anomaly. `paid` and `not_paid` end a payment that is still open; `dismissed` says
- * that nothing is left to do.
+ * How an anomaly is resolved. `paid` and `not_paid` end a payment that is still open; `dismissed` says that nothing is left
+ * to do; `decided_by_provider` is no choice of the operator: the provider's verdict came (P4).
  */
-export type ResolutionKind = 'dismissed' | 'paid' | 'not_paid'
+export type ResolutionKind = 'dismissed' | 'paid' | 'not_paid' | 'decided_by_provider'
 
-/** The operator's decision on an anomaly. */
+/** What the operator can decide. */
+export type OperatorResolution = Exclude<ResolutionKind, 'decided_by_provider'>
+
+/** The decision on an anomaly. */
 export interface AnomalyResolution {
   readonly kind: ResolutionKind
   readonly operation_id: string
@@ -84,6 +89,14 @@ export const recordAnomalyEffect = defineEffect({
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
+/** The effect that resolves an anomaly which the provider's verdict has answered, after it is stored (P4). */
+export const closeAnomalyEffect = defineEffect({
+  kind: 'close_anomaly',
+  lane: 'independent',
+  data: { anomaly_id: isText },
+  id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:close:${anomaly_id}`,
+})
+
 /** The operation that an anomaly is about, and when it was noticed. */
 type AnomalySubject = OperationRef & { readonly at: Date }
 
@@ -100,9 +113,11 @@ export function newAnomalyEffect(
   const { anomalies = [] } = payment
   const named = 'amount' in result ? result.amount : undefined
   const amount = named ? ` of ${named.minor} ${named.currency}` : ''
-  const exact = anomalyEffect(payment, kind, `reported ${result.kind}${amount}`, subject)
+  // Each other id may be an operation of its own.
+  const id = kind === 'id_differs' && 'provider_id' in result ? ` as ${result.provider_id}` : ''
+  const exact = anomalyEffect(payment, kind, `reported ${result.kind}${amount}${id}`, subject)
   if (anomalies.length < ANOMALIES_MAX || anomalies.includes(exact.id)) return exact
-  const reported = `reported ${result.kind}, and more amounts than are recorded,`
+  const reported = `reported ${result.kind}, and more of them than are recorded,`
   return anomalyEffect(payment, kind, reported, subject)
 }
 
@@ -135,6 +150,17 @@ function anomalyEffect(
   const description = `${subject}: ${report} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}`
   const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id }
   return recordAnomalyEffect.newEffect(payment, data, { at })
+}
+
+/**
+ * Closes the anomaly of an operation that its provider did not know, now that its provider has decided (P4). Changes nothing
+ * when there is none.
+ */
+export function closeNotFoundAnomaly(payment: Payment, subject: AnomalySubject): Payment {
+  const { id, data } = newNotFoundAnomaly(payment, subject)
+  if (!payment.anomalies?.includes(id)) return payment
+  const close = { anomaly_id: String(data['anomaly_id']) }
+  return addEffect(payment, closeAnomalyEffect.newEffect(payment, close, { at: subject.at, after: id }))
 }
 
 /** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */

@@ -6,6 +6,7 @@ import { addLateLookup } from './end-without-report.ts'
 import { isCurrent } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
 import { expirePaymentEffect } from './payment-effects.ts'
+import { namesOtherId, recordOf } from './provider-record.ts'
 import { transition } from './transition.ts'
 
 /** The result of the last question to the provider, and when it came. */
@@ -25,7 +26,7 @@ const RESPONSE_WAIT_MS = 60_000
 /**
  * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined`
  * with 6011. A provider that does not respond is asked again for a minute, and so is another one that has called it
- * paid or pending. A payment that has ended meanwhile keeps its status, and what contradicts it is an anomaly (P7).
+ * paid or pending. A payment whose provider has named two ids stays open for the operator (P4). One that has ended meanwhile keeps its status, and what contradicts it is an anomaly (P7).
  * Pure.
  */
 export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
@@ -39,12 +40,27 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
     return askAgain(payment, at, ask_again_at)
   }
+  const disputed = keepDisputed(payment, update)
+  if (disputed) return disputed
   const elsewhere = result.kind === 'success' ? undefined : returnToOtherAttempt(payment)
   if (elsewhere) return askAgain(elsewhere, at, at)
   if (result.kind !== 'success' && result.kind !== 'canceled') return decline(payment, update)
   const updated = applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   // A success with another amount is an anomaly and changes no status (P7).
   return isFinal(updated.status) ? updated : decline(updated, update)
+}
+
+/**
+ * Keeps a payment open whose provider has named two ids: the other one may have been paid, so the operator decides, or a
+ * verdict about the known one (P4). `undefined` when there is no such doubt, or when that verdict has come.
+ */
+function keepDisputed(payment: Payment, { attempt_number, result, at }: ExpiryUpdate): Payment | undefined {
+  const record = recordOf(payment, { attempt_number: payment.attempt.number })
+  if (!isCurrent(payment, { attempt_number })) return record.has_other_id ? payment : undefined
+  if (result.kind !== 'unknown' && result.kind !== 'not_found' && namesOtherId(record, result))
+    return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
+  const is_ended = result.kind === 'success' || result.kind === 'canceled' || result.kind === 'declined'
+  return record.has_other_id && !is_ended ? payment : undefined
 }
 
 function askAgain(payment: Payment, at: Date, due_at: Date): Payment {

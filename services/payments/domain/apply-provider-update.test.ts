@@ -157,12 +157,12 @@ describe.each(STATUSES)('a payment in %s', (status) => {
     const { kind } = RESULTS[name]
     const is_paid = kind === 'success'
     const is_pending = kind === 'pending' && !isFinal(status)
-    const { anomalies: _anomalies, earlier_successes, pending_elsewhere, ...unchanged } = updated
+    const { anomalies: _anomalies, earlier_successes, pending_elsewhere, attempts, ...unchanged } = updated
     expect(earlier_successes).toEqual(is_paid ? [1] : undefined)
     expect(pending_elsewhere).toEqual(is_pending ? [1] : undefined)
     expect({ ...unchanged, effects: [] }).toEqual(payment)
     expect(anomaliesOf(updated)).toEqual(is_paid ? ['success_of_earlier_attempt'] : [])
-    if (!is_paid && !is_pending) expect(updated).toBe(payment)
+    if (!is_paid && !is_pending && !attempts) expect(updated).toBe(payment)
     expect(String(updated.effects[0]?.data['description'] ?? 'first')).toContain('first')
   })
 })
@@ -261,7 +261,7 @@ describe('the details of a provider', () => {
 
   test('do not replace values that the customer may have seen', () => {
     const waiting = applyProviderUpdate(paymentIn('created'), updateWith('pending'))
-    const result = { kind: 'pending', provider_id: 'p-2', instructions: { qr_payload: 'other' } } as const
+    const result = { kind: 'pending', provider_id: 'p-1', instructions: { qr_payload: 'other' } } as const
     expect(applyProviderUpdate(waiting, updateWith('pending', { result }))).toBe(waiting)
   })
 

@@ -3,6 +3,7 @@ import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import {
   type AnomalyKind,
   addAnomaly,
+  closeNotFoundAnomaly,
   NOT_FOUND_GRACE_MS,
   newAnomalyEffect,
   newNotFoundAnomaly,
@@ -16,10 +17,13 @@ import {
   OPERATION_RULES,
   type Operation,
   type OperationRef,
+  operationOf,
+  refOf,
   type Verdict,
 } from './operation.ts'
-import { addEffect, type Payment } from './payment.ts'
+import { addEffect, type Payment, type ProviderRecord } from './payment.ts'
 import { isPolled, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
+import { namesOtherId, noteIds, recordOf, withRecord } from './provider-record.ts'
 import { requireRefund, withRefund } from './refund.ts'
 import { endRefund } from './refund-transitions.ts'
 import { canTransition, type TransitionDetails, transition } from './transition.ts'
@@ -30,8 +34,14 @@ export type ProviderUpdate = OperationRef & {
   readonly at: Date
   /** When to poll the provider for the first time if it has not decided. */
   readonly poll_at: Date
-  /** When to send the create to the next account if it was not sent to this one; at once unless given. */
-  readonly next_attempt_at?: Date
+  /** Set when the result is the response to a create, also to a repeated one. */
+  readonly create?: CreateResponse
+}
+
+/** What follows from the response to a create, and from no other report. */
+export interface CreateResponse {
+  /** When to send the create to the next account if it was not sent to this one. */
+  readonly next_attempt_at: Date
 }
 
 /**
@@ -39,23 +49,47 @@ export type ProviderUpdate = OperationRef & {
  * this function, in any order and any number of times. What differs between deposits, withdrawals and refunds is in
  * `OPERATION_RULES`. Pure. Returns the same payment when nothing changes.
  */
-export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): Payment {
-  const { result, refund_id, at } = update
-  if (update.attempt_number !== undefined && !isCurrent(payment, update)) {
-    const returned = returnToAttempt(payment, update)
-    return returned ? applyProviderUpdate(returned, update) : noteOtherAttempt(payment, update)
-  }
-  const operation = findOperation(payment, refund_id)
+export function applyProviderUpdate(payment: Payment, reported: ProviderUpdate): Payment {
+  const operation = findOperation(payment, reported.refund_id)
   if (!operation) return payment
-  if (!operation.is_open) {
-    const anomaly = contradiction(operation, result)
+  const record = recordOf(payment, reported)
+  const update = { ...reported, result: judgeResponse(record, reported) }
+  const is_current = isCurrent(payment, update)
+  if (namesOtherId(record, update.result)) {
+    const disputed = withAnomaly(payment, 'id_differs', update)
+    if (!operation.is_open) return disputed
+    const noted = record.has_other_id ? disputed : withRecord(disputed, update, { has_other_id: true })
+    return is_current ? pollLater(noted, update) : noted
+  }
+  if (!operation.is_open && is_current) {
+    const anomaly = contradiction(operation, update.result)
     return anomaly ? withAnomaly(payment, anomaly, update) : payment
   }
+  const noted = operation.is_open ? noteIds(payment, update, update.result) : payment
+  if (is_current) return applyToOpen(noted, operationOf(noted, update.refund_id), update)
+  if (update.attempt_number === undefined) return payment
+  const returned = returnToAttempt(noted, update)
+  return returned ? applyProviderUpdate(returned, update) : noteOtherAttempt(noted, update)
+}
+
+/**
+ * What a report proves. A refusal in the response to a create, when the account has reported the same operation before,
+ * proves nothing: it may be about this request only, and the operation exists (P4).
+ */
+function judgeResponse({ provider_id }: ProviderRecord, { result, create }: ProviderUpdate): CallResult {
+  const is_refusal = result.kind === 'declined' || result.kind === 'canceled'
+  return create !== undefined && is_refusal && provider_id !== undefined
+    ? { kind: 'unknown', reason: 'refused after a report about the same operation' }
+    : result
+}
+
+function applyToOpen(payment: Payment, operation: Operation, update: ProviderUpdate): Payment {
+  const { result, refund_id, at } = update
   if (namesOtherAmount(result, operation.amount))
     return pollLater(withAnomaly(payment, 'amount_differs', update), update)
   switch (result.kind) {
     case 'success':
-      return endOperation(noteDetails(payment, operation, result), operation, 'success', {
+      return endByProvider(noteDetails(payment, operation, result), operation, 'success', {
         at,
         finished_at: result.completed_at,
       })
@@ -85,19 +119,30 @@ function fail(
   update: ProviderUpdate,
   error_code: ErrorCode,
 ): Payment {
-  const { result, at, attempt_number, next_attempt_at } = update
+  const { result, at, attempt_number, create } = update
   if (attempt_number !== undefined) {
     const kept = keepForOtherAttempt(payment, { attempt_number, result, at })
     if (kept) return pollLater(kept, update)
   }
   if (OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
-    const moved = moveToNextAccount(payment, at, next_attempt_at)
+    const moved = moveToNextAccount(payment, at, create?.next_attempt_at)
     if (moved) return moved
   }
   const verdict = result.kind === 'canceled' || result.kind === 'declined' ? result.kind : 'not_sent'
   // Only now: what this account reported about itself does not belong to a payment that another account may have.
   const noted = noteDetails(payment, operation, result)
-  return endOperation(noted, operation, verdict, { at, error_code })
+  return endByProvider(noted, operation, verdict, { at, error_code })
+}
+
+/** Ends an operation by the word of its provider, which also answers the anomaly of a provider that did not know it (P4). */
+function endByProvider(
+  payment: Payment,
+  operation: Operation,
+  verdict: Verdict,
+  details: Pick<TransitionDetails, 'at' | 'error_code' | 'finished_at'>,
+): Payment {
+  const ended = endOperation(payment, operation, verdict, details)
+  return closeNotFoundAnomaly(ended, { ...refOf(operation), at: details.at })
 }
 
 /**
@@ -124,17 +169,23 @@ export type NotFoundUpdate = OperationRef & {
 
 /**
  * Applies a lookup that did not find an operation (P4): adds the effect that sends its create again or, where that is not
- * safe, after five minutes an anomaly for the operator. Polls continue in both cases, because the first request may
- * arrive late. Pure. Returns the same payment when nothing changes.
+ * safe, after five minutes an anomaly for the operator. It is never safe once the provider has reported the operation. Polls
+ * continue in all cases: the first request may arrive late, or the provider may find it again. Pure. Returns the same payment
+ * when nothing changes.
  */
 export function applyNotFoundUpdate(payment: Payment, update: NotFoundUpdate): Payment {
   const { refund_id, may_repeat, at } = update
   const operation = findOperation(payment, refund_id)
   if (!operation?.is_open || !isCurrent(payment, update)) return payment
-  if (may_repeat) return addEffect(payment, repeatCreateEffect.newEffect(payment, { refund_id }, { at }))
+  const { undecided_since, began_at, record } = operation
+  const is_known = record.provider_id !== undefined
+  if (may_repeat && !is_known)
+    return addEffect(payment, repeatCreateEffect.newEffect(payment, { refund_id }, { at }))
+  if (is_known && record.not_found_since === undefined)
+    return withRecord(payment, update, { not_found_since: at })
   // Its request had been sent when its first result was stored, also an unknown one.
-  if (at.getTime() - (operation.undecided_since ?? operation.began_at).getTime() < NOT_FOUND_GRACE_MS)
-    return payment
+  const since = record.not_found_since ?? undecided_since ?? began_at
+  if (at.getTime() - since.getTime() < NOT_FOUND_GRACE_MS) return payment
   return addAnomaly(payment, newNotFoundAnomaly(payment, update))
 }
 
@@ -180,8 +231,8 @@ function noteUndecided(payment: Payment, refund_id: string | undefined, at: Date
 }
 
 /**
- * Copies the provider id, UTR and payment instructions onto the payment, and the provider id of a success onto a refund.
- * Existing values are kept, because the customer may already have seen them.
+ * Copies the provider id, UTR and payment instructions onto the payment. Existing values are kept, because the customer may
+ * already have seen them.
  */
 function noteDetails(
   payment: Payment,
@@ -192,11 +243,8 @@ function noteDetails(
     readonly instructions?: Instructions
   },
 ): Payment {
+  if (refund_id !== undefined) return payment
   const { provider_id, utr, instructions } = result
-  if (refund_id !== undefined) {
-    if (result.kind !== 'success' || provider_id === undefined) return payment
-    return withRefund(payment, { ...requireRefund(payment, refund_id), provider_id })
-  }
   const before = { p_id: payment.p_id, utr: payment.utr, instructions: payment.instructions }
   const noted = {
     p_id: before.p_id ?? provider_id,

@@ -20,8 +20,10 @@ export interface Instructions {
 /** The provider reports that the money has moved. */
 export interface ProviderSuccess {
   readonly kind: 'success'
-  /** The provider's id of the operation: `p_id` on the payment, `provider_id` in the protocol. */
+  /** The provider's id of the operation, the same in all reports about its key: `p_id` on the payment (P4). */
   readonly provider_id: string
+  /** Another id that the provider reports and that may change, such as of one transaction. */
+  readonly transaction_id?: string | undefined
   readonly amount: Money
   readonly completed_at: Date
   readonly utr?: string | undefined
@@ -31,6 +33,7 @@ export interface ProviderSuccess {
 export interface ProviderPending {
   readonly kind: 'pending'
   readonly provider_id: string
+  readonly transaction_id?: string | undefined
   readonly amount?: Money
   readonly instructions?: Instructions
 }
@@ -43,6 +46,7 @@ export interface ProviderFailure {
   readonly kind: 'declined' | 'canceled'
   readonly code: ErrorCode
   readonly provider_id?: string
+  readonly transaction_id?: string | undefined
   readonly amount?: Money
   readonly provider_code?: number
 }

@@ -1,7 +1,16 @@
 import type { Money } from '#lib/contract/money.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { CallResult, OperationKind } from './call-result.ts'
-import { asPaid, holdIdOf, operationKindOf, type Payment, type Refund, type RefundState } from './payment.ts'
+import {
+  asPaid,
+  holdIdOf,
+  operationKindOf,
+  type Payment,
+  type ProviderRecord,
+  type Refund,
+  type RefundState,
+} from './payment.ts'
+import { recordOf } from './provider-record.ts'
 import { findRefund, holdIdOfRefund, requireRefund } from './refund.ts'
 
 /**
@@ -124,6 +133,8 @@ interface OperationFields {
   readonly amount: Money
   /** Whether its provider may decide about it: it was approved, and has not ended. */
   readonly is_open: boolean
+  /** What is known of it at its provider. */
+  readonly record: ProviderRecord
   /** Whether another account has reported that it performs the operation, or has performed it. */
   readonly may_be_elsewhere: boolean
   /** Not later than its first request. */
@@ -199,6 +210,7 @@ function currentAttempt(payment: Payment): Operation {
     amount: { minor, currency },
     status,
     is_open,
+    record: recordOf(payment, { attempt_number: attempt.number }),
     may_be_elsewhere: earlier_successes.length + pending_elsewhere.length > 0,
     began_at: attempt.created_at,
     undecided_since: status === 'created' ? undefined : (processing?.at ?? attempt.created_at),
@@ -218,6 +230,7 @@ function refundOperation(payment: Payment, refund: Refund): Operation {
     amount: { minor: amount, currency: payment.currency },
     status: state,
     is_open: state === 'approved',
+    record: refund,
     // It is sent to the account of its deposit only.
     may_be_elsewhere: false,
     began_at: approved_at ?? created_at,

@@ -15,6 +15,23 @@ interface HistoryEntry {
   readonly reason?: string | undefined
 }
 
+/** What is known of an operation at its provider beyond its result: kept for each attempt and each refund (P4). */
+export interface ProviderRecord {
+  /** The provider's own id, from its first report on. Once it is known, the key of the operation is never sent again. */
+  readonly provider_id?: string | undefined
+  /** What else the provider calls the operation, as it reported last: a name that may change, such as of one transaction. */
+  readonly transaction_id?: string | undefined
+  /** Whether a report named another id. Two operations may exist then, so no deposit is declined unseen. */
+  readonly has_other_id?: boolean | undefined
+  /** Since when lookups do not find an operation that has an id; absent when the last report is newer. */
+  readonly not_found_since?: Date | undefined
+}
+
+/** What is known of one attempt at its account. */
+export interface AttemptRecord extends ProviderRecord {
+  readonly number: number
+}
+
 /** The internal status of a refund. `approving` waits for the ledger's decision on its hold; merchants see `pending`. */
 export type RefundState = RefundStatus | 'approving'
 
@@ -22,7 +39,7 @@ export type RefundState = RefundStatus | 'approving'
  * A refund as its payment keeps it: what the amount, the money and the provider need. Texts of the merchant and of the
  * operator are kept by the support service only, so that this record stays small.
  */
-export interface Refund {
+export interface Refund extends ProviderRecord {
   readonly refund_id: string
   readonly amount: bigint
   readonly state: RefundState
@@ -40,8 +57,6 @@ export interface Refund {
   readonly ended_at?: Date | undefined
   /** Why the refund failed. */
   readonly error_code?: ErrorCode | undefined
-  /** The provider's own id of the refund. */
-  readonly provider_id?: string | undefined
   /** The id of the operator's decision that ended the refund; absent when its provider ended it. */
   readonly operator_decision?: string | undefined
 }
@@ -84,6 +99,8 @@ interface PaymentFields extends EffectDocument {
   readonly provider_accounts: readonly string[]
   /** The try at one account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice. */
   readonly attempt: { readonly number: number; readonly account_id: string; readonly created_at: Date }
+  /** What is known of each attempt at its account; none of an attempt that its account has not reported. */
+  readonly attempts?: readonly AttemptRecord[]
   /**
    * The attempts whose success was reported while another attempt was current. While there are any, no create is sent
    * again (P4).

@@ -9,7 +9,7 @@ import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { bindDiscardRefused } from './discard-refused.ts'
 import { bindHoldFunds, bindPostEntry, type HoldFundsDeps } from './post-to-ledger.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
-import { bindRecordAnomaly, bindReportOpen } from './report-to-operator.ts'
+import { bindCloseAnomaly, bindRecordAnomaly, bindReportOpen } from './report-to-operator.ts'
 import { bindReportsToSupport, type SupportClients } from './report-to-support.ts'
 
 /** What the effects of payments call. */
@@ -33,6 +33,7 @@ export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<Store
     bindPostEntry(deps.ledger),
     bindDiscardRefused(store),
     bindRecordAnomaly(store.anomalies),
+    bindCloseAnomaly(store.anomalies),
     bindReportOpen(),
     ...bindReportsToSupport(deps.support),
     bindPaymentEffect(publishEventEffect, publishEventHandler(deps.publisher)),

@@ -6,6 +6,7 @@ import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
+  applyCreateResponse,
   applyResult,
   CALL_TRIES_MAX,
   LEASE_SLACK_MS,
@@ -45,6 +46,9 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       // poll asks the provider, and may send it again within the idempotency window (P4).
       if (tries > 1)
         return applyResult(ref, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
+      // A restored payment can learn of its operation before the create that it had not sent then (P4).
+      if (operation.record.provider_id !== undefined)
+        return applyResult(ref, { kind: 'unknown', reason: 'the provider has the operation' }, 0)
       const { connector, schedule } = deps.accountOf(operation.payment)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
@@ -56,7 +60,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       const result: CallResult =
         sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
       const next_attempt_ms = timeLeft() === undefined ? AFTER_RESPONSE_MS : 0
-      return applyResult(ref, result, schedule.first_ms, next_attempt_ms)
+      return applyCreateResponse(ref, result, schedule.first_ms, next_attempt_ms)
     },
   })
 }
@@ -86,7 +90,7 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       // The effect may have waited since the poll, for room or for a process.
       if (!mayRepeat(operation, connector, timeout_ms)) return (current) => current
       const result = await connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
-      return applyResult(refOf(operation), result, schedule.first_ms)
+      return applyCreateResponse(refOf(operation), result, schedule.first_ms)
     },
   })
 }

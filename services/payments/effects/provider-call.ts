@@ -55,11 +55,17 @@ export function lookUp(
   return connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
 }
 
+/** The change that applies a report to an operation. If nothing polls the provider yet, the first poll is after `poll_ms`. */
+export function applyResult(ref: OperationRef, result: CallResult, poll_ms: number): DocumentChange<Payment> {
+  const at = now()
+  const poll_at = new Date(at.getTime() + poll_ms)
+  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at })
+}
+
 /**
- * The change that applies a result to an operation. If nothing polls the provider yet, the first poll is after `poll_ms`. A
- * create that was not sent goes to the next account after `next_attempt_ms`.
+ * The change that applies the response to a create. One that was not sent goes to the next account after `next_attempt_ms`.
  */
-export function applyResult(
+export function applyCreateResponse(
   ref: OperationRef,
   result: CallResult,
   poll_ms: number,
@@ -67,8 +73,8 @@ export function applyResult(
 ): DocumentChange<Payment> {
   const at = now()
   const poll_at = new Date(at.getTime() + poll_ms)
-  const next_attempt_at = new Date(at.getTime() + next_attempt_ms)
-  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, next_attempt_at })
+  const create = { next_attempt_at: new Date(at.getTime() + next_attempt_ms) }
+  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, create })
 }
 
 /** Covers the differences between the clocks of processes and provider, and pauses of a process. */
@@ -76,15 +82,16 @@ const WINDOW_MARGIN_MS = 60_000
 
 /**
  * Whether a repetition of the create arrives within the connector's idempotency window even if it takes all of its time, and
- * no other account has reported it as paid or pending. The window counts from `began_at`.
+ * no account has reported it, neither this one nor another one as paid or pending. The window counts from `began_at`.
  */
 export function mayRepeat(
-  { may_be_elsewhere, began_at }: Operation,
+  { record, may_be_elsewhere, began_at }: Operation,
   { idempotency_window_ms }: Connector,
   timeout_ms: number,
 ): boolean {
   const age_ms = now().getTime() - began_at.getTime()
-  return !may_be_elsewhere && age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
+  if (record.provider_id !== undefined || may_be_elsewhere) return false
+  return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 
 /** The order for the create of an operation. `is_repeated`: its key may have been sent before, with an unknown result. */

@@ -2,11 +2,17 @@ import { now } from '#lib/base/time.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { type Anomaly, addAnomaly, newOpenTooLongAnomaly, recordAnomalyEffect } from '../domain/anomaly.ts'
+import {
+  type Anomaly,
+  addAnomaly,
+  closeAnomalyEffect,
+  newOpenTooLongAnomaly,
+  recordAnomalyEffect,
+} from '../domain/anomaly.ts'
 import { operationOf, refOf } from '../domain/operation.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { reportOpenEffect } from '../domain/payment-effects.ts'
-import { recordAnomaly } from '../store/anomalies.ts'
+import { closeAnomaly, recordAnomaly } from '../store/anomalies.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 const LEASE_MS = 5_000
@@ -26,6 +32,28 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<S
       const { is_new } = await recordAnomaly(anomalies, anomaly)
       if (is_new)
         log.error({ anomaly_id, payment_id, merchant_id, kind }, 'an anomaly waits for the operator')
+      return (payment) => payment
+    },
+  })
+}
+
+/** Resolves an anomaly that the provider's verdict has answered, unless the operator was faster (P4). */
+export function bindCloseAnomaly(anomalies: Collection<Anomaly>): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(closeAnomalyEffect, {
+    lease_ms: LEASE_MS,
+    tries_max: RECORD_TRIES_MAX,
+    async run({ id, data: { anomaly_id } }, { merchant_id }) {
+      const note = 'the provider has decided about it'
+      await closeAnomaly(
+        anomalies,
+        { merchant_id, anomaly_id },
+        {
+          kind: 'decided_by_provider',
+          operation_id: id,
+          note,
+          at: now(),
+        },
+      )
       return (payment) => payment
     },
   })

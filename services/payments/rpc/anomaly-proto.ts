@@ -12,7 +12,7 @@ import type {
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { Anomaly, AnomalyKind, AnomalyResolution } from '../domain/anomaly.ts'
+import type { Anomaly, AnomalyKind, AnomalyResolution, OperatorResolution } from '../domain/anomaly.ts'
 import type { AnomalyFilter } from '../use-cases/list-for-operator.ts'
 import type { ResolveAnomalyRequest } from '../use-cases/resolve-anomaly.ts'
 
@@ -23,12 +23,20 @@ const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({
   not_found_at_provider: AnomalyKindProto.NOT_FOUND_AT_PROVIDER,
   open_too_long: AnomalyKindProto.OPEN_TOO_LONG,
   unmatched_report: AnomalyKindProto.UNMATCHED_REPORT,
+  id_differs: AnomalyKindProto.ID_DIFFERS,
 })
 
-const RESOLUTIONS = createEnumMap<AnomalyResolution['kind'], AnomalyResolutionKind>({
+/** What the operator can decide. */
+const DECISIONS = {
   dismissed: AnomalyResolutionKind.DISMISSED,
   paid: AnomalyResolutionKind.PAID,
   not_paid: AnomalyResolutionKind.NOT_PAID,
+} as const
+
+const OPERATOR_RESOLUTIONS = createEnumMap<OperatorResolution, AnomalyResolutionKind>(DECISIONS)
+const RESOLUTIONS = createEnumMap<AnomalyResolution['kind'], AnomalyResolutionKind>({
+  ...DECISIONS,
+  decided_by_provider: AnomalyResolutionKind.DECIDED_BY_PROVIDER,
 })
 
 const NOTE_CHARACTERS_MAX = 1_000
@@ -46,7 +54,7 @@ export function anomalyFilterFromProto({ merchantId, kind, openOnly }: ListAnoma
 export function resolveRequestFromProto(request: ResolveAnomalyRequestProto): ResolveAnomalyRequest {
   return {
     anomaly_id: requiredId(request.anomalyId, 'anomaly_id'),
-    kind: RESOLUTIONS.required(request.resolution, 'resolution'),
+    kind: OPERATOR_RESOLUTIONS.required(request.resolution, 'resolution'),
     operation_id: requiredId(request.operationId, 'operation_id'),
     note: checkText(request.note, 'note', NOTE_CHARACTERS_MAX),
   }

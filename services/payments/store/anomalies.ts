@@ -1,8 +1,8 @@
-import { insertOrGet } from '#lib/patterns/update.ts'
+import { insertOrGet, update } from '#lib/patterns/update.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
-import type { Anomaly } from '../domain/anomaly.ts'
+import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
 export const ANOMALIES = {
@@ -49,4 +49,29 @@ export async function recordAnomaly(
   const { is_new } = await insertOrGet(anomalies, keyOfAnomaly(anomaly), open)
   if (is_new) recorded_anomalies.increment({ kind: anomaly.kind })
   return { is_new }
+}
+
+const resolved_anomalies = counter(
+  'multihub_anomalies_resolved_total',
+  'Anomalies that were resolved: by the operator, or by the verdict of the provider.',
+  ['resolution'],
+)
+
+/** Counts an anomaly that was resolved. */
+export function countResolved(resolution: AnomalyResolution['kind']): void {
+  resolved_anomalies.increment({ resolution })
+}
+
+/** Resolves an anomaly unless it is resolved already, or does not exist. */
+export async function closeAnomaly(
+  anomalies: Collection<Anomaly>,
+  key: Pick<Anomaly, 'merchant_id' | 'anomaly_id'>,
+  resolution: AnomalyResolution,
+): Promise<void> {
+  let is_new = false
+  await update(anomalies, key, ({ open_since, ...anomaly }) => {
+    is_new = open_since !== undefined
+    return is_new ? { ...anomaly, resolution } : undefined
+  })
+  if (is_new) countResolved(resolution.kind)
 }

@@ -4,12 +4,11 @@ import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { counter } from '#lib/telemetry/metrics.ts'
-import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
+import type { Anomaly, AnomalyResolution, OperatorResolution } from '../domain/anomaly.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
 import { findOperation, isCurrent, OPERATION_RULES, operationOf } from '../domain/operation.ts'
 import { isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
-import { findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
+import { countResolved, findAnomaly, keyOfAnomaly } from '../store/anomalies.ts'
 import { findByAnyId, keyOfPayment } from '../store/payments.ts'
 
 /** What resolving an anomaly needs. */
@@ -22,15 +21,10 @@ export interface ResolveAnomalyDeps {
 }
 
 /** The operator's decision on an anomaly. */
-export interface ResolveAnomalyRequest extends Pick<AnomalyResolution, 'kind' | 'operation_id' | 'note'> {
+export interface ResolveAnomalyRequest extends Pick<AnomalyResolution, 'operation_id' | 'note'> {
   readonly anomaly_id: string
+  readonly kind: OperatorResolution
 }
-
-const resolved_anomalies = counter(
-  'multihub_anomalies_resolved_total',
-  'Anomalies that the operator resolved.',
-  ['resolution'],
-)
 
 /**
  * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and
@@ -129,7 +123,7 @@ async function recordResolution(
   const stored = await update(anomalies, keyOfAnomaly(found), decide, found)
   if (stored === undefined) throw fieldError(9000, 'anomaly_id')
   if (is_new) {
-    resolved_anomalies.increment({ resolution: kind })
+    countResolved(kind)
     const { anomaly_id, payment_id, merchant_id } = stored
     log.info({ anomaly_id, payment_id, merchant_id, outcome: kind }, 'anomaly resolved')
   }

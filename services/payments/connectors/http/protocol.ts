@@ -15,6 +15,7 @@ const reportSchema = z.object({
   kind: z.enum(['deposit', 'withdrawal', 'refund']),
   idempotency_key: z.string().regex(KEY),
   provider_id: visibleAsciiSchema,
+  transaction_id: visibleAsciiSchema.optional(),
   status: z.string().min(1).max(64),
   code,
   amount: z.int().min(1),
