@@ -136,7 +136,7 @@ function create(
         identifiers: { c_id },
         amount: { value, currency },
         payer: { email: 'customer@example.com' },
-        ...(webhook_origin === undefined ? {} : { webhook_url: `${webhook_origin}/payment` }),
+        ...(webhook_origin === undefined ? {} : { webhook_url: `${webhook_origin}/payment?order=${c_id}` }),
       },
     },
   }

@@ -165,7 +165,7 @@ async function create(
         identifiers: { c_id },
         amount: { value, currency },
         receiver: { bank: route?.bank, person: { first_name: 'Asha', last_name: 'Rao' } },
-        ...(webhook_origin === undefined ? {} : { webhook_url: `${webhook_origin}/payment` }),
+        ...(webhook_origin === undefined ? {} : { webhook_url: `${webhook_origin}/payment?order=${c_id}` }),
       },
     },
   }

@@ -1,12 +1,12 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { AT } from '../delivery.fixture.ts'
-import { type Breaker, breakerAfter, breakerState, NEW_BREAKER } from './breaker.ts'
+import { type Breaker, breakerAfter, breakerState, NEW_BREAKER, type Verdict } from './breaker.ts'
 
 const after = (ms: number): Date => new Date(AT.getTime() + ms)
 const fail = (breaker: Breaker, at: Date, is_probe = false): Breaker =>
-  breakerAfter(breaker, { succeeded: false, is_probe }, at)
+  breakerAfter(breaker, { verdict: 'failure', is_probe }, at)
 const succeed = (breaker: Breaker, is_probe = false): Breaker =>
-  breakerAfter(breaker, { succeeded: true, is_probe }, AT)
+  breakerAfter(breaker, { verdict: 'success', is_probe }, AT)
 
 /** A breaker after a number of failures in a row. */
 function failedTimes(count: number): Breaker {
@@ -53,4 +53,55 @@ test('does not change while it is open by attempts that began earlier', () => {
   const open = failedTimes(5)
   expect(fail(open, after(1_000))).toEqual(open)
   expect(succeed(open)).toEqual(open)
+})
+
+describe('of an origin', () => {
+  type Step = readonly [verdict: Verdict, url: string, hours?: number]
+  /** The breaker after attempts to URLs, each at some hours. */
+  const afterSteps = (steps: readonly Step[], first: Breaker = NEW_BREAKER): Breaker =>
+    steps.reduce(
+      (breaker, [verdict, url, hours = 0]) =>
+        breakerAfter(breaker, { verdict, url, is_probe: false }, after(hours * 3_600_000)),
+      first,
+    )
+  const isOpen = (steps: readonly Step[]): boolean => breakerState(afterSteps(steps), AT) === 'open'
+  const times = (count: number, ...step: Step): Step[] => Array.from({ length: count }, () => step)
+  const other: Step = ['success', 'other']
+
+  // N5 (3)
+  test('server errors of one URL of several never open it, and do not make it sick', () => {
+    expect(isOpen([other, ...times(50, 'server_error', 'broken')])).toBe(false)
+    expect(afterSteps([other, ...times(50, 'server_error', 'broken')]).failures).toBe(0)
+  })
+
+  test('server errors open it when the last five failures name two URLs', () => {
+    expect(isOpen([other, ...times(4, 'server_error', 'a'), ['server_error', 'b']])).toBe(true)
+    expect(isOpen([other, ...times(3, 'server_error', 'a'), ['server_error', 'b']])).toBe(false)
+    expect(isOpen([['server_error', 'b'], ...times(4, 'server_error', 'a')])).toBe(true)
+    expect(isOpen([other, ['server_error', 'b'], other, ...times(9, 'server_error', 'a')])).toBe(false)
+  })
+
+  test('server errors open it while one URL is all that is used', () => {
+    expect(isOpen(times(5, 'server_error', 'sole'))).toBe(true)
+    const moved: Step[] = [other, ['success', 'new', 1]]
+    expect(isOpen([...moved, ...times(5, 'server_error', 'new', 25)])).toBe(false)
+    expect(isOpen([...moved, ...times(5, 'server_error', 'new', 26)])).toBe(true)
+  })
+
+  test('failures to connect and in time open it whatever their URLs, with unrelated failures in between', () => {
+    expect(isOpen([other, ...times(5, 'failure', 'a')])).toBe(true)
+    expect(isOpen([other, ...times(4, 'failure', 'a'), ['unrelated', 'b'], ['failure', 'a']])).toBe(true)
+    expect(isOpen([other, ...times(50, 'unrelated', 'a'), ...times(50, 'unrelated', 'b')])).toBe(false)
+  })
+
+  test('an unrelated failure of its probe lets the next one through after the same pause', () => {
+    const open = afterSteps(times(5, 'failure', 'a'))
+    const probed = breakerAfter(open, { verdict: 'unrelated', url: 'b', is_probe: true }, after(30_000))
+    expect(probed.probe_at).toEqual(after(60_000))
+    const again = breakerAfter(probed, { verdict: 'server_error', url: 'a', is_probe: true }, after(60_000))
+    expect(again.probe_at).toEqual(after(120_000))
+    const closed = breakerAfter(again, { verdict: 'success', url: 'a', is_probe: true }, after(120_000))
+    expect(closed).toMatchObject({ failures: 0, has_succeeded: true, last_url: 'a' })
+    expect(closed.failed_urls).toBeUndefined()
+  })
 })

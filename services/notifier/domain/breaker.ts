@@ -3,7 +3,13 @@
  * `probe_at`. Otherwise it is closed and counts failures in a row.
  */
 export interface Breaker {
+  /** The failures in a row that count. */
   readonly failures: number
+  /** Of an origin: the hashes of the URLs of the last failures in a row that say something about it; at most five. */
+  readonly failed_urls?: readonly string[] | undefined
+  /** Of an origin: the hash of the URL that was used last, and when it followed another one. */
+  readonly last_url?: string | undefined
+  readonly other_url_at?: Date | undefined
   /** Whether an attempt has ever succeeded, as far as is known: a breaker that is not used for a day is forgotten. */
   readonly has_succeeded?: true | undefined
   readonly opened_at?: Date | undefined
@@ -18,13 +24,27 @@ type BreakerState = 'closed' | 'open' | 'half_open'
 /** The breaker of a destination without attempts. */
 export const NEW_BREAKER: Breaker = { failures: 0 }
 
-const CLOSED_BREAKER: Breaker = { failures: 0, has_succeeded: true }
+/**
+ * What an attempt says about its destination. After a `server_error` it is not known whether the whole origin fails or only
+ * one of its URLs. An `unrelated` failure concerns its delivery alone.
+ */
+export type Verdict = 'success' | 'failure' | 'server_error' | 'unrelated'
+
+interface JudgedAttempt {
+  readonly verdict: Verdict
+  readonly is_probe: boolean
+  /** The hash of its URL; absent for an endpoint, which has one URL. */
+  readonly url?: string | undefined
+}
 
 /** The number of failures in a row that opens a breaker. */
 const FAILURES_TO_OPEN = 5
 
 const PAUSE_MIN_MS = 30_000
 const PAUSE_MAX_MS = 600_000
+
+/** An origin that had only one URL for a day is used with that URL alone. */
+const SOLE_URL_MS = 86_400_000
 
 /** The state at an instant. In `half_open` one try may be made as the probe; the caller refuses others meanwhile. */
 export function breakerState({ opened_at, probe_at }: Breaker, at: Date): BreakerState {
@@ -34,23 +54,47 @@ export function breakerState({ opened_at, probe_at }: Breaker, at: Date): Breake
 
 /**
  * The breaker after an attempt. While it is open only the probe counts: an attempt that began before it opened says
- * nothing new.
+ * nothing new. A probe with an unrelated failure does not double the pause.
  */
-export function breakerAfter(
-  breaker: Breaker,
-  { succeeded, is_probe }: { readonly succeeded: boolean; readonly is_probe: boolean },
-  at: Date,
-): Breaker {
+export function breakerAfter(before: Breaker, attempt: JudgedAttempt, at: Date): Breaker {
+  const { verdict, is_probe } = attempt
+  const breaker = withUrl(before, attempt, at)
   if (breaker.opened_at === undefined) {
-    if (succeeded) return CLOSED_BREAKER
-    const failures = breaker.failures + 1
-    if (failures < FAILURES_TO_OPEN) return { ...breaker, failures }
-    return withPause({ ...breaker, failures, opened_at: at }, at, PAUSE_MIN_MS)
+    if (verdict === 'success') return closed(breaker)
+    const counted = countFailure(breaker, attempt, at)
+    if (counted.failures < FAILURES_TO_OPEN) return counted
+    return withPause({ ...counted, opened_at: at }, at, PAUSE_MIN_MS)
   }
   if (!is_probe) return breaker
-  if (succeeded) return CLOSED_BREAKER
-  const pause_ms = Math.min((breaker.pause_ms ?? PAUSE_MIN_MS) * 2, PAUSE_MAX_MS)
-  return withPause({ ...breaker, failures: breaker.failures + 1 }, at, pause_ms)
+  if (verdict === 'success') return closed(breaker)
+  const { pause_ms = PAUSE_MIN_MS } = breaker
+  if (verdict === 'unrelated') return withPause(breaker, at, pause_ms)
+  return withPause({ ...breaker, failures: breaker.failures + 1 }, at, Math.min(pause_ms * 2, PAUSE_MAX_MS))
+}
+
+function closed({ last_url, other_url_at }: Breaker): Breaker {
+  return { failures: 0, has_succeeded: true, last_url, other_url_at }
+}
+
+function withUrl(breaker: Breaker, { url }: JudgedAttempt, at: Date): Breaker {
+  const { last_url } = breaker
+  if (url === undefined || url === last_url) return breaker
+  return { ...breaker, last_url: url, other_url_at: last_url === undefined ? undefined : at }
+}
+
+/**
+ * Server errors count once the last failures name two URLs, the earlier ones too, or while one URL is all that is used.
+ * Otherwise one broken URL of many would stop the callbacks of all.
+ */
+function countFailure(breaker: Breaker, { verdict, url }: JudgedAttempt, at: Date): Breaker {
+  const { failures, other_url_at } = breaker
+  if (verdict === 'unrelated') return breaker
+  if (url === undefined) return { ...breaker, failures: failures + 1 }
+  const failed_urls = [...(breaker.failed_urls ?? []), url].slice(-FAILURES_TO_OPEN)
+  const is_sole = other_url_at === undefined || at.getTime() - other_url_at.getTime() > SOLE_URL_MS
+  if (is_sole || new Set(failed_urls).size > 1)
+    return { ...breaker, failed_urls, failures: Math.max(failures + 1, failed_urls.length) }
+  return { ...breaker, failed_urls, failures: verdict === 'failure' ? failures + 1 : failures }
 }
 
 function withPause(breaker: Breaker, at: Date, pause_ms: number): Breaker {

@@ -54,7 +54,8 @@ interface Lease {
 }
 
 /**
- * The shared state of everything that goes to one receiver: an endpoint, or a `webhook_url` of a merchant. A notifier leases
+ * The shared state of everything that goes to one receiver: an endpoint, or an origin to which a merchant's `webhook_url`s
+ * go. A notifier leases
  * the destination, not single deliveries, so that its limits and its breaker hold however many notifiers run.
  */
 export interface Destination {
@@ -77,14 +78,27 @@ export interface Destination {
   readonly expires_at?: Date | undefined
 }
 
-/** The key of a destination: its endpoint, or the merchant, environment and exact URL of a `webhook_url`. */
+/** What the keys of the destinations of `webhook_url`s begin with. */
+const ORIGIN_PREFIX = 'origin:'
+
+/**
+ * The key of a destination: its endpoint, or the merchant, environment and origin of a `webhook_url` (N5). So URLs with a
+ * path or query per payment are one destination.
+ */
 export function destinationKeyOf(
   merchant_id: string,
   environment: Environment,
-  target: { readonly endpoint_id?: string; readonly url: string },
+  { endpoint_id, url }: { readonly endpoint_id?: string; readonly url: string },
 ): string {
-  if (target.endpoint_id !== undefined) return `endpoint:${target.endpoint_id}`
-  return `url:${sha256Hex(`${environment}/${merchant_id}/${target.url}`).slice(0, 40)}`
+  if (endpoint_id !== undefined) return `endpoint:${endpoint_id}`
+  // A text that is not a URL fails each of its attempts, so it may be a destination of its own.
+  const origin = URL.parse(url)?.origin ?? url
+  return `${ORIGIN_PREFIX}${sha256Hex(`${environment}/${merchant_id}/${origin}`).slice(0, 40)}`
+}
+
+/** Whether a destination is the origin of `webhook_url`s, and not an endpoint. */
+export function isOrigin(destination_key: string): boolean {
+  return destination_key.startsWith(ORIGIN_PREFIX)
 }
 
 /** What names a destination. A wake over the bus has no merchant. */

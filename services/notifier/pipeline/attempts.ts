@@ -1,4 +1,5 @@
 import { backoffDelay } from '#lib/base/backoff.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import { clock, sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -16,7 +17,8 @@ import {
 } from '../domain/attempt.ts'
 import { breakerAfter } from '../domain/breaker.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
-import { hostOf } from '../domain/destination.ts'
+import { hostOf, isOrigin } from '../domain/destination.ts'
+import { judgeAttempt } from '../domain/judge-attempt.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { type DueDelivery, isRefused, type OwnedDestination, slotUserOf } from './owned-destination.ts'
 import type { Ownership } from './ownership.ts'
@@ -200,7 +202,7 @@ export async function makeCountedAttempt(
   if (stored === undefined || outcome.kind !== 'ended') return stored
   countIfDead(begun, stored)
   if (outcome.result.failure === undefined) owned.is_slow = clock.monotonic_ms() - began_ms >= SLOW_MS
-  await updateBreaker(deps, owned, outcome.result, is_probe)
+  await updateBreaker(deps, owned, begun, outcome.result, is_probe)
   return stored
 }
 
@@ -247,19 +249,21 @@ function apply(current: Delivery, outcome: AttemptOutcome, at: Date, random: num
 async function updateBreaker(
   { ownership, storeNow }: CountedAttemptDeps,
   owned: OwnedDestination,
-  { failure }: AttemptResult,
+  { url }: Delivery,
+  result: AttemptResult,
   is_probe: boolean,
 ): Promise<void> {
-  const before = owned.breaker
-  owned.breaker = breakerAfter(before, { succeeded: failure === undefined, is_probe }, storeNow())
+  const { breaker: before, destination_key } = owned
+  const verdict = judgeAttempt(destination_key, result)
+  const url_hash = isOrigin(destination_key) ? sha256Hex(url).slice(0, 16) : undefined
+  owned.breaker = breakerAfter(before, { verdict, is_probe, url: url_hash }, storeNow())
   const { opened_at } = owned.breaker
   const has_changed = (opened_at === undefined) !== (before.opened_at === undefined)
   if (has_changed) {
     const to = opened_at === undefined ? 'closed' : 'open'
     countBreakerChange(to)
-    const { destination_key } = owned
     log.warn(
-      { destination_key, state: to, reason: failure ?? 'delivered' },
+      { destination_key, state: to, reason: result.failure ?? 'delivered' },
       'the breaker of a callback destination changed',
     )
   }

@@ -16,7 +16,7 @@ function growthOf(use: (user: SlotUser) => void): number {
     for (let count = 0; count < URLS; count += 1) {
       number += 1
       const health = 'unproven'
-      const [merchant_id, host, destination_key] = [`${number}`, `h${number}.example.com`, `url:${number}`]
+      const [merchant_id, host, destination_key] = [`${number}`, `h${number}.example.com`, `origin:${number}`]
       use({ merchant_id, environment: 'test', host, destination_key, try_kind: 'first', health })
     }
     collectGarbage()
@@ -26,12 +26,12 @@ function growthOf(use: (user: SlotUser) => void): number {
   return useAll() - first
 }
 
-test('the slots of URLs that are used once leave no memory behind', () => {
+test('the slots of origins that are used once leave no memory behind', () => {
   const slots = createSlots()
   expect(growthOf((user) => slots.take(user).slot?.release())).toBeLessThan(GROWTH_MAX_BYTES)
 })
 
-test('the fair queue keeps nothing of URLs that are used once', () => {
+test('the fair queue keeps nothing of origins that are used once', () => {
   const fair_queue = createFairQueue({
     slots: createSlots(),
     begin(owned, try_kind) {

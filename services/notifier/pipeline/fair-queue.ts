@@ -187,7 +187,7 @@ function createGroups() {
 
 /** What waits for a slot of a scope on behalf of a destination: itself, or its group of a host or merchant. */
 function entryIn(due: DueDestination, scope: SlotScope): Entry {
-  if (scope === 'destination') return due
+  if (scope === 'origin' || scope === 'endpoint') return due
   const { parent: of_host } = due
   return scope === 'host' ? of_host : (of_host.parent ?? of_host)
 }

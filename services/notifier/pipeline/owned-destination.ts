@@ -5,7 +5,7 @@ import { type Delivery, type DeliveryKey, TRY_KINDS, type TryKind } from '../dom
 import { type Destination, hostOf } from '../domain/destination.ts'
 import type { Health, SlotUser } from './slots.ts'
 
-/** Shorter than the time until the first renewal, so that the lease of a URL that is used once is not renewed. */
+/** Shorter than the time until the first renewal, so that the lease of a destination that is used once is not renewed. */
 const UNUSED_MS = 1_200
 
 /** A destination that this process has leased, with what it needs to know to make the attempts. */

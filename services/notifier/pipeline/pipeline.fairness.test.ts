@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'
 import type { Delivery } from '../domain/delivery.ts'
+import { destinationKeyOf } from '../domain/destination.ts'
 import {
   BODY,
   DELIVERED,
@@ -22,6 +23,7 @@ beforeEach(async () => {
   fixture = await openPipelines()
   notifier = await fixture.startProcess('one')
   hanging = []
+  last_number = 0
   most = new Map()
   fixture.respond = ({ delivery: { url } }) => {
     const { hostname: host } = new URL(url)
@@ -45,6 +47,18 @@ async function deliver(
   const deliveries = Array.from({ length: count }, (_, number) => newDelivery(number, destination, changes))
   for (const delivery of deliveries) await notifier.pipeline.queueDelivery(delivery, BODY)
   return deliveries
+}
+
+let last_number: number
+
+/** Makes a delivery of a new event to a `webhook_url`. */
+async function deliverTo(url: string, changes: Partial<Delivery> = {}): Promise<Delivery> {
+  const merchant_id = changes.merchant_id ?? '7001'
+  const destination_key = destinationKeyOf(merchant_id, 'test', { url })
+  last_number += 1
+  const delivery = newDelivery(last_number, destination_key, { ...changes, url, destination_key })
+  await notifier.pipeline.queueDelivery(delivery, BODY)
+  return delivery
 }
 
 /** Lets each destination have a success, so that the bounds of unproven ones do not apply. */
@@ -73,7 +87,7 @@ describe('a receiver that hangs', () => {
     await prove(['hang'])
     await deliver(300, 'hang')
     await advance(1_500)
-    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.all)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.endpoint.all)
   })
 
   test('delays no delivery of the same merchant to another destination', async () => {
@@ -105,7 +119,7 @@ describe('a receiver that hangs', () => {
   test('holds fewer slots while it has had no success', async () => {
     await deliver(300, 'hang')
     await advance(1_500)
-    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.unproven)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.endpoint.unproven)
   })
 
   test('holds fewer slots after a failure, although that was quick', async () => {
@@ -117,7 +131,7 @@ describe('a receiver that hangs', () => {
     fixture.respond = respond
     await deliver(300, 'hang')
     await advance(1_500)
-    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.destination.sick)
+    expect(most.get('hang.example.com')).toBe(SLOT_LIMITS.endpoint.sick)
   })
 
   test('shares a bounded part of the slots with all sick ones', async () => {
@@ -150,16 +164,15 @@ describe('a receiver that hangs', () => {
     expect(fixture.attempts).toHaveLength(100)
     await deliver(300, 'hang', { event: 'payment.failed', merchant_id: '7003' })
     await advance(1_000)
-    expect(hanging).toHaveLength(SLOT_LIMITS.destination.all)
+    expect(hanging).toHaveLength(SLOT_LIMITS.endpoint.all)
   })
 })
 
-describe('a merchant with a webhook_url per payment, whose host hangs', () => {
-  /** Makes deliveries to URLs of one merchant, of which each is used once. */
-  async function deliverToUrls(count: number, merchant_id: string): Promise<void> {
-    const url = 'http://hang.example.com/'
+describe('a merchant with an origin per payment, whose host hangs', () => {
+  /** Makes deliveries to origins of one merchant, of which each is used once. */
+  async function deliverToOrigins(count: number, merchant_id: string): Promise<void> {
     for (let number = 0; number < count; number += 1)
-      await deliver(1, `${merchant_id}-${number}`, { merchant_id, url: `${url}${number}` })
+      await deliverTo(`http://hang.example.com:${2_000 + number}/`, { merchant_id })
   }
   beforeEach(async () => {
     await notifier.stop()
@@ -167,7 +180,7 @@ describe('a merchant with a webhook_url per payment, whose host hangs', () => {
   })
 
   test('leaves the destinations of another merchant their place in the process', async () => {
-    await deliverToUrls(500, '7001')
+    await deliverToOrigins(500, '7001')
     await advance(3_000)
     const others = await deliver(5, 'quick', { merchant_id: '7002' })
     await advance(5)
@@ -175,8 +188,8 @@ describe('a merchant with a webhook_url per payment, whose host hangs', () => {
   })
 
   test('gives back what only waits when more merchants come, and delivers all of it later', async () => {
-    await deliverToUrls(320, '7001')
-    await deliverToUrls(120, '7002')
+    await deliverToOrigins(320, '7001')
+    await deliverToOrigins(120, '7002')
     await advance(5_000)
     const others = await deliver(5, 'quick', { merchant_id: '7003' })
     await advance(5)
@@ -186,6 +199,57 @@ describe('a merchant with a webhook_url per payment, whose host hangs', () => {
       await advance(2_000)
     }
     expect(fixture.attempts).toHaveLength(320 + 120 + 5)
+  })
+})
+
+describe('a merchant whose 200 deliveries to one origin hang, each to a URL of its own', () => {
+  const HANGING = 'https://hang.example.com'
+  const hang = async (): Promise<void> => {
+    for (let number = 0; number < 200; number += 1) await deliverTo(`${HANGING}/?order=${number}`)
+  }
+  const succeedAt = async (origin: string): Promise<void> => {
+    const { respond } = fixture
+    fixture.respond = () => DELIVERED
+    await deliverTo(`${origin}/`)
+    await advance(5)
+    fixture.respond = respond
+  }
+  const failAt = async (origin: string): Promise<void> => {
+    const { respond } = fixture
+    fixture.respond = () => FAILED
+    await deliverTo(`${origin}/`, { max_retries: 0 })
+    await advance(5)
+    fixture.respond = respond
+  }
+
+  // N5 (3), N10: also at another port of the same host.
+  test.each(['https://quick.example.com', 'https://hang.example.com:8443'])(
+    'has its deliveries to %s at once, whatever is known of either origin',
+    async (other) => {
+      const { respond } = fixture
+      fixture.respond = (seen) => (seen.delivery.url.startsWith(`${HANGING}/`) ? respond(seen) : DELIVERED)
+      for (const prepare of [async () => {}, () => succeedAt(other), () => failAt(other)]) {
+        await prepare()
+        await hang()
+        await advance(5_000)
+        const others: Delivery[] = []
+        for (let number = 0; number < 40; number += 1)
+          others.push(await deliverTo(`${other}/callbacks?order=${number}`))
+        await advance(5)
+        expect(attempted(others)).toBe(40)
+        for (const { answer } of hanging.splice(0)) answer(DELIVERED)
+        await advance(5)
+        fixture.attempts.length = 0
+        await succeedAt(HANGING)
+      }
+    },
+  )
+
+  test('makes at most 256 attempts at once to the origin once one has succeeded', async () => {
+    await succeedAt(HANGING)
+    for (let number = 0; number < 400; number += 1) await deliverTo(`${HANGING}/?order=${number}`)
+    await advance(1_500)
+    expect(most.get('hang.example.com')).toBe(256)
   })
 })
 

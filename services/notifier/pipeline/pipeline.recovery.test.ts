@@ -3,6 +3,7 @@ import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { Delivery } from '../domain/delivery.ts'
+import { destinationKeyOf } from '../domain/destination.ts'
 import { replayDeliveries, replayDelivery } from '../use-cases/replay-deliveries.ts'
 import {
   BODY,
@@ -241,6 +242,33 @@ describe('the breaker of a destination', () => {
     expect(destination?.breaker.opened_at).toBeInstanceOf(Date)
     expect(destination?.wake_at).toBeUndefined()
     expect(destination?.expires_at).toBeInstanceOf(Date)
+  })
+
+  // N5 (3)
+  test('of an origin stays closed while one of its URLs answers 500, and opens for several, then delivers all', async () => {
+    const { pipeline } = await fixture.startProcess('one')
+    const queue = async (order: number, changes: Partial<Delivery> = {}): Promise<Delivery> => {
+      const url = `https://shop.example.com/callbacks?order=${order}`
+      const destination_key = destinationKeyOf('7001', 'test', { url })
+      const delivery = newDelivery(order, destination_key, { ...changes, url, destination_key })
+      await pipeline.queueDelivery(delivery, BODY)
+      await advance(5)
+      return delivery
+    }
+    await queue(1)
+    fixture.respond = ({ delivery }) => (delivery.url.endsWith('=2') ? FAILED : DELIVERED)
+    const broken = await queue(2, { max_retries: 10 })
+    await advance(60_000)
+    expect((await failuresOf(broken)).length).toBeGreaterThan(5)
+    expect(await failuresOf(await queue(3))).toEqual(['delivered'])
+
+    fixture.respond = () => FAILED
+    for (let order = 10; order < 15; order += 1) await queue(order, { retry_delay_seconds: 3_600 })
+    const lost = await queue(20, { max_retries: 0 })
+    expect(await failuresOf(lost)).toEqual(['breaker_open'])
+    fixture.respond = () => DELIVERED
+    await advance(40_000)
+    expect(await read(lost)).toMatchObject({ status: 'delivered', delivery_id: lost.delivery_id })
   })
 
   test('of a webhook_url or endpoint says nothing about others', async () => {

@@ -16,7 +16,7 @@ function withoutHeartbeats(writes: readonly string[]): readonly string[] {
   return writes.filter((write) => !write.endsWith('members'))
 }
 
-test('a URL that is used once costs five writes besides that of its event', async () => {
+test('a destination that is used once costs five writes besides that of its event', async () => {
   const { pipeline, writes } = await fixture.startProcess('one')
   await pipeline.queueDelivery(newDelivery(1), BODY)
   await advance(20_000)
@@ -42,7 +42,7 @@ test('deliveries that could not be stored keep no slot', async () => {
   await one.pipeline.queueDelivery(newDelivery(0), BODY)
   one.onCommand = ({ kind, collection }) =>
     kind === 'insert' && collection === 'deliveries' ? Promise.reject(new Unavailable('down')) : undefined
-  for (let number = 1; number <= SLOT_LIMITS.destination.all; number += 1)
+  for (let number = 1; number <= SLOT_LIMITS.endpoint.all; number += 1)
     await expect(one.pipeline.queueDelivery(newDelivery(number), BODY)).rejects.toThrow(Unavailable)
   one.onCommand = () => undefined
   const next = newDelivery(1_000)

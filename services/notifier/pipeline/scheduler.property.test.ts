@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { TRY_KINDS } from '../domain/delivery.ts'
-import { newDestination } from '../domain/destination.ts'
+import { isOrigin, newDestination } from '../domain/destination.ts'
 import { newOwnedDestination, type OwnedDestination, slotUserOf } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler } from './scheduler.ts'
@@ -19,7 +19,8 @@ const LIMITS: Readonly<Record<SlotScope, SlotLimits>> = {
   process: { all: 6, unproven: 4, sick: 3, retry: 4 },
   merchant: { all: 4, unproven: 3, sick: 2, retry: 3 },
   host: { all: 4, unproven: 3, sick: 2, retry: 2 },
-  destination: { all: 3, unproven: 3, sick: 1, retry: 2 },
+  origin: { all: 4, unproven: 2, sick: 1, retry: 3 },
+  endpoint: { all: 3, unproven: 3, sick: 1, retry: 2 },
 }
 
 /** Where the destinations of the test are: two of each merchant, environment and host. */
@@ -63,7 +64,10 @@ function newWorld() {
   })
   const destinations = PLACES.map((place, index) => {
     const stored = {
-      ...newDestination({ destination_key: `endpoint:${index}`, merchant_id: place.merchant_id }),
+      ...newDestination({
+        destination_key: `${SCOPES.at((index % 2) - 2)}:${index}`,
+        merchant_id: place.merchant_id,
+      }),
       version: 1,
     }
     return newOwnedDestination(stored, 'token', false, 0)
@@ -103,12 +107,15 @@ function countUsed(
   scope: SlotScope,
   kind: SlotKind,
 ): number {
+  const isSameDestination = ({ destination_key }: SlotUser): boolean =>
+    destination_key === user.destination_key && destination_key.startsWith(scope)
   const isSame: Record<SlotScope, (other: SlotUser) => boolean> = {
     process: () => true,
     merchant: ({ merchant_id, environment }) =>
       merchant_id === user.merchant_id && environment === user.environment,
     host: ({ host }) => host === user.host,
-    destination: ({ destination_key }) => destination_key === user.destination_key,
+    origin: isSameDestination,
+    endpoint: isSameDestination,
   }
   return in_progress.filter((attempt) => attempt.kinds.has(kind) && isSame[scope](attempt.user)).length
 }
@@ -173,7 +180,10 @@ test('whatever happens, no attempt is above a limit, and none waits while there 
         else if (one.kind === 'hang' && attempt) {
           attempt.owned.is_slow = true
           attempt.slot.countAsSick()
-          attempt.kinds.add('sick')
+          // What is beyond the bound of its destination counts nowhere else.
+          const scope = isOrigin(attempt.user.destination_key) ? 'origin' : 'endpoint'
+          if (countUsed(in_progress, attempt.user, scope, 'sick') < LIMITS[scope].sick)
+            attempt.kinds.add('sick')
         } else if (one.kind === 'remove' && owned) {
           removed += owned.queue.size('first') + owned.queue.size('retry')
           scheduler.remove(owned)

@@ -34,7 +34,7 @@ beforeEach(() => {
         return stored.filter((delivery) => delivery.try_kind === try_kind).slice(0, limit)
       },
     },
-    slots: createSlots({ process: few, merchant: few, host: few, destination: few }),
+    slots: createSlots({ process: few, merchant: few, host: few, origin: few, endpoint: few }),
     store_now_ms: clock.now_ms,
     hasLease({ is_open }) {
       looks += 1

@@ -10,7 +10,10 @@ import {
   type SlotUser,
 } from './slots.ts'
 
-const SCOPES: readonly SlotScope[] = ['process', 'merchant', 'host', 'destination']
+/** The kind of destination whose slots a test of this scope takes. */
+const kindOf = (scope: SlotScope) => (scope === 'origin' ? 'origin' : 'endpoint')
+
+const SCOPES: readonly SlotScope[] = ['process', 'merchant', 'host', 'origin', 'endpoint']
 const WIDE: SlotLimits = { all: 100, unproven: 100, sick: 100, retry: 100 }
 const user: SlotUser = {
   merchant_id: '7001',
@@ -23,7 +26,7 @@ const user: SlotUser = {
 
 /** Slots with one narrow scope. */
 function slotsWith(scope: SlotScope, limits: Partial<SlotLimits>) {
-  const wide = { process: WIDE, merchant: WIDE, host: WIDE, destination: WIDE }
+  const wide = { process: WIDE, merchant: WIDE, host: WIDE, origin: WIDE, endpoint: WIDE }
   return createSlots({ ...wide, [scope]: { ...WIDE, ...limits } })
 }
 
@@ -32,29 +35,34 @@ function take(slots: Slots, changes: Partial<SlotUser> = {}): Slot | undefined {
   return slots.take({ ...user, ...changes }).slot
 }
 
+/** The user of a scope that `changes` does not name. */
+const userIn = (scope: SlotScope): Partial<SlotUser> => ({ destination_key: `${kindOf(scope)}:a` })
+
 test.each<[SlotScope, Partial<SlotUser> | undefined]>([
   ['process', undefined],
   ['merchant', { merchant_id: '7002' }],
   ['merchant', { environment: 'production' }],
   ['host', { host: 'b.example.com' }],
-  ['destination', { destination_key: 'endpoint:b' }],
+  ['endpoint', { destination_key: 'endpoint:b' }],
+  ['origin', { destination_key: 'origin:b' }],
 ])('a %s has no more slots than its limit, and gets each back once; not those of %j', (scope, elsewhere) => {
   const slots = slotsWith(scope, { all: 2 })
-  const [first, second] = [take(slots), take(slots)]
+  const takeHere = () => take(slots, userIn(scope))
+  const [first, second] = [takeHere(), takeHere()]
   expect([first, second].every(Boolean)).toBe(true)
-  expect(take(slots)).toBeUndefined()
+  expect(takeHere()).toBeUndefined()
   if (elsewhere) expect(take(slots, elsewhere)).toBeDefined()
   first?.release()
   first?.release()
-  expect(take(slots)).toBeDefined()
-  expect(take(slots)).toBeUndefined()
+  expect(takeHere()).toBeDefined()
+  expect(takeHere()).toBeUndefined()
 })
 
 test('a refused attempt takes no slot in any scope, and names the pool that it lacks', () => {
-  const slots = slotsWith('destination', { all: 1 })
+  const slots = slotsWith('endpoint', { all: 1 })
   take(slots)
   for (let time = 0; time < 500; time += 1)
-    expect(slots.take(user).lacks).toMatchObject({ scope: 'destination' })
+    expect(slots.take(user).lacks).toMatchObject({ scope: 'endpoint' })
   expect(slots.inUse()).toEqual({ healthy: 1, unproven: 0, sick: 0 })
 })
 
@@ -62,12 +70,13 @@ test.each(SCOPES)(
   'sick, unproven and repeated attempts of a %s have their own bounds, and leave the rest free',
   (scope) => {
     const slots = slotsWith(scope, { all: 4, sick: 1, unproven: 1, retry: 1 })
+    const takeHere = (change: Partial<SlotUser> = {}) => take(slots, { ...userIn(scope), ...change })
     for (const change of [{ health: 'sick' }, { health: 'unproven' }, { try_kind: 'retry' }] as const) {
-      expect(take(slots, change)).toBeDefined()
-      expect(take(slots, change)).toBeUndefined()
+      expect(takeHere(change)).toBeDefined()
+      expect(takeHere(change)).toBeUndefined()
     }
-    expect(take(slots)).toBeDefined()
-    expect(take(slots)).toBeUndefined()
+    expect(takeHere()).toBeDefined()
+    expect(takeHere()).toBeUndefined()
   },
 )
 
@@ -93,6 +102,19 @@ test('an attempt to an unproven destination that becomes sick makes no room for 
   expect(take(slots, { health: 'unproven' })).toBeDefined()
 })
 
+test('an origin that begins to hang fills no pool of sick destinations, nor the rest of its host', () => {
+  const slots = createSlots()
+  const hanging = { destination_key: 'origin:hanging' }
+  const slots_of_hanging = Array.from({ length: 200 }, () => take(slots, hanging))
+  for (const slot of slots_of_hanging) slot?.countAsSick()
+  expect(slots.inUse()).toEqual({ healthy: 0, unproven: 0, sick: 200 })
+  expect(take(slots, { ...hanging, health: 'sick' })).toBeUndefined()
+  for (const health of ['healthy', 'unproven', 'sick'] as const)
+    expect(take(slots, { destination_key: 'origin:other', health })).toBeDefined()
+  for (const slot of slots_of_hanging) slot?.release()
+  expect(take(slots, { ...hanging, health: 'sick' })).toBeDefined()
+})
+
 test.each(SCOPES.flatMap((scope) => (['sick', 'unproven'] as const).map((health) => ({ scope, health }))))(
   '$health destinations never hold all slots of a $scope',
   ({ scope, health }) => {
@@ -101,7 +123,8 @@ test.each(SCOPES.flatMap((scope) => (['sick', 'unproven'] as const).map((health)
     const takeInScope = (its_health: Health) => {
       number += 1
       const keyIn = (its_scope: SlotScope): string => (its_scope === scope ? 'shared' : `${number}`)
-      const [merchant_id, host, destination_key] = [keyIn('merchant'), keyIn('host'), keyIn('destination')]
+      const [merchant_id, host] = [keyIn('merchant'), keyIn('host')]
+      const destination_key = `${kindOf(scope)}:${keyIn(kindOf(scope))}`
       return take(slots, { merchant_id, host, destination_key, health: its_health })
     }
     while (takeInScope(health) !== undefined);

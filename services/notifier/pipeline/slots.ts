@@ -1,7 +1,8 @@
 import type { Delivery, TryKind } from '../domain/delivery.ts'
+import { isOrigin } from '../domain/destination.ts'
 
 /** The scopes that each attempt counts in. A merchant counts by environment: its tests use up no slots of production. */
-export type SlotScope = 'process' | 'merchant' | 'host' | 'destination'
+export type SlotScope = 'process' | 'merchant' | 'host' | 'origin' | 'endpoint'
 
 /** What an attempt counts as in each scope: always one of `all`, and of the others that apply. */
 export type SlotKind = 'all' | 'unproven' | 'sick' | 'retry'
@@ -12,13 +13,16 @@ export type SlotLimits = Readonly<Record<SlotKind, number>>
 /**
  * The limits of one notifier process. Sick receivers share a bounded part of the slots of each scope, and unproven ones
  * another part, so the rest stays free for healthy ones (N10). The host counts without its port, because a merchant could
- * otherwise multiply the limit (N9).
+ * otherwise multiply the limit (N9). An endpoint and an origin are the two kinds of destinations. An origin that stops to
+ * answer leaves room for others of its merchant and host, whatever their health: its attempts that hang fill no pool of sick
+ * or unproven ones.
  */
 export const SLOT_LIMITS: Readonly<Record<SlotScope, SlotLimits>> = {
   process: { all: 2_048, unproven: 1_024, sick: 512, retry: 1_024 },
   merchant: { all: 512, unproven: 128, sick: 128, retry: 256 },
   host: { all: 256, unproven: 192, sick: 64, retry: 128 },
-  destination: { all: 64, unproven: 32, sick: 32, retry: 32 },
+  origin: { all: 256, unproven: 64, sick: 32, retry: 128 },
+  endpoint: { all: 64, unproven: 32, sick: 32, retry: 32 },
 }
 
 /** What is known of a receiver. A `sick` one fails or hangs; an `unproven` one does not, but has never succeeded. */
@@ -75,7 +79,8 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
     process: new Map(),
     merchant: new Map(),
     host: new Map(),
-    destination: new Map(),
+    origin: new Map(),
+    endpoint: new Map(),
   }
   const freed_pools = new Set<Pool>()
   const in_use = { healthy: 0, unproven: 0, sick: 0 }
@@ -110,6 +115,10 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
         in_use[counted_as] -= 1
         in_use.sick += 1
         counted_as = 'sick'
+        // The slots beyond the bound of its destination were taken while that was healthy. They end with their attempts, and
+        // must not keep other sick destinations waiting until then.
+        const of_destination = scopes.at(-1)
+        if (of_destination !== undefined && !hasRoom(of_destination.sick)) return
         // It stays in the unproven pools. Otherwise receivers that hang at first would fill them again and again.
         for (const { sick } of scopes) {
           sick.used += 1
@@ -175,7 +184,7 @@ function keysOf(user: SlotUser): readonly (readonly [SlotScope, string])[] {
     ['process', ''],
     ['merchant', merchantKeyOf(user)],
     ['host', user.host],
-    ['destination', user.destination_key],
+    [isOrigin(user.destination_key) ? 'origin' : 'endpoint', user.destination_key],
   ]
 }
 
