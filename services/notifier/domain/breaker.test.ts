@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { AT } from '../delivery.fixture.ts'
 import { type Breaker, breakerAfter, breakerState, NEW_BREAKER, type Verdict } from './breaker.ts'
 
-const after = (ms: number): Date => new Date(AT.getTime() + ms)
+const atMs = (ms: number): Date => new Date(AT.getTime() + ms)
 const fail = (breaker: Breaker, at: Date, is_probe = false): Breaker =>
   breakerAfter(breaker, { verdict: 'failure', is_probe }, at)
 const succeed = (breaker: Breaker, is_probe = false): Breaker =>
@@ -31,27 +31,27 @@ test('lets a probe through after 30 s, and after twice the pause for each probe 
   let at_ms = 0
   const pauses: number[] = []
   for (let probe = 0; probe < 8; probe += 1) {
-    const pause_ms = (breaker.probe_at?.getTime() ?? 0) - after(at_ms).getTime()
-    expect(breakerState(breaker, after(at_ms + pause_ms - 1))).toBe('open')
-    expect(breakerState(breaker, after(at_ms + pause_ms))).toBe('half_open')
+    const pause_ms = (breaker.probe_at?.getTime() ?? 0) - atMs(at_ms).getTime()
+    expect(breakerState(breaker, atMs(at_ms + pause_ms - 1))).toBe('open')
+    expect(breakerState(breaker, atMs(at_ms + pause_ms))).toBe('half_open')
     pauses.push(pause_ms / 1_000)
     at_ms += pause_ms
-    breaker = fail(breaker, after(at_ms), true)
+    breaker = fail(breaker, atMs(at_ms), true)
   }
   expect(pauses).toEqual([30, 60, 120, 240, 480, 600, 600, 600])
 })
 
 test('closes when a probe succeeds, and begins again with 30 s', () => {
-  const probed = fail(failedTimes(5), after(30_000), true)
+  const probed = fail(failedTimes(5), atMs(30_000), true)
   const closed = succeed(probed, true)
   expect(closed).toEqual({ failures: 0, has_succeeded: true })
   expect(fail(closed, AT)).toEqual({ failures: 1, has_succeeded: true })
-  expect(failedTimes(5).probe_at).toEqual(after(30_000))
+  expect(failedTimes(5).probe_at).toEqual(atMs(30_000))
 })
 
 test('does not change while it is open by attempts that began earlier', () => {
   const open = failedTimes(5)
-  expect(fail(open, after(1_000))).toEqual(open)
+  expect(fail(open, atMs(1_000))).toEqual(open)
   expect(succeed(open)).toEqual(open)
 })
 
@@ -61,7 +61,7 @@ describe('of an origin', () => {
   const afterSteps = (steps: readonly Step[], first: Breaker = NEW_BREAKER): Breaker =>
     steps.reduce(
       (breaker, [verdict, url, hours = 0]) =>
-        breakerAfter(breaker, { verdict, url, is_probe: false }, after(hours * 3_600_000)),
+        breakerAfter(breaker, { verdict, url, is_probe: false }, atMs(hours * 3_600_000)),
       first,
     )
   const isOpen = (steps: readonly Step[]): boolean => breakerState(afterSteps(steps), AT) === 'open'
@@ -96,11 +96,11 @@ describe('of an origin', () => {
 
   test('an unrelated failure of its probe lets the next one through after the same pause', () => {
     const open = afterSteps(times(5, 'failure', 'a'))
-    const probed = breakerAfter(open, { verdict: 'unrelated', url: 'b', is_probe: true }, after(30_000))
-    expect(probed.probe_at).toEqual(after(60_000))
-    const again = breakerAfter(probed, { verdict: 'server_error', url: 'a', is_probe: true }, after(60_000))
-    expect(again.probe_at).toEqual(after(120_000))
-    const closed = breakerAfter(again, { verdict: 'success', url: 'a', is_probe: true }, after(120_000))
+    const probed = breakerAfter(open, { verdict: 'unrelated', url: 'b', is_probe: true }, atMs(30_000))
+    expect(probed.probe_at).toEqual(atMs(60_000))
+    const again = breakerAfter(probed, { verdict: 'server_error', url: 'a', is_probe: true }, atMs(60_000))
+    expect(again.probe_at).toEqual(atMs(120_000))
+    const closed = breakerAfter(again, { verdict: 'success', url: 'a', is_probe: true }, atMs(120_000))
     expect(closed).toMatchObject({ failures: 0, has_succeeded: true, last_url: 'a' })
     expect(closed.failed_urls).toBeUndefined()
   })

@@ -203,9 +203,9 @@ describe('a merchant with an origin per payment, whose host hangs', () => {
 })
 
 describe('a merchant whose 200 deliveries to one origin hang, each to a URL of its own', () => {
-  const HANGING = 'https://hang.example.com'
+  const hanging_origin = 'https://hang.example.com'
   const hang = async (): Promise<void> => {
-    for (let number = 0; number < 200; number += 1) await deliverTo(`${HANGING}/?order=${number}`)
+    for (let number = 0; number < 200; number += 1) await deliverTo(`${hanging_origin}/?order=${number}`)
   }
   const succeedAt = async (origin: string): Promise<void> => {
     const { respond } = fixture
@@ -227,7 +227,8 @@ describe('a merchant whose 200 deliveries to one origin hang, each to a URL of i
     'has its deliveries to %s at once, whatever is known of either origin',
     async (other) => {
       const { respond } = fixture
-      fixture.respond = (seen) => (seen.delivery.url.startsWith(`${HANGING}/`) ? respond(seen) : DELIVERED)
+      fixture.respond = (seen) =>
+        seen.delivery.url.startsWith(`${hanging_origin}/`) ? respond(seen) : DELIVERED
       for (const prepare of [async () => {}, () => succeedAt(other), () => failAt(other)]) {
         await prepare()
         await hang()
@@ -240,14 +241,14 @@ describe('a merchant whose 200 deliveries to one origin hang, each to a URL of i
         for (const { answer } of hanging.splice(0)) answer(DELIVERED)
         await advance(5)
         fixture.attempts.length = 0
-        await succeedAt(HANGING)
+        await succeedAt(hanging_origin)
       }
     },
   )
 
   test('makes at most 256 attempts at once to the origin once one has succeeded', async () => {
-    await succeedAt(HANGING)
-    for (let number = 0; number < 400; number += 1) await deliverTo(`${HANGING}/?order=${number}`)
+    await succeedAt(hanging_origin)
+    for (let number = 0; number < 400; number += 1) await deliverTo(`${hanging_origin}/?order=${number}`)
     await advance(1_500)
     expect(most.get('hang.example.com')).toBe(256)
   })

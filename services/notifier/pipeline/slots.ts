@@ -75,13 +75,7 @@ type Pools = Readonly<Record<SlotKind, Pool>>
 
 /** Creates the slots of a process. */
 export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SLOT_LIMITS) {
-  const pools_in: Readonly<Record<SlotScope, Map<string, Pools>>> = {
-    process: new Map(),
-    merchant: new Map(),
-    host: new Map(),
-    origin: new Map(),
-    endpoint: new Map(),
-  }
+  const pools_in = newPoolMaps()
   const freed_pools = new Set<Pool>()
   const in_use = { healthy: 0, unproven: 0, sick: 0 }
 
@@ -165,6 +159,16 @@ export function createSlots(limits: Readonly<Record<SlotScope, SlotLimits>> = SL
     },
     /** The attempts in progress, by the health of their destinations. */
     inUse: (): Readonly<Record<Health, number>> => ({ ...in_use }),
+  }
+}
+
+function newPoolMaps(): Readonly<Record<SlotScope, Map<string, Pools>>> {
+  return {
+    process: new Map(),
+    merchant: new Map(),
+    host: new Map(),
+    origin: new Map(),
+    endpoint: new Map(),
   }
 }
 
