@@ -8,28 +8,26 @@ import {
   NAME_LABEL,
 } from './manifests.fixture.ts'
 
+const MASTER = ['MONGODB_URI_FILE', 'MULTIHUB_ACTIVE_KEY', 'MULTIHUB_MASTER_KEYS_FILE']
+const DERIVED = ['MONGODB_URI_FILE', 'MULTIHUB_ACTIVE_KEY', 'MULTIHUB_KEYS_FILE']
+
 /** The commands of the operator: their arguments, and the settings that they read. */
 const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], settings: readonly string[]]>> = {
-  backup: [['backup', '/backups/$(POD_NAME)'], ['MONGODB_URI_FILE']],
+  backup: [['backup', '/backups/$(POD_NAME)'], DERIVED],
   doctor: [
     ['doctor', 'all'],
     [
       'MONGODB_URI_FILE',
+      'MULTIHUB_ACTIVE_KEY',
       'MULTIHUB_MASTER_KEYS_FILE',
       'MULTIHUB_RPC_CALLERS',
       'MULTIHUB_SANDBOX_KEY_FILE',
       'NATS_URL_FILE',
     ],
   ],
-  reseal: [
-    ['reseal', '--to', '$(KEY_ID)'],
-    ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE'],
-  ],
-  restore: [
-    ['restore', '--verify', '/backups/$(BACKUP)'],
-    ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE'],
-  ],
-  verify: [['verify'], ['MONGODB_URI_FILE', 'MULTIHUB_MASTER_KEYS_FILE']],
+  reseal: [['reseal', '--to', '$(KEY_ID)'], MASTER],
+  restore: [['restore', '--verify', '/backups/$(BACKUP)'], MASTER],
+  verify: [['verify'], DERIVED],
 }
 /** What fills the arguments: the pod's own name is new for each run, and a restore does not start without a backup. */
 const ARGUMENTS = {

@@ -103,9 +103,9 @@ test.each(processes)('the process %s accepts its settings', async (_name, servic
   )
 })
 
-test('no process sees the token of another, or its user of NATS', () => {
+test('no process sees the token of another, its user of NATS, or its keys', () => {
   for (const [, { command, secrets: seen = [] }] of processes)
-    for (const kind of ['rpc', 'nats'])
+    for (const kind of ['rpc', 'nats', 'keys'])
       expect(seen.filter((name) => name.startsWith(`${kind}-`) && name !== `${kind}-${command[0]}`)).toEqual(
         [],
       )

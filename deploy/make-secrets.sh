@@ -5,20 +5,106 @@
 #   deploy/make-secrets.sh compose          # below .local/compose, for docker-compose.yml
 #
 # Run it once and keep the result: without the master keys nothing that was stored can be decrypted. So it never replaces
-# a result, which no other user of this machine can read. Each role,
-# migrate, and backup can have its own user of MongoDB: MONGODB_URI_PAYMENTS=... is used by payments instead of MONGODB_URI.
-# Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox have its own
-# user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
+# a result, which no other user of this machine can read. Each role gets the keys of its purposes, derived from the master key.
+#
+# Each role, migrate, and backup has its own user of MongoDB where MONGODB_URI names none: their names and passwords are new, and
+# .local/database-users.js creates them. A MONGODB_URI with a user is used as it is; MONGODB_URI_PAYMENTS=... is used by payments
+# instead of it. Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox
+# have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
+#
+# After a change of the master keys, it derives the keys of the roles again. KEPT_KEYS are former master keys that the ledger and
+# the audit trail still verify with:
+#
+#   MULTIHUB_MASTER_KEYS=... MULTIHUB_ACTIVE_KEY=... KEPT_KEYS=... deploy/make-secrets.sh keys kubernetes   # prints manifests
+#   MULTIHUB_MASTER_KEYS=... MULTIHUB_ACTIVE_KEY=... KEPT_KEYS=... deploy/make-secrets.sh keys compose      # replaces the files
 set -euo pipefail
 umask 077
 
 callers=(attachments balances gateway merchants notifier operator payments support)
 nats_users=(attachments balances gateway merchants notifier payments support)
-database_users=(attachments backup balances gateway merchants migrate notifier payments sandbox support)
+databases=(attachments balances gateway merchants notifier payments sandbox support)
+database_users=(backup migrate "${databases[@]}")
+system=${MULTIHUB_SYSTEM_NAME:-multihub}
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
 
 fail() { echo "$1" >&2; exit 1; }
+
+# What the keys of each role, and of the commands that have no master key, are for: KEY_PURPOSES of lib/role/role.ts.
+declare -A purposes=(
+  [attachments]=link
+  [backup]=journal
+  [balances]=journal
+  [gateway]='credential webhook link'
+  [merchants]='credential endpoint'
+  [notifier]='endpoint webhook event_payments event_support receipt person'
+  [payments]='event_payments receipt person search'
+  [support]='cursor event_support receipt person search'
+  [verify]='credential journal'
+)
+# Their old keys still verify what they have signed.
+kept_purposes=' audit journal '
+
+# hex_digest BYTES: SHA-256 of bytes that are given as hexadecimal digits. No key is ever an argument of another program.
+hex_digest() { printf "$(sed 's/../\\x&/g' <<<"$1")" | openssl dgst -sha256 -r | cut -c1-64; }
+
+# hmac KEY BYTES: HMAC-SHA-256, all as hexadecimal digits.
+hmac() {
+  local at byte digits inner='' outer=''
+  for ((at = 0; at < 128; at += 2)); do
+    byte=${1:at:2}
+    printf -v digits %02x $((16#${byte:-0} ^ 0x36))
+    inner+=$digits
+    printf -v digits %02x $((16#${byte:-0} ^ 0x5c))
+    outer+=$digits
+  done
+  hex_digest "$outer$(hex_digest "$inner$2")"
+}
+
+# derive KEY PURPOSE: HKDF-SHA-256 without a salt, as lib/base/crypto/keys.ts derives.
+derive() { hmac "$(hmac '' "$1")" "$(printf %s "$2" | od -An -tx1 -v | tr -d ' \n')01"; }
+
+# derived_list PURPOSE: the keys of a purpose from all master keys, purpose.id:key with commas between them.
+derived_list() {
+  local one list=$master_keys result=''
+  [[ $kept_purposes != *" $1 "* ]] || list+=${KEPT_KEYS:+,$KEPT_KEYS}
+  for one in ${list//,/ }; do result+=${result:+,}$1.${one%%:*}:$(derive "${one#*:}" "$1"); done
+  printf %s "$result"
+}
+
+# put_keys PUT: the master keys and what is derived from them.
+put_keys() {
+  local put=$1 name purpose list
+  local -A derived=()
+  for name in "${!purposes[@]}"; do
+    for purpose in ${purposes[$name]}; do derived[$purpose]=${derived[$purpose]:-$(derived_list "$purpose")}; done
+  done
+  "$put" multihub-master master-keys "$master_keys"
+  for name in $(printf '%s\n' "${!purposes[@]}" | sort); do
+    list=''
+    for purpose in ${purposes[$name]}; do list+=${list:+,}${derived[$purpose]}; done
+    "$put" multihub-keys "$name" "$list"
+  done
+  "$put" multihub-keys active "$active_key"
+}
+
+# database_uri USER: MONGODB_URI with a user of its own, who is added to the script that creates them.
+database_uri() {
+  local password database roles=''
+  if [[ $MONGODB_URI == *@* ]]; then printf %s "$MONGODB_URI"; return; fi
+  password=$(key)
+  for database in "${databases[@]}"; do
+    case $1 in
+      migrate) roles+="{ role: 'readWrite', db: '${system}_$database' }, { role: 'dbAdmin', db: '${system}_$database' }, " ;;
+      backup) roles+="{ role: 'read', db: '${system}_$database' }, " ;;
+      "$database") roles+="{ role: 'readWrite', db: '${system}_$database' }, " ;;
+    esac
+  done
+  # A sharded cluster says there how the collections are sharded.
+  roles+="{ role: 'read', db: 'config' }"
+  echo "db.getSiblingDB('admin').createUser({ user: '${system}_$1', pwd: '$password', roles: [$roles] })" >>"$users_file.part"
+  printf %s "${MONGODB_URI%%://*}://${system}_$1:$password@${MONGODB_URI#*://}"
+}
 
 # need_url NAME SCHEMES: ends the script when the variable has no URL of these schemes.
 need_url() {
@@ -53,7 +139,7 @@ put_file() {
 
 make() {
   local put=$1 name own token hashes=''
-  "$put" multihub master-keys "$(date +%Y%m):$(key)"
+  put_keys "$put"
   "$put" multihub sandbox-key "$(key)"
   "$put" multihub nats-url "${NATS_URL:-}"
   for name in "${nats_users[@]}"; do
@@ -62,7 +148,7 @@ make() {
   done
   for name in "${database_users[@]}"; do
     own=MONGODB_URI_${name^^}
-    "$put" multihub-mongodb "$name" "${!own:-${MONGODB_URI:-}}"
+    "$put" multihub-mongodb "$name" "${!own:-$(database_uri "$name")}"
   done
   for name in "${callers[@]}"; do
     token=$(key)
@@ -72,13 +158,19 @@ make() {
   "$put" multihub-rpc callers "$hashes"
 }
 
-case ${1:-} in
+master_keys=${MULTIHUB_MASTER_KEYS:-$(date +%Y%m):$(key)}
+active_key=${MULTIHUB_ACTIVE_KEY:-${master_keys%%:*}}
+
+case "$*" in
   kubernetes)
     file=.local/secrets.yaml
     need_urls
     [ ! -e "$file" ] || fail "$file is there already, with the keys of a system: move it away first"
     mkdir -p .local
+    users_file=.local/database-users.js
+    rm -f "$users_file.part"
     make put_manifest >"$file.part"
+    [ ! -e "$users_file.part" ] || mv "$users_file.part" "$users_file"
     mv "$file.part" "$file"
     ;;
   compose)
@@ -92,9 +184,19 @@ case ${1:-} in
       printf 'NATS_PASSWORD_%s=%s\n' "${name^^}" "$password" >>"$folder/nats-passwords"
       declare "NATS_URL_${name^^}=nats://$name:$password@nats:4222"
     done
-    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' make put_file
-    # Compose reads this file itself, for the one value that is no secret.
-    printf 'MULTIHUB_RPC_CALLERS=%s\n' "$(cat "$folder/multihub-rpc/callers")" >"$folder/settings"
+    # Its server has no users: only the containers of the system are in its network.
+    MONGODB_URI_MIGRATE='mongodb://mongodb:27017/?replicaSet=rs' MONGODB_URI_ROLES='mongodb://mongodb:27017/?replicaSet=rs' make put_file
+    # Compose reads this file itself, for the values that are no secrets.
+    printf 'MULTIHUB_RPC_CALLERS=%s\nMULTIHUB_ACTIVE_KEY=%s\n' "$(cat "$folder/multihub-rpc/callers")" "$active_key" >"$folder/settings"
     ;;
-  *) fail 'usage: deploy/make-secrets.sh kubernetes | compose' ;;
+  'keys kubernetes' | 'keys compose')
+    [ -n "${MULTIHUB_MASTER_KEYS:-}" ] && [ -n "${MULTIHUB_ACTIVE_KEY:-}" ] ||
+      fail 'MULTIHUB_MASTER_KEYS and MULTIHUB_ACTIVE_KEY are needed: the keys, and the id of the one that encrypts'
+    if [ "$2" = kubernetes ]; then put_keys put_manifest; exit; fi
+    folder=.local/compose
+    put_keys put_file
+    sed "s/^MULTIHUB_ACTIVE_KEY=.*/MULTIHUB_ACTIVE_KEY=$active_key/" "$folder/settings" >"$folder/settings.part"
+    mv "$folder/settings.part" "$folder/settings"
+    ;;
+  *) fail 'usage: deploy/make-secrets.sh kubernetes | compose | keys kubernetes | keys compose' ;;
 esac

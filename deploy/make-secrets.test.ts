@@ -1,8 +1,15 @@
 import { execFileSync } from 'node:child_process'
+import type { KeyObject } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { parseAllDocuments } from 'yaml'
+import { deriveKey, type Purpose, parseDerivedKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { KEY_PURPOSES, ROLES } from '#lib/role/role.ts'
+import { COMMAND_PURPOSES } from '../operations/databases.ts'
 import { makeSecretManifests } from './secrets.fixture.ts'
 
 const SERVERS = { MONGODB_URI: 'mongodb://db.example/', NATS_URL: 'nats://bus.example:4222' }
@@ -53,9 +60,84 @@ test('an address is the value of its secret, whatever its characters mean in YAM
   expect(made).toContainEqual(
     expect.objectContaining({
       metadata: { name: 'multihub-mongodb' },
-      stringData: expect.objectContaining({ payments: uri, backup: READER, migrate: SERVERS.MONGODB_URI }),
+      stringData: expect.objectContaining({ payments: uri, backup: READER }),
     }),
   )
+})
+
+// O9
+test('the keys of roles and commands are derived from the master keys, as processes derive them', () => {
+  const [old, fresh] = [randomHex(32), randomHex(32)]
+  const env = {
+    ...process.env,
+    MULTIHUB_MASTER_KEYS: `new:${fresh}`,
+    MULTIHUB_ACTIVE_KEY: 'new',
+    KEPT_KEYS: `old:${old}`,
+  }
+  const printed = execFileSync(resolve('deploy/make-secrets.sh'), ['keys', 'kubernetes'], { env }).toString()
+  const [master, keys] = parseAllDocuments(printed).map((document) => document.toJS())
+  expect(master.stringData).toEqual({ 'master-keys': `new:${fresh}` })
+  const { active, ...lists } = keys.stringData as Readonly<Record<string, string>>
+  expect(active).toBe('new')
+  const given = {
+    master_keys: parseMasterKeys(`new:${fresh},old:${old}`),
+    derived_keys: new Map(),
+    active_id: 'new',
+  }
+  const purposesOf: Readonly<Record<string, readonly Purpose[]>> = {
+    ...KEY_PURPOSES,
+    backup: COMMAND_PURPOSES.backup,
+    verify: COMMAND_PURPOSES.verify,
+  }
+  // The sandbox has no keys.
+  expect(Object.keys(lists).sort()).toEqual(
+    Object.keys(purposesOf)
+      .filter((name) => name !== 'sandbox')
+      .sort(),
+  )
+  for (const [name, list] of Object.entries(lists)) {
+    const derived = parseDerivedKeys(list ?? '')
+    expect([...derived.keys()]).toEqual(purposesOf[name])
+    for (const [purpose, by_id] of derived) {
+      // Only what verifies keeps its old keys.
+      expect([...by_id.keys()]).toEqual(purpose === 'journal' ? ['new', 'old'] : ['new'])
+      for (const [id, key] of by_id)
+        expect(key.equals(deriveKey(given.master_keys.get(id) as KeyObject, purpose))).toBe(true)
+    }
+  }
+})
+
+test('each role, migrate and backup have their own users of MongoDB, and a script creates them', () => {
+  const made = makeSecretManifests({ ...process.env, ...SERVERS }) as readonly {
+    readonly metadata: { readonly name: string }
+    readonly stringData: Readonly<Record<string, string>>
+  }[]
+  const uris = made.find(({ metadata }) => metadata.name === 'multihub-mongodb')?.stringData ?? {}
+  run(SERVERS)
+  const script = readFileSync(join(folder, '.local/database-users.js'), 'utf8')
+  expect(statSync(join(folder, '.local/database-users.js')).mode & 0o777).toBe(0o600)
+  const users: { user: string; roles: { role: string; db: string }[] }[] = []
+  const db = { getSiblingDB: () => ({ createUser: (user: (typeof users)[number]) => users.push(user) }) }
+  runInNewContext(script, { db })
+  expect(users.map(({ user }) => user).sort()).toEqual(
+    Object.keys(uris)
+      .map((name) => `multihub_${name}`)
+      .sort(),
+  )
+  const rolesOf = (name: string) =>
+    users.find(({ user }) => user === `multihub_${name}`)?.roles.filter(({ db }) => db !== 'config')
+  expect(rolesOf('payments')).toEqual([{ role: 'readWrite', db: 'multihub_payments' }])
+  expect(new Set(rolesOf('backup')?.map(({ role }) => role))).toEqual(new Set(['read']))
+  expect(rolesOf('backup')).toHaveLength(ROLES.length)
+  expect(rolesOf('migrate')).toHaveLength(2 * ROLES.length)
+  for (const [name, uri] of Object.entries(uris))
+    expect(uri).toMatch(new RegExp(`^mongodb://multihub_${name}:[0-9a-f]{64}@db.example/$`))
+})
+
+test('a user in MONGODB_URI is used as it is', () => {
+  run({ ...SERVERS, MONGODB_URI: READER })
+  expect(readFileSync(join(folder, '.local/secrets.yaml'), 'utf8')).toContain(`payments: '${READER}'`)
+  expect(() => statSync(join(folder, '.local/database-users.js'))).toThrow('ENOENT')
 })
 
 function run(variables: Readonly<Record<string, string>>): void {

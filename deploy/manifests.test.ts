@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { ROLES } from '#lib/role/role.ts'
+import { KEY_PURPOSES, ROLES, type RoleName } from '#lib/role/role.ts'
 import {
   buildOverlay,
   commandsOf,
@@ -31,7 +31,10 @@ describeManifests('the manifests', () => {
       for (const workload of workloadsOf(buildOverlay(name))) {
         const variables = variablesOf(workload, secrets, folder)
         const uri = await readContainerSettings(containerOf(workload).args, variables)
-        expect(uri).toBe(name === 'development' ? undefined : SERVERS.MONGODB_URI)
+        // Each role, and each command but those of `migrate`, has a user of its own.
+        expect(uri?.replace(/multihub_[a-z]+:[0-9a-f]{64}@/, '')).toBe(
+          name === 'development' ? undefined : SERVERS.MONGODB_URI,
+        )
       }
     } finally {
       rmSync(folder, { recursive: true })
@@ -48,17 +51,35 @@ describeManifests('the manifests', () => {
     },
   )
 
-  test('each role has its own token of RPCs, and can have its own user of the database and of NATS', () => {
+  test('each role has its own token of RPCs, keys of its purposes alone, and its own user of the database and of NATS', () => {
     for (const workload of withoutCommands(buildOverlay('production'))) {
       const [role] = containerOf(workload).args
       const personal = [...secretFilesOf(workload).values()].filter((name) => !name.startsWith('multihub/'))
       // The sandbox calls no other role, and the job calls none at all.
       const has_token = role !== 'sandbox' && role !== 'migrate'
-      expect(personal.sort()).toEqual([
-        `multihub-mongodb/${role}`,
-        ...(has_token ? [`multihub-nats/${role}`, `multihub-rpc/${role}`] : []),
-      ])
+      expect(personal.sort()).toEqual(
+        [
+          `multihub-mongodb/${role}`,
+          ...(has_token ? [`multihub-keys/${role}`, `multihub-nats/${role}`, `multihub-rpc/${role}`] : []),
+        ].toSorted(),
+      )
     }
+  })
+
+  // O9
+  test('no serving pod of production has a master key, and a role has the keys of its purposes and no other', () => {
+    for (const workload of serversOf(buildOverlay('production'))) {
+      const name = containerOf(workload).args[0] as RoleName
+      expect(JSON.stringify(workload)).not.toContain('master')
+      const purposes =
+        secrets
+          .get(`multihub-keys/${name}`)
+          ?.split(',')
+          .map((key) => key.split('.')[0]) ?? []
+      expect(purposes).toEqual(KEY_PURPOSES[name])
+    }
+    // Neither can open a secret.
+    expect([KEY_PURPOSES.balances, KEY_PURPOSES.sandbox]).toEqual([['journal'], []])
   })
 
   test('production runs every role, each in pods of its own', () => {
@@ -160,7 +181,7 @@ function variablesOf(
   return variables
 }
 
-/** Writes a secret, which has a name such as `multihub/master-keys`, into a folder and returns its file. */
+/** Writes a secret, which has a name such as `multihub/sandbox-key`, into a folder and returns its file. */
 function writeSecret(name: string | undefined, secrets: ReadonlyMap<string, string>, folder: string): string {
   const value = secrets.get(name ?? '')
   if (name === undefined || value === undefined) throw new Error(`the secret ${name} is not there`)

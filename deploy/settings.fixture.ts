@@ -1,14 +1,15 @@
 import { readConfig } from '#lib/base/config/config.ts'
+import { readKeys } from '#lib/base/config/key-settings.ts'
 import { ROLES, type RoleName } from '#lib/role/role.ts'
 import { loadWithSettings } from '../app/roles.ts'
 import { publicBaseUrl } from '../gateway/public-base-url.ts'
 import { GATEWAY_CONFIG } from '../gateway/service.ts'
-import { DATABASE_SETTINGS, VERIFY_SETTINGS } from '../operations/databases.ts'
+import { COMMAND_PURPOSES, DATABASE_SETTINGS, VERIFY_SETTINGS } from '../operations/databases.ts'
 
 /** The settings of the commands that are not for roles. */
 const COMMAND_SETTINGS = {
   migrate: DATABASE_SETTINGS,
-  backup: DATABASE_SETTINGS,
+  backup: VERIFY_SETTINGS,
   restore: VERIFY_SETTINGS,
   verify: VERIFY_SETTINGS,
   reseal: VERIFY_SETTINGS,
@@ -23,7 +24,10 @@ export async function readContainerSettings(
   variables: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
   const [first = ''] = words
-  if (isCommand(first)) return readConfig(COMMAND_SETTINGS[first], variables).mongodb_uri?.reveal()
+  if (isCommand(first)) {
+    if (first !== 'migrate') readKeys(readConfig(VERIFY_SETTINGS, variables), COMMAND_PURPOSES[first])
+    return readConfig(COMMAND_SETTINGS[first], variables).mongodb_uri?.reveal()
+  }
   const roles = first === 'doctor' ? words.slice(1) : words
   const names = roles[0] === 'all' ? ROLES : (roles as readonly RoleName[])
   const { config } = await loadWithSettings(names, variables)

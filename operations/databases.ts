@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '#lib/base/config/config.ts'
 import { KEY_SETTINGS } from '#lib/base/config/key-settings.ts'
+import { PURPOSES } from '#lib/base/crypto/keys.ts'
 import type { ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Snapshot } from '#lib/store/maintenance.ts'
@@ -49,6 +50,14 @@ export const DATABASE_SETTINGS = { mongodb_uri, system_name, start_wait_ms, home
 
 /** The settings of the commands that also need keys. */
 export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, ...KEY_SETTINGS }
+
+/** The purposes of the keys that the commands need. Only `restore` and `reseal` need those of all secrets. */
+export const COMMAND_PURPOSES = {
+  backup: ['journal'],
+  verify: ['credential', 'journal'],
+  restore: PURPOSES,
+  reseal: PURPOSES,
+} as const
 
 /** Opens the databases of roles at the place that the settings of a command name. */
 export function databasesOf(config: Config<typeof DATABASE_SETTINGS>) {

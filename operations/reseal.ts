@@ -1,10 +1,9 @@
 import { readConfig } from '#lib/base/config/config.ts'
 import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
-import { PURPOSES } from '#lib/base/crypto/keys.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Command } from '../app/run.ts'
-import { databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from './databases.ts'
+import { COMMAND_PURPOSES, databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from './databases.ts'
 
 /** The roles that store secrets. Payments comes before the notifier, which gets the secrets of its events from there. */
 export const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'notifier']
@@ -20,7 +19,7 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
   if (option !== undefined && (option !== '--to' || to === undefined || more.length > 0))
     throw new StartError(`${words.join(' ')} is not understood: reseal takes --to and the id of a master key`)
   const config = readConfig(VERIFY_SETTINGS, variables)
-  const keys = readKeys(config, PURPOSES)
+  const keys = readKeys(config, COMMAND_PURPOSES.reseal)
   const [active = '', ...others] = keyIdsOf(config)
   if (to !== undefined && to !== active)
     throw new StartError(

@@ -6,7 +6,14 @@ import type { DataCheck, Requirement } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Store } from '#lib/store/store.ts'
 import { type Command, problemsText } from '../app/run.ts'
-import { BACKUP_ORDER, databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from './databases.ts'
+import {
+  BACKUP_ORDER,
+  COMMAND_PURPOSES,
+  databasesOf,
+  loadOperations,
+  readerOf,
+  VERIFY_SETTINGS,
+} from './databases.ts'
 
 /** How many requirements are looked up at once. */
 const LOOKUPS_MAX = 64
@@ -18,7 +25,7 @@ const LOOKUPS_MAX = 64
 export const verify: Command = async (words, variables, { printLine, printProgress }) => {
   if (words.length > 0) throw new StartError(`${words[0]} is not a word of verify: leave it out`)
   const config = readConfig(VERIFY_SETTINGS, variables)
-  const keys = readKeys(config, ['credential'])
+  const keys = readKeys(config, COMMAND_PURPOSES.verify)
   const databases = databasesOf(config)
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
