@@ -50,6 +50,13 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'chargeback_id === undefined ? payment.amount - 1n :',
   },
   {
+    name: 'the operator can resolve an anomaly as paid with any amount',
+    file: 'services/payments/use-cases/resolve-anomaly.ts',
+    search: 'if (operation) checkAmount(operation.amount, request)',
+    replace: "if (operation && request.note === '') checkAmount(operation.amount, request)",
+    needs: ['provider contradicts itself'],
+  },
+  {
     name: 'an expired deposit is not looked up late',
     file: 'services/payments/domain/apply-expiry.ts',
     search: 'return sends_callbacks ? declined : addLateLookup(declined, undefined, at)',

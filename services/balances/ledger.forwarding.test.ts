@@ -48,6 +48,7 @@ function everyKindOf(merchant: string): readonly Command[] {
       operation_id: 'op',
       currency: 'INR',
       amount: -3n,
+      payment_id: 'p',
       reason: 'a mistake',
     },
   ]

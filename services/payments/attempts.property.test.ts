@@ -300,7 +300,8 @@ async function begin({ direction, sends_callbacks, window_ms, first_crash, creat
     const before = await read()
     if (anomaly === undefined || isFinal(before.status)) return
     const { anomaly_id } = anomaly
-    const request = { anomaly_id, kind: resolution, operation_id: 'op', note: '' }
+    const amount = resolution === 'paid' ? { minor: before.amount, currency: before.currency } : undefined
+    const request = { anomaly_id, kind: resolution, amount, operation_id: 'op', note: '' }
     await resolveAnomaly(
       { ...current.stores, runner: current.runner, sendsCallbacks: () => sends_callbacks },
       request,

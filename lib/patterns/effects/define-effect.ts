@@ -86,6 +86,11 @@ interface EffectLimits<D> {
   /** The bounds of the pauses after failed tries; from 1 s to 5 min unless given. */
   readonly backoff?: BackoffBounds
   /**
+   * Recognizes a failure that no repetition can change, such as a refusal: the effect is stuck at once, and the returned
+   * change is applied with it. `undefined` for any other failure, which is tried again.
+   */
+  readonly onRefusal?: (error: unknown, effect: Effect) => DocumentChange<D> | undefined
+  /**
    * Bounds how many effects of the kind are leased at once. Without room an effect is left as it is, also by the writer
    * of its document. Required for kinds of the lane `external`. A function chooses the budget by the data of the effect.
    */

@@ -111,7 +111,7 @@ const stuck_effects = counter('multihub_effects_stuck_total', 'Effects that used
 
 /**
  * Logs and counts a failed try, and returns how it changes the document. The effect is due again after `wait_ms`, or
- * stuck when its tries are used up. The document keeps only the name of the error. The log line and the counter are
+ * stuck when its tries are used up; with a `tries_max` of 0 it is stuck at once. The document keeps only the name of the error. The log line and the counter are
  * written by the call, not by the returned change, which a conflict repeats.
  */
 export function recordFailure<D extends EffectDocument>(
@@ -124,7 +124,7 @@ export function recordFailure<D extends EffectDocument>(
   failures.increment({ kind: effect.kind })
   if (is_stuck) stuck_effects.increment({ kind: effect.kind })
   const fields = { effect: effect.id, kind: effect.kind, tries: effect.tries, error }
-  if (is_stuck) log.error(fields, 'effect is stuck after its last try; retry it when the cause is fixed')
+  if (is_stuck) log.error(fields, 'effect is stuck; retry it when the cause is fixed')
   else log.warn(fields, 'effect failed and will be retried')
   const { lease: _released, ...rest } = effect
   const failed: Effect = {

@@ -244,7 +244,9 @@ function runHandler<D extends EffectDocument>(
       } catch (error) {
         span?.fail(error)
         const wait_ms = backoffDelay(countedTries(effect), bound.backoff ?? RETRY_BACKOFF, randomFraction())
-        return recordFailure(effect, bound.tries_max, wait_ms, error)
+        const afterRefusal = bound.onRefusal?.(error, effect)
+        const recorded = recordFailure<D>(effect, afterRefusal ? 0 : bound.tries_max, wait_ms, error)
+        return afterRefusal ? (current) => afterRefusal(recorded(current)) : recorded
       } finally {
         running.value -= 1
         release()

@@ -1,5 +1,7 @@
+import type { Client } from '@connectrpc/connect'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
@@ -28,6 +30,8 @@ const OVERLAP_SECONDS = 30 * 86_400
 
 /** Between two acts. */
 const PAUSE_MAX_MS = 1_500
+
+type Payments = Client<typeof PaymentService>
 
 type Act = (deps: Omit<OperatorDeps, 'isOpen'>, merchant: SimulatedMerchant) => Promise<unknown>
 
@@ -146,6 +150,8 @@ async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Ac
   const { anomalies } = await payments.listAnomalies({ openOnly: true })
   for (const { anomalyId, paymentId, refundId } of anomalies) {
     if (choices.chance(0.5)) continue
+    const own = await amountOf(payments, paymentId, refundId)
+    if (own && choices.chance(0.3)) await payAnotherAmount({ payments, choices }, anomalyId, own)
     const of_payment = [...operations()].filter(({ kind, idempotency_key }) =>
       refundId === undefined
         ? kind !== 'refund' && idempotency_key.startsWith(`${paymentId}:`)
@@ -158,11 +164,37 @@ async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Ac
       : of_payment.length > 0 && of_payment.every(({ status }) => status !== 'pending')
         ? AnomalyResolutionKind.NOT_PAID
         : AnomalyResolutionKind.DISMISSED
+    const amount = resolution === AnomalyResolutionKind.PAID ? own : undefined
     await payments
-      .resolveAnomaly({ anomalyId, resolution, operationId: `resolve-${anomalyId}`, note: 'simulated' })
+      .resolveAnomaly({
+        anomalyId,
+        resolution,
+        operationId: `resolve-${anomalyId}`,
+        note: 'simulated',
+        ...(amount && { amount }),
+      })
       // The payment may have ended meanwhile.
       .catch(() => {})
   }
+}
+
+/** The amount of a payment or of its refund; absent while that cannot be read. */
+async function amountOf(payments: Payments, paymentId: string, refundId: string | undefined) {
+  const { payment } = await payments.getPayment({ paymentId }).catch(() => ({ payment: undefined }))
+  return refundId === undefined
+    ? payment?.amount
+    : payment?.operations.find(({ operationId }) => operationId === refundId)?.amount
+}
+
+/** A careless decision: that another amount was paid, whatever the books of the provider say. It must not end anything. */
+async function payAnotherAmount(
+  { payments, choices }: { readonly payments: Payments; readonly choices: Choices },
+  anomalyId: string,
+  { minor, currency }: Money,
+): Promise<void> {
+  const amount = choices.pick([undefined, { minor: minor - 1n, currency }, { minor: minor + 1n, currency }])
+  const careless = { anomalyId, resolution: AnomalyResolutionKind.PAID, operationId: `careless-${anomalyId}` }
+  await payments.resolveAnomaly({ ...careless, note: 'simulated', ...(amount && { amount }) }).catch(() => {})
 }
 
 /**

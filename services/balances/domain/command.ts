@@ -7,7 +7,7 @@ import { arePayoutLimits, type PayoutLimits } from './payout-limits.ts'
 interface CommandBase {
   readonly id: string
   readonly merchant_id: string
-  /** The payment that a transfer or a hold is about. Other commands have none. */
+  /** The payment that a transfer, a hold or an adjustment is about. Other commands have none. */
   readonly payment_id?: string | undefined
   readonly reason: string
 }

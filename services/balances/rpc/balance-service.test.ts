@@ -38,6 +38,23 @@ describe('BalanceService', () => {
     })
   })
 
+  // B4
+  test('an adjustment can be about a payment, whose list of entries shows it', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    const about = { ...adjustment('op', 500n), paymentId: 'p' }
+    expect(await balances.adjust(about)).toEqual(await balances.adjust(about))
+    await balances.adjust(adjustment('other', 1n))
+    expect(await balances.listEntries({ merchantId: '1000', paymentId: 'p' })).toMatchObject({
+      entries: [{ entryId: 'adjust:1000:op', paymentId: 'p', amount: { minor: 500n } }],
+    })
+    for (const paymentId of ['', 'q'])
+      await expect(balances.adjust({ ...about, paymentId })).rejects.toMatchObject({ code: 1013 })
+    const control = { ...about, paymentId: 'a\nb' }
+    const refused = { code: 9000, details: { description: 'payment_id' } }
+    await expect(balances.adjust(control)).rejects.toMatchObject(refused)
+  })
+
   test('says that an adjustment was refused, permanently, and changes nothing', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()

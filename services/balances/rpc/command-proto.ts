@@ -99,10 +99,10 @@ export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironmen
   requiredText(request.reason, 'reason')
   const operation_id = idOf(request.operationId, 'operation_id', OPERATION_ID_CHARACTERS_MAX)
   const id = adjustmentId(merchant_id, operation_id)
-  const reason = reasonOf(request)
+  const purpose = purposeOf(request)
   return {
     environment,
-    command: { kind: 'adjustment', id, merchant_id, operation_id, currency, amount, reason },
+    command: { kind: 'adjustment', id, merchant_id, operation_id, currency, amount, ...purpose },
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { Command, HoldCommand, TransferCommand } from '../domain/command.ts'
+import type { AdjustCommand, Command, HoldCommand, TransferCommand } from '../domain/command.ts'
 import type { NotRecordedReason } from '../domain/decide-command.ts'
 import { environmentOfShard, isShard, shardOf } from '../domain/shard.ts'
 import type { ForwardCommands, ForwardedResult } from '../forwarding/command-forwarder.ts'
@@ -106,8 +106,8 @@ function commandToProto(shard: number, command: Command): LedgerCommand {
       return create(LedgerCommandSchema, { command: { case: 'hold', value } })
     }
     case 'adjustment': {
-      const { currency, amount: minor, operation_id: operationId } = command
-      const value = { ...common, currency, amount: { minor, currency }, operationId }
+      const { currency, operation_id: operationId } = command
+      const value = { ...common, ...amountAndPaymentToProto(command), currency, operationId }
       return create(LedgerCommandSchema, { command: { case: 'adjustment', value } })
     }
     case 'settlement': {
@@ -123,7 +123,11 @@ function commandToProto(shard: number, command: Command): LedgerCommand {
   }
 }
 
-function amountAndPaymentToProto({ amount, currency, payment_id = '' }: TransferCommand | HoldCommand) {
+function amountAndPaymentToProto({
+  amount,
+  currency,
+  payment_id = '',
+}: TransferCommand | HoldCommand | AdjustCommand) {
   return { amount: { minor: amount, currency }, paymentId: payment_id }
 }
 

@@ -21,12 +21,13 @@ const ANOMALY_KINDS = [
   'unmatched_report',
   'open_too_long',
   'id_differs',
+  'ledger_refused',
 ] as const
 
 /**
  * Why the operator must look at a payment: an update was not applied (P7), an attempt or refund is `not_found_at_provider` and
- * is not sent again (P4), its provider reports another id (P4), a signed callback is about no payment, or a withdrawal is open
- * after 24 hours (P8).
+ * is not sent again (P4), its provider reports another id (P4), a signed callback is about no payment, a withdrawal is open
+ * after 24 hours (P8), or the ledger has refused an entry permanently.
  */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
@@ -130,6 +131,27 @@ export function newOpenTooLongAnomaly(payment: Payment, subject: AnomalySubject)
 export function newNotFoundAnomaly(payment: Payment, subject: AnomalySubject): Effect {
   const what = subject.refund_id === undefined ? 'attempt' : 'refund'
   return anomalyEffect(payment, 'not_found_at_provider', `does not know the ${what}`, subject)
+}
+
+/** Makes the effect for an entry that the ledger refuses with `code` however often it is asked: the entry's effect is stuck. */
+export function newLedgerRefusalAnomaly(
+  payment: Payment,
+  { entry, code, at }: { readonly entry: Effect; readonly code: number; readonly at: Date },
+): Effect {
+  const kind = 'ledger_refused'
+  const anomaly_id = sha256Hex(`${entry.id}:${kind}:${code}`).slice(0, 32)
+  const description = `the ledger refused the entry ${entry.id} with ${code} while the payment was ${payment.status}`
+  const named = entry.data['refund_id']
+  const refund_id = typeof named === 'string' ? named : undefined
+  const data = {
+    anomaly_id,
+    kind,
+    description,
+    reported_at: at,
+    attempt_number: undefined,
+    refund_id,
+  } as const
+  return recordAnomalyEffect.newEffect(payment, data, { at })
 }
 
 function anomalyEffect(

@@ -8,11 +8,20 @@ import {
 } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { type ErrorCode, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { addAnomaly, newLedgerRefusalAnomaly } from '../domain/anomaly.ts'
 import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
-import { type Payment, type PaymentRoute, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import {
+  isAdmitted,
+  type Payment,
+  type PaymentRoute,
+  requireAdmitted,
+  type StoredPayment,
+} from '../domain/payment.ts'
 import { type EntryData, holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
 import { requireChargeback, requireRefund } from '../domain/refund.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
@@ -28,6 +37,7 @@ export const LEDGER_CALL = { timeoutMs: 3_000 }
  * 30 s. With 15 s on average, the ledger may be unavailable for half a day before the effect is stuck.
  */
 const ENTRY_LIMITS = {
+  onRefusal,
   lease_ms: 5_000,
   tries_max: 3_000,
   backoff: { first_ms: 1_000, max_ms: 30_000 },
@@ -42,6 +52,21 @@ const HOLD_LIMITS = {
   tries_max: 10_000,
   backoff: { first_ms: 200, max_ms: 10_000 },
 }
+
+/**
+ * What follows when the ledger refuses an entry and would refuse it again, such as 1013 for an id that belongs to another
+ * entry: the effect is stuck at once, and the operator gets an anomaly. The payment of a hold that is not admitted has none.
+ */
+function onRefusal(error: unknown, entry: Effect): ((payment: StoredPayment) => StoredPayment) | undefined {
+  if (!(error instanceof PublicError) || REPEATABLE_CODES.includes(error.code)) return undefined
+  const { code } = error
+  const at = now()
+  return (payment) =>
+    isAdmitted(payment) ? addAnomaly(payment, newLedgerRefusalAnomaly(payment, { entry, code, at })) : payment
+}
+
+/** A fault, and a ledger that cannot be reached: the next try may succeed. */
+const REPEATABLE_CODES: readonly ErrorCode[] = [2001, 2002]
 
 /** What placing a hold needs. */
 export interface HoldFundsDeps {

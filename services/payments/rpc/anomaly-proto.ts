@@ -24,6 +24,7 @@ const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({
   open_too_long: AnomalyKindProto.OPEN_TOO_LONG,
   unmatched_report: AnomalyKindProto.UNMATCHED_REPORT,
   id_differs: AnomalyKindProto.ID_DIFFERS,
+  ledger_refused: AnomalyKindProto.LEDGER_REFUSED,
 })
 
 /** What the operator can decide. */
@@ -55,6 +56,7 @@ export function resolveRequestFromProto(request: ResolveAnomalyRequestProto): Re
   return {
     anomaly_id: requiredId(request.anomalyId, 'anomaly_id'),
     kind: OPERATOR_RESOLUTIONS.required(request.resolution, 'resolution'),
+    amount: request.amount && { minor: request.amount.minor, currency: request.amount.currency },
     operation_id: requiredId(request.operationId, 'operation_id'),
     note: checkText(request.note, 'note', NOTE_CHARACTERS_MAX),
   }

@@ -61,7 +61,14 @@ async function openAnomaly(changes: Partial<Payment> = {}, sends_callbacks = tru
   ) =>
     resolveAnomaly(
       { anomalies: collection, payments, runner, sendsCallbacks: () => sends_callbacks },
-      { anomaly_id, kind, operation_id: 'op-1', note: 'asked the provider', ...decision },
+      {
+        anomaly_id,
+        kind,
+        amount: kind === 'paid' ? PAID.amount : undefined,
+        operation_id: 'op-1',
+        note: 'asked the provider',
+        ...decision,
+      },
     )
   const report = (attempt_number: number) =>
     runner.update(keyOfPayment(payment), (current) =>
@@ -148,8 +155,7 @@ test('a report about a withdrawal that is not admitted can be dismissed, and dec
   await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
   const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
   const request = { anomaly_id: 'a-1', operation_id: 'op-1', note: '' }
-  for (const kind of ['paid', 'not_paid'] as const)
-    await expect(resolveAnomaly(deps, { ...request, kind })).rejects.toMatchObject({ code: 6010 })
+  await expect(resolveAnomaly(deps, { ...request, kind: 'not_paid' })).rejects.toMatchObject({ code: 6010 })
   expect(await resolveAnomaly(deps, { ...request, kind: 'dismissed' })).toMatchObject({
     resolution: { kind: 'dismissed' },
   })
@@ -168,8 +174,7 @@ test.each<[string, Partial<Payment>]>([
   await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
   const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
   const request = { anomaly_id: 'a-1', operation_id: 'op-1', note: '' }
-  for (const kind of ['paid', 'not_paid'] as const)
-    await expect(resolveAnomaly(deps, { ...request, kind })).rejects.toMatchObject({ code: 6010 })
+  await expect(resolveAnomaly(deps, { ...request, kind: 'not_paid' })).rejects.toMatchObject({ code: 6010 })
   expect(await payments.get(keyOfPayment(deposit))).toMatchObject({ status: 'processing' })
 })
 
@@ -208,7 +213,13 @@ describe('the operator resolves an anomaly of a refund', () => {
     ) =>
       resolveAnomaly(
         { anomalies: collection, payments, runner: fixture.runner(), sendsCallbacks },
-        { anomaly_id: 'a-1', kind, operation_id, note: '' },
+        {
+          anomaly_id: 'a-1',
+          kind,
+          amount: kind === 'paid' ? { minor: 400n, currency: 'INR' } : undefined,
+          operation_id,
+          note: '',
+        },
       )
     return { decide, read: () => payments.get(keyOfPayment(paid)) }
   }
@@ -258,6 +269,61 @@ describe('the operator resolves an anomaly of a refund', () => {
   })
 })
 
+// P7
+describe('a decision to pay', () => {
+  test.each([
+    ['without an amount', 1005, 'amount', undefined],
+    ['of a part', 9000, 'amount.minor', { minor: 1n, currency: 'INR' }],
+    ['of more', 9000, 'amount.minor', { minor: 150_001n, currency: 'INR' }],
+    ['in another currency', 9000, 'amount.currency', { minor: 150_000n, currency: 'MXN' }],
+  ])('%s is refused with %d at %s, and the payment stays open', async (_what, code, path, amount) => {
+    const { decide, read, anomaly } = await openAnomaly()
+    const refused = { code, details: { description: path } }
+    await expect(decide('paid', { amount })).rejects.toMatchObject(refused)
+    expect(await read()).toMatchObject({ status: 'processing', transition_number: 1 })
+    expect(await fixture.store.anomalies.get(keyOfAnomaly(anomaly))).not.toHaveProperty('resolution')
+  })
+
+  test('a refund needs the amount of the refund, not of its payment', async () => {
+    const { payments, anomalies } = fixture.store
+    const paid = newDeposit({ status: 'success', effects: [] })
+    const request = { refund_id: 'r', c_id: 'c', amount: 400n, reason: '' }
+    const approving = beginApproval(decideReservation(paid, request, CREATED_AT).payment, 'r', CREATED_AT)
+    const hold = { refund_id: 'r', hold_id: 'r:hold:1', refused_code: undefined }
+    const approved = applyRefundHold(approving.payment, hold, CREATED_AT)
+    const { merchant_id, environment, payment_id } = await payments.insert({ ...approved, effects: [] })
+    const about = { merchant_id, environment, payment_id, refund_id: 'r', created_at: CREATED_AT }
+    await recordAnomaly(anomalies, { ...about, anomaly_id: 'a', kind: 'amount_differs', description: '' })
+    const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
+    const decision = { anomaly_id: 'a', kind: 'paid', operation_id: 'op', note: '' } as const
+    const decide = (minor: bigint) =>
+      resolveAnomaly(deps, { ...decision, amount: { minor, currency: 'INR' } })
+    await expect(decide(paid.amount)).rejects.toMatchObject({ code: 9000 })
+    expect(await decide(400n)).toMatchObject({ resolution: { kind: 'paid' } })
+  })
+
+  test('is refused with 9000 for an unmatched report, whatever it names', async () => {
+    const { payments, anomalies } = fixture.store
+    const deposit = await payments.insert(newDeposit({ status: 'processing', effects: [] }))
+    const { merchant_id, environment, payment_id } = deposit
+    const about = { merchant_id, environment, payment_id, anomaly_id: 'a', created_at: CREATED_AT }
+    await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
+    const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
+    const decision = { anomaly_id: 'a', kind: 'paid', operation_id: 'op', note: '' } as const
+    const refused = { code: 9000, details: { description: 'resolution' } }
+    await expect(resolveAnomaly(deps, { ...decision, amount: PAID.amount })).rejects.toMatchObject(refused)
+    expect(await payments.get(keyOfPayment(deposit))).toMatchObject({ status: 'processing' })
+  })
+
+  test.each(['not_paid', 'dismissed'] as const)(
+    'alone has an amount: %s is refused with 9000',
+    async (kind) => {
+      const { decide } = await openAnomaly()
+      await expect(decide(kind, { amount: PAID.amount })).rejects.toMatchObject({ code: 9000 })
+    },
+  )
+})
+
 describe('a decision', () => {
   test('that is repeated exactly returns the same and changes nothing', async () => {
     const { decide, read } = await openAnomaly()
@@ -272,6 +338,12 @@ describe('a decision', () => {
     ['1013 under the same operation with a dismissal', 1013, 'dismissed', {}],
     ['1013 under the same operation with another note', 1013, 'paid', { note: 'other' }],
     ['8801 under another operation', 8801, 'paid', { operation_id: 'op-2' }],
+    [
+      '9000 under the same operation with another amount',
+      9000,
+      'paid',
+      { amount: { minor: 1n, currency: 'INR' } },
+    ],
     ['9000 for an unknown anomaly', 9000, 'paid', { anomaly_id: 'unknown' }],
   ] as const)('is refused with %s', async (_title, code, kind, decision) => {
     const { decide } = await openAnomaly()

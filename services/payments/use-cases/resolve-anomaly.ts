@@ -1,5 +1,6 @@
 import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import type { Money } from '#lib/contract/money.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
@@ -24,14 +25,16 @@ export interface ResolveAnomalyDeps {
 export interface ResolveAnomalyRequest extends Pick<AnomalyResolution, 'operation_id' | 'note'> {
   readonly anomaly_id: string
   readonly kind: OperatorResolution
+  /** What has moved. Only `paid` has it: the whole amount of the payment or refund. */
+  readonly amount?: Money | undefined
 }
 
 /**
  * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and
  * events as the provider's word; `dismissed` changes nothing but the anomaly. An exact repetition returns the same.
- * Throws 9000 for an unknown anomaly, 6010 when its merchant has no such payment, 1013 for the same operation with another
- * decision, and 8801 when the anomaly is resolved or the payment is final already. Of two decisions at the same moment, the
- * one that moved money is on record in the end.
+ * Throws 9000 for an unknown anomaly, for `paid` of an unmatched report and with another amount, 1005 without that amount,
+ * 6010 when its merchant has no such payment, 1013 for the same operation with another decision, and 8801 when the anomaly is
+ * resolved or the payment is final already. Of two decisions at the same moment, the one that moved money is on record.
  */
 export async function resolveAnomaly(
   deps: ResolveAnomalyDeps,
@@ -40,10 +43,13 @@ export async function resolveAnomaly(
   const { anomalies, payments } = deps
   const found = await findAnomaly(anomalies, request.anomaly_id)
   if (found === undefined) throw fieldError(9000, 'anomaly_id')
+  checkResolution(found, request)
   const named = await findByAnyId(payments, found.payment_id)
   // No provider has been called for a withdrawal that is not admitted, so no decision can end it.
   const payment = named && isAdmitted(named) && isOfSameMerchant(named, found) ? named : undefined
-  const decision = payment && findOperation(payment, found.refund_id)?.operator_decision
+  const operation = payment && findOperation(payment, found.refund_id)
+  if (operation) checkAmount(operation.amount, request)
+  const decision = operation?.operator_decision
   // Money has moved by this decision, whatever the anomaly says.
   const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
   if (!is_begun && isRepetition(found, request)) return found
@@ -54,6 +60,20 @@ export async function resolveAnomaly(
     await endAsDecided(deps, payment, found, request)
   }
   return recordResolution(anomalies, found, request)
+}
+
+/** An unmatched report names no operation that was paid, and may be about a refund: it never ends a payment as paid. */
+function checkResolution({ kind }: Anomaly, request: ResolveAnomalyRequest): void {
+  const is_paid = request.kind === 'paid'
+  if (is_paid && kind === 'unmatched_report') throw fieldError(9000, 'resolution')
+  if (is_paid && request.amount === undefined) throw fieldError(1005, 'amount')
+  if (!is_paid && request.amount !== undefined) throw fieldError(9000, 'amount')
+}
+
+/** What arrived with another amount is not this payment: a confirmed part would leave the rest refundable. */
+function checkAmount({ minor, currency }: Money, { amount }: ResolveAnomalyRequest): void {
+  if (amount !== undefined && amount.minor !== minor) throw fieldError(9000, 'amount.minor')
+  if (amount !== undefined && amount.currency !== currency) throw fieldError(9000, 'amount.currency')
 }
 
 /**

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { recordAnomalyEffect } from '../domain/anomaly.ts'
+import { postEntryEffect } from '../domain/payment-effects.ts'
+import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { openPayments } from '../payments-store.fixture.ts'
+import { bindPostEntry, type LedgerClient } from './post-to-ledger.ts'
+import { scriptedLedger } from './scripted-ledger.fixture.ts'
+
+/** A ledger whose client throws this code for each transfer. */
+function refusingLedger(code: ErrorCode): LedgerClient {
+  return { ...scriptedLedger().client, postTransfer: () => Promise.reject(new PublicError(code)) }
+}
+
+/** Runs the credit of a successful deposit once. */
+async function postCredit(code: ErrorCode) {
+  await using fixture = await openPayments()
+  const deposit = newDeposit({ status: 'success', effects: [] })
+  const credit = postEntryEffect.newEffect(deposit, { posting: 'credit' }, { at: CREATED_AT })
+  const runner = fixture.runner([bindPostEntry(refusingLedger(code))])
+  return runner.runEffects(await runner.insert({ ...deposit, effects: [credit] }))
+}
+
+// E6
+test.each<ErrorCode>([1013, 6001, 8801, 9000])(
+  'an entry that the ledger refuses with %d is stuck after one try, with an anomaly',
+  async (code) => {
+    const { effects, stuck_at } = await postCredit(code)
+    expect(effects).toMatchObject([
+      { kind: postEntryEffect.kind, tries: 1, stuck: true },
+      {
+        kind: recordAnomalyEffect.kind,
+        data: { kind: 'ledger_refused', description: expect.stringContaining(`with ${code}`) },
+      },
+    ])
+    expect(stuck_at).toBeInstanceOf(Date)
+  },
+)
+
+test.each<ErrorCode>([2001, 2002])('an entry that fails with %d is tried again', async (code) => {
+  const { effects } = await postCredit(code)
+  expect(effects).toMatchObject([{ kind: postEntryEffect.kind, tries: 1 }])
+  expect(effects[0]).not.toHaveProperty('stuck')
+})
