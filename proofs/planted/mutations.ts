@@ -57,6 +57,13 @@ export const MUTATIONS: readonly Mutation[] = [
     needs: ['provider contradicts itself'],
   },
   {
+    name: 'the event of a refund shows that refund only',
+    file: 'services/payments/domain/payment-event.ts',
+    search: 'merchantEvent(payment, event_key',
+    replace:
+      'merchantEvent({ ...payment, history: payment.history.filter((entry, index, all) => index === all.length - 1 || !entry.status.endsWith("refunded")) }, event_key',
+  },
+  {
     name: 'an expired deposit is not looked up late',
     file: 'services/payments/domain/apply-expiry.ts',
     search: 'return sends_callbacks ? declined : addLateLookup(declined, undefined, at)',

@@ -27,6 +27,7 @@ import { watchQuotas } from './invariants/quotas.ts'
 import {
   chargebacksAgree,
   entriesHaveOwners,
+  refundEventsAreWhole,
   refundHoldsFollowFunds,
   refundsAgree,
   refundsGoToPaidAccounts,
@@ -89,6 +90,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   refundsAgree,
   refundsGoToPaidAccounts,
   refundHoldsFollowFunds,
+  refundEventsAreWhole,
   chargebacksAgree,
   entriesHaveOwners,
   filesAreUsedOnce,

@@ -28,7 +28,10 @@ export const withdrawalSuite: SystemSuite = (given) => {
       const { c_id, body, http_status } = await alpha.withdraw(12_300, { webhook_url: receiver.url })
       expect(http_status).toBe(200)
       const { payment, operation } = body.result
-      expect(payment.status.history[0]).toMatchObject({ status: 'created' })
+      expect(payment.status.history[0]).toMatchObject({
+        status: 'created',
+        created: payment.timestamps.created,
+      })
       expect(payment).toMatchObject({
         destination: 'out',
         receiver: { bank_account: { id: '123456789012' } },

@@ -1,5 +1,6 @@
 import { isPaidStatus } from '../workload/observe.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
+import { storedEvents } from './callbacks.ts'
 import {
   documentsOf,
   type Evidence,
@@ -73,6 +74,47 @@ export const refundsGoToPaidAccounts: Invariant = function* ({ operations, refun
   for (const { idempotency_key, account_id, deposit_idempotency_key } of refund_orders)
     if (!paid.has(`${account_id} ${deposit_idempotency_key}`))
       yield `the refund ${idempotency_key} went to ${account_id}, where ${deposit_idempotency_key} was not paid`
+}
+
+/** The fields of the body of a `payment.refunded` that the invariant reads. */
+interface RefundedBody {
+  readonly data: {
+    readonly result: {
+      readonly payment: {
+        readonly identifiers: { readonly h_id: string }
+        readonly status: {
+          readonly history: readonly {
+            readonly status: string
+            readonly amount: { readonly value: number }
+          }[]
+        }
+        readonly operations: readonly {
+          readonly operation_type: string
+          readonly status: { readonly status: string }
+        }[]
+      }
+    }
+  }
+}
+
+/** The event of a refund shows the payment from its beginning up to that refund, with all refunds that were completed by then (P10). */
+export const refundEventsAreWhole: Invariant = function* (evidence) {
+  const payments = new Map(paymentsOf(evidence).map((payment) => [payment.h_id, payment]))
+  for (const { event, event_key, body } of storedEvents(evidence)) {
+    if (event !== 'payment.refunded') continue
+    const parsed = JSON.parse(Buffer.from(body).toString()) as RefundedBody
+    const { identifiers, status, operations } = parsed.data.result.payment
+    const stored = payments.get(identifiers.h_id)?.history ?? []
+    const shown = status.history.map((entry) => `${entry.status} ${entry.amount.value}`)
+    const begun = stored.slice(0, shown.length).map((entry) => `${entry.status} ${entry.amount}`)
+    if (shown.join() !== begun.join()) yield `${event_key} shows the history ${shown}, which was ${begun}`
+    const completed = operations.filter(
+      (one) => one.operation_type === 'refund' && one.status.status === 'success',
+    )
+    const refunds = status.history.filter((entry) => entry.status.endsWith('refunded'))
+    if (completed.length !== refunds.length)
+      yield `${event_key} shows ${completed.length} completed refunds and ${refunds.length} in its history`
+  }
 }
 
 /** Each chargeback was debited once, and credited back once if it was won; merchants see what its payment knows. */

@@ -20,12 +20,9 @@ describe('a withdrawal whose hold is not decided', () => {
 
   test('begins its history, and the time of its attempt, when it is admitted', () => {
     const admitted = admitWithdrawal(decided, at)
-    expect(admitted).toMatchObject({
-      status: 'created',
-      history: [{ status: 'created' }],
-      created_at: CREATED_AT,
-    })
-    expect(admitted.history).toEqual([{ status: 'created', at, amount: admitted.amount }])
+    expect(admitted).toMatchObject({ status: 'created', created_at: CREATED_AT })
+    // E15: its history begins with the request, which is also its `timestamps.created`.
+    expect(admitted.history).toEqual([{ status: 'created', at: CREATED_AT, amount: admitted.amount }])
     expect(admitted.attempt).toEqual({ ...reserving.attempt, created_at: at })
     // P8: it does not expire, and the operator looks at it after 24 hours.
     const { effects } = admitted

@@ -27,13 +27,14 @@ export function beginWithdrawal(fields: NewPaymentFields): ReservingWithdrawal {
 
 /**
  * A payment with its first public status, and the effects that follow from it: the create, the event, and what ends or
- * reports a payment that stays open. Pure.
+ * reports a payment that stays open. `at` is when the ledger admitted a withdrawal; its history begins with its request all the
+ * same (E15). Pure.
  */
 export function withCreatedStatus(fields: NewPaymentFields, at: Date): Payment {
   const payment: Payment = {
     ...fields,
     status: 'created',
-    history: [{ status: 'created', at, amount: fields.amount }],
+    history: [{ status: 'created', at: fields.created_at, amount: fields.amount }],
     updated_at: at,
     effects: [],
   }

@@ -25,7 +25,8 @@ export const EVENT_OF: Readonly<Record<PaymentStatus, EventName | undefined>> = 
 
 /**
  * Makes the effect that publishes an event of the payment's last transition, which `refund_id` caused if it is given. It
- * holds a snapshot of the payment, so that later changes do not alter what the merchant receives (N1).
+ * holds a snapshot of the whole payment, as `payment.status` shows it then (P10), so that later changes do not alter what the
+ * merchant receives (N1).
  */
 export function newEventEffect(
   payment: Payment,
@@ -34,7 +35,7 @@ export function newEventEffect(
 ): Effect {
   const event_key =
     refund_id === undefined ? eventKeyOf(payment, payment.status) : eventKeyOfRefund(refund_id)
-  const snapshot = merchantEvent(withLastRefundOnly(payment), event_key, event, timing.at)
+  const snapshot = merchantEvent(payment, event_key, event, timing.at)
   const message = toBinary(MerchantEventSchema, snapshot)
   return publishEventEffect.newEffect(payment, { event_key, event, message }, timing)
 }
@@ -50,22 +51,6 @@ export function eventKeyOf({ payment_id }: Pick<Payment, 'payment_id'>, status: 
 /** The key of the event of a completed refund: a payment can become `partially_refunded` several times (P18). */
 export function eventKeyOfRefund(refund_id: string): string {
   return `${refund_id}:completed`
-}
-
-/**
- * The payment without its earlier refunds: the event of a refund shows the one that it announces. So the events of a
- * payment do not repeat a list that grows (P10).
- */
-function withLastRefundOnly(payment: Payment): Payment {
-  const { refunds, history } = payment
-  if (!refunds || payment.status === 'success') return payment
-  const last = refunds.findLast(({ state }) => state === 'completed')
-  const earlier = history.slice(0, -1).filter(({ status }) => status !== 'partially_refunded')
-  return {
-    ...payment,
-    refunds: refunds.filter((refund) => refund === last),
-    history: [...earlier, ...history.slice(-1)],
-  }
 }
 
 /** The event message with a snapshot of the payment. `event_key` is unique among all events. */

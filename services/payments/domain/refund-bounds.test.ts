@@ -16,6 +16,7 @@ import {
   reportOpenEffect,
   reportRefundEffect,
 } from './payment-effects.ts'
+import { paymentToProto } from './payment-to-proto.ts'
 import { findRefund } from './refund.ts'
 import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './refund-transitions.ts'
 
@@ -205,7 +206,7 @@ test('a refund that is approved is reported to the operator after 24 hours', () 
 })
 
 // P10
-test('the event of a refund shows that refund only, with the status and the amount that it announces', () => {
+test('the event of a refund shows the whole payment with its earlier refunds, as at that transition', () => {
   const first = apply(withApproved('r'), success(400n))
   const requested = request(first, 's', 100n).payment
   const decision = { refund_id: 's', hold_id: 's:hold:1', refused_code: undefined }
@@ -220,9 +221,11 @@ test('the event of a refund shows that refund only, with the status and the amou
   const { operations, history } = resource.value
   expect(operations.map(({ operationId, amount }) => [operationId, amount?.minor])).toEqual([
     [paid.payment_id, paid.amount],
+    ['r', 400n],
     ['s', 100n],
   ])
-  expect(history.map(({ amount }) => amount?.minor)).toEqual([paid.amount, 100n])
+  expect(history.map(({ amount }) => amount?.minor)).toEqual([paid.amount, 400n, 100n])
+  expect(resource.value).toEqual(paymentToProto(second))
 })
 
 // P7, P9
