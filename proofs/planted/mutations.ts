@@ -54,7 +54,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/use-cases/resolve-anomaly.ts',
     search: 'if (operation) checkAmount(operation.amount, request)',
     replace: "if (operation && request.note === '') checkAmount(operation.amount, request)",
-    needs: ['provider contradicts itself'],
   },
   {
     name: 'the event of a refund shows that refund only',

@@ -309,7 +309,13 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
     const choices = world.choicesOf(`operator ${index}`)
     return plan.has_operator
       ? runOperator(
-          { clientOf: world.operator, choices, isOpen, operations: () => world.provider.operations() },
+          {
+            clientOf: world.operator,
+            choices,
+            isOpen,
+            history,
+            operations: () => world.provider.operations(),
+          },
           merchant,
         )
       : undefined

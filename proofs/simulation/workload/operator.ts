@@ -13,6 +13,7 @@ import { sleep } from '#lib/base/time.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import type { Choices } from '../parts/random.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
+import type { History } from './history.ts'
 import { drawLimits, limitsMessage, type SimulatedMerchant } from './merchants.ts'
 
 /** What the acts of the operator need. */
@@ -21,6 +22,7 @@ export interface OperatorDeps {
   readonly choices: Choices
   /** The operations in the provider's books. */
   readonly operations: () => Iterable<ProviderOperation>
+  readonly history: Pick<History, 'problems'>
   /** Whether acts may still begin. */
   readonly isOpen: () => boolean
 }
@@ -145,13 +147,14 @@ async function changeLimits({ clientOf, choices }: Parameters<Act>[0], merchant:
 }
 
 /** Decides as the provider's books say, which the operator asks for. What is open there is left to the polls. */
-async function resolveAnomalies({ clientOf, choices, operations }: Parameters<Act>[0]): Promise<void> {
+async function resolveAnomalies(deps: Parameters<Act>[0]): Promise<void> {
+  const { clientOf, choices, operations } = deps
   const payments = clientOf(PaymentService)
   const { anomalies } = await payments.listAnomalies({ openOnly: true })
   for (const { anomalyId, paymentId, refundId } of anomalies) {
-    if (choices.chance(0.5)) continue
     const own = await amountOf(payments, paymentId, refundId)
-    if (own && choices.chance(0.3)) await payAnotherAmount({ payments, choices }, anomalyId, own)
+    if (own) await payAnotherAmount(deps, anomalyId, own)
+    if (choices.chance(0.5)) continue
     const of_payment = [...operations()].filter(({ kind, idempotency_key }) =>
       refundId === undefined
         ? kind !== 'refund' && idempotency_key.startsWith(`${paymentId}:`)
@@ -186,15 +189,20 @@ async function amountOf(payments: Payments, paymentId: string, refundId: string 
     : payment?.operations.find(({ operationId }) => operationId === refundId)?.amount
 }
 
-/** A careless decision: that another amount was paid, whatever the books of the provider say. It must not end anything. */
+/** A careless decision: that another amount was paid. It is never accepted. */
 async function payAnotherAmount(
-  { payments, choices }: { readonly payments: Payments; readonly choices: Choices },
+  { clientOf, choices, history }: Parameters<Act>[0],
   anomalyId: string,
   { minor, currency }: Money,
 ): Promise<void> {
   const amount = choices.pick([undefined, { minor: minor - 1n, currency }, { minor: minor + 1n, currency }])
   const careless = { anomalyId, resolution: AnomalyResolutionKind.PAID, operationId: `careless-${anomalyId}` }
-  await payments.resolveAnomaly({ ...careless, note: 'simulated', ...(amount && { amount }) }).catch(() => {})
+  await clientOf(PaymentService)
+    .resolveAnomaly({ ...careless, note: 'simulated', ...(amount && { amount }) })
+    .then(
+      () => history.problems.push(`the anomaly ${anomalyId} was resolved with another amount`),
+      () => {},
+    )
 }
 
 /**

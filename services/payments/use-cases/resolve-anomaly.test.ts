@@ -269,61 +269,6 @@ describe('the operator resolves an anomaly of a refund', () => {
   })
 })
 
-// P7
-describe('a decision to pay', () => {
-  test.each([
-    ['without an amount', 1005, 'amount', undefined],
-    ['of a part', 9000, 'amount.minor', { minor: 1n, currency: 'INR' }],
-    ['of more', 9000, 'amount.minor', { minor: 150_001n, currency: 'INR' }],
-    ['in another currency', 9000, 'amount.currency', { minor: 150_000n, currency: 'MXN' }],
-  ])('%s is refused with %d at %s, and the payment stays open', async (_what, code, path, amount) => {
-    const { decide, read, anomaly } = await openAnomaly()
-    const refused = { code, details: { description: path } }
-    await expect(decide('paid', { amount })).rejects.toMatchObject(refused)
-    expect(await read()).toMatchObject({ status: 'processing', transition_number: 1 })
-    expect(await fixture.store.anomalies.get(keyOfAnomaly(anomaly))).not.toHaveProperty('resolution')
-  })
-
-  test('a refund needs the amount of the refund, not of its payment', async () => {
-    const { payments, anomalies } = fixture.store
-    const paid = newDeposit({ status: 'success', effects: [] })
-    const request = { refund_id: 'r', c_id: 'c', amount: 400n, reason: '' }
-    const approving = beginApproval(decideReservation(paid, request, CREATED_AT).payment, 'r', CREATED_AT)
-    const hold = { refund_id: 'r', hold_id: 'r:hold:1', refused_code: undefined }
-    const approved = applyRefundHold(approving.payment, hold, CREATED_AT)
-    const { merchant_id, environment, payment_id } = await payments.insert({ ...approved, effects: [] })
-    const about = { merchant_id, environment, payment_id, refund_id: 'r', created_at: CREATED_AT }
-    await recordAnomaly(anomalies, { ...about, anomaly_id: 'a', kind: 'amount_differs', description: '' })
-    const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
-    const decision = { anomaly_id: 'a', kind: 'paid', operation_id: 'op', note: '' } as const
-    const decide = (minor: bigint) =>
-      resolveAnomaly(deps, { ...decision, amount: { minor, currency: 'INR' } })
-    await expect(decide(paid.amount)).rejects.toMatchObject({ code: 9000 })
-    expect(await decide(400n)).toMatchObject({ resolution: { kind: 'paid' } })
-  })
-
-  test('is refused with 9000 for an unmatched report, whatever it names', async () => {
-    const { payments, anomalies } = fixture.store
-    const deposit = await payments.insert(newDeposit({ status: 'processing', effects: [] }))
-    const { merchant_id, environment, payment_id } = deposit
-    const about = { merchant_id, environment, payment_id, anomaly_id: 'a', created_at: CREATED_AT }
-    await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
-    const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
-    const decision = { anomaly_id: 'a', kind: 'paid', operation_id: 'op', note: '' } as const
-    const refused = { code: 9000, details: { description: 'resolution' } }
-    await expect(resolveAnomaly(deps, { ...decision, amount: PAID.amount })).rejects.toMatchObject(refused)
-    expect(await payments.get(keyOfPayment(deposit))).toMatchObject({ status: 'processing' })
-  })
-
-  test.each(['not_paid', 'dismissed'] as const)(
-    'alone has an amount: %s is refused with 9000',
-    async (kind) => {
-      const { decide } = await openAnomaly()
-      await expect(decide(kind, { amount: PAID.amount })).rejects.toMatchObject({ code: 9000 })
-    },
-  )
-})
-
 describe('a decision', () => {
   test('that is repeated exactly returns the same and changes nothing', async () => {
     const { decide, read } = await openAnomaly()
