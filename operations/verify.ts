@@ -2,7 +2,7 @@ import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { DataCheck, Requirement } from '#lib/role/operations.ts'
+import type { DataCheck } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Store } from '#lib/store/store.ts'
 import { type Command, problemsText } from '../app/run.ts'
@@ -14,9 +14,7 @@ import {
   readerOf,
   VERIFY_SETTINGS,
 } from './databases.ts'
-
-/** How many requirements are looked up at once. */
-const LOOKUPS_MAX = 64
+import { unmetRequirements } from './requirements.ts'
 
 /**
  * `node main.ts verify`: checks that the databases of all roles are complete and agree, and prints each problem. It changes
@@ -57,7 +55,11 @@ export const verify: Command = async (words, variables, { printLine, printProgre
     for (const [role, check] of checks) {
       printProgress(`${role}: checking`)
       for await (const problem of check.findProblems?.() ?? []) report(role, problem)
-      for await (const subject of missingSubjects(check, checks)) report(role, `${subject} is missing`)
+      for await (const { requirement, finding } of unmetRequirements(check, checks))
+        report(
+          role,
+          `${requirement.subject} ${finding === 'missing' ? 'is missing' : 'does not agree with it'}`,
+        )
     }
   } finally {
     for (const store of stores) await store.close()
@@ -66,35 +68,4 @@ export const verify: Command = async (words, variables, { printLine, printProgre
   if (problems > 0)
     throw new StartError(`${problemsText(problems)}: docs/operators/backup.md says what to do`)
   printLine('the databases are complete and agree')
-}
-
-/** The subjects of what other roles must have and do not. Roles that could not be opened are not asked. */
-async function* missingSubjects(
-  check: DataCheck,
-  checks: ReadonlyMap<RoleName, DataCheck>,
-): AsyncGenerator<string> {
-  let lookups: Promise<string | undefined>[] = []
-  const missing = async (): Promise<string[]> => {
-    const subjects = await Promise.all(lookups)
-    lookups = []
-    return subjects.filter((subject) => subject !== undefined)
-  }
-  for await (const requirement of check.listRequirements?.() ?? []) {
-    lookups.push(
-      isMissing(requirement, checks).then((is_missing) => (is_missing ? requirement.subject : undefined)),
-    )
-    if (lookups.length === LOOKUPS_MAX) yield* await missing()
-  }
-  yield* await missing()
-}
-
-async function isMissing(
-  requirement: Requirement,
-  checks: ReadonlyMap<RoleName, DataCheck>,
-): Promise<boolean> {
-  const holder = checks.get(requirement.role)
-  if (holder?.holds === undefined) return false
-  if (requirement.event !== undefined && !(await checks.get('merchants')?.subscribes?.(requirement)))
-    return false
-  return !(await holder.holds(requirement))
 }

@@ -2,37 +2,25 @@ import { keyIdOf } from '#lib/base/crypto/keyring.ts'
 import type { Keys, SealingPurpose } from '#lib/base/crypto/keys.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
+import type { Finding, Requirement } from './requirement.ts'
 import type { RoleName } from './role.ts'
-
-/** Something that another role must have stored, because a document of this role says so. */
-export interface Requirement {
-  readonly role: RoleName
-  readonly merchant_id: string
-  readonly environment: string
-  /** The id under which the other role has it. */
-  readonly id: string
-  /** Since when the other role has it. */
-  readonly at: Date
-  /**
-   * Set for an event without a destination of its own: it is required only if an endpoint of the merchant had to get it,
-   * as the role `merchants` knows.
-   */
-  readonly event?: string
-  /** What is missing if the other role does not have it, in a few words. */
-  readonly subject: string
-}
 
 /** Reads all documents of a collection, in the order of their keys. */
 export type ReadDocuments = <D extends object>(spec: CollectionSpec) => AsyncIterable<D>
 
-/** The check of what a role has stored. It only reads, and holds also while the system works. */
+/** The check of what a role has stored. Only `adopt` writes; the others hold also while the system works. */
 export interface DataCheck {
   /** What is wrong within the database of the role, one sentence per problem. */
   findProblems?(): AsyncIterable<string>
   /** What other roles must have, because documents of this one say so. */
   listRequirements?(): AsyncIterable<Requirement>
-  /** Whether the role has what another one requires, or may have deleted it since. */
-  holds?(requirement: Requirement): Promise<boolean>
+  /** Whether the role has what another one requires, or may have deleted it since, and whether it agrees with the claim. */
+  find?(requirement: Requirement): Promise<Finding>
+  /**
+   * Changes a document, restored from a backup that read this role earlier, so that it agrees with the claim of a role that
+   * was read later. Returns whether it agrees now. No process of the role runs. A repetition changes nothing.
+   */
+  adopt?(requirement: Requirement): Promise<boolean>
   /** Whether an endpoint that has not changed since `at` gets the `event`. Later changes prove nothing. */
   subscribes?(requirement: Requirement): Promise<boolean>
 }
@@ -57,8 +45,8 @@ export interface RoleOperations {
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
   /**
-   * Changes what was restored from a backup so that the role can go on with it. The role is not running, and the databases
-   * of the other roles may not be restored yet.
+   * Changes what was restored from a backup so that the role can go on with it. No role is running, and all databases are
+   * filled.
    */
   afterRestore?(store: Store): Promise<void>
   /** Opens the check of what the role has stored. `variables` are the environment of the process. */

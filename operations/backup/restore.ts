@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { readConfig } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { RoleOperations } from '#lib/role/operations.ts'
+import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
+import type { RoleName } from '#lib/role/role.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { unpackBody } from '#lib/store/embedded/record.ts'
 import { BlobGone } from '#lib/store/errors.ts'
-import type { Blobs, Collection, Store } from '#lib/store/store.ts'
+import type { Blobs, Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Command, CommandOutput } from '../../app/run.ts'
 import {
   BACKUP_ORDER,
@@ -16,6 +17,7 @@ import {
   VERIFY_SETTINGS,
 } from '../databases.ts'
 import { verify } from '../verify.ts'
+import { ADOPTING_ROLES, adoptLaterFacts } from './adopt-later-facts.ts'
 import { blobsOfFrames, digestFile, readFrames, withProgress } from './frames.ts'
 import { type BackupContent, readManifest } from './manifest.ts'
 
@@ -95,7 +97,7 @@ export const restore: Command = async (words, variables, output) => {
   if (directory === undefined || others.length > 0 || directory.startsWith('-'))
     throw new StartError('name the directory of a backup: node main.ts restore [--verify] DIRECTORY')
   const config = readConfig(is_verified ? VERIFY_SETTINGS : DATABASE_SETTINGS, variables)
-  const { contents, began_at, system_name } = await readManifest(directory)
+  const { contents, began_at, system_name, consistency } = await readManifest(directory)
   if (system_name !== config.system_name)
     throw new StartError(
       `the backup is of the system ${system_name}: set MULTIHUB_SYSTEM_NAME to it, or name another backup`,
@@ -110,9 +112,11 @@ export const restore: Command = async (words, variables, output) => {
   }
   const { nameOf, openRestoreTarget } = databasesOf(config)
   const target = await openRestoreTarget(roles)
-  for (const role of roles) {
-    const store = await target.open(nameOf(role))
-    try {
+  const opened: OpenedRole[] = []
+  try {
+    for (const role of roles) {
+      const store = await target.open(nameOf(role))
+      opened.push({ role, store })
       // All collections, so that those which the backup does not have get their indexes too.
       await role.openCollections(store)
       const declarations = await readDeclarations(role.openCollections)
@@ -120,12 +124,50 @@ export const restore: Command = async (words, variables, output) => {
         await loadContent(store, directory, content, declarations, printProgress)
         printProgress(`${role.name}: ${content.name}: restored`)
       }
-      await role.afterRestore?.(store)
-    } finally {
-      await store.close()
     }
+    if (consistency === 'ordered') await completePayments(opened, { directory, contents }, variables, output)
+    for (const { role, store } of opened) await role.afterRestore?.(store)
+  } finally {
+    for (const { store } of opened) await store.close()
   }
   await target.finish()
   printLine(`the backup of ${began_at} is restored`)
   if (is_verified) await verify([], variables, output)
+}
+
+/** A role and its database in the target of a restore. */
+interface OpenedRole {
+  readonly role: RoleOperations
+  readonly store: Store
+}
+
+/** Adds to the payments what support and the ledger know of them, which were read later. Prints each fact. */
+async function completePayments(
+  opened: readonly OpenedRole[],
+  backup: { readonly directory: string; readonly contents: readonly BackupContent[] },
+  variables: Parameters<Command>[1],
+  { printLine }: CommandOutput,
+): Promise<void> {
+  const checks = new Map<RoleName, DataCheck>()
+  for (const { role, store } of opened) {
+    if (!ADOPTING_ROLES.includes(role.name)) continue
+    const check = await role.checkData?.(store, readerOfBackup(backup, role.name), variables)
+    if (check) checks.set(role.name, check)
+  }
+  await adoptLaterFacts(checks, (role, subject) =>
+    printLine(`${role}: ${subject} happened while the backup ran, and is added`),
+  )
+}
+
+/** Reads the documents of a role from the files of a backup. */
+function readerOfBackup(
+  { directory, contents }: { readonly directory: string; readonly contents: readonly BackupContent[] },
+  role: RoleName,
+): ReadDocuments {
+  return async function* readDocuments<D extends object>({ name }: CollectionSpec): AsyncGenerator<D> {
+    const content = contents.find((one) => one.role === role && one.name === name && one.kind === 'documents')
+    if (content === undefined) return
+    // The documents are what the role has stored under this declaration.
+    for await (const frame of readFrames(join(directory, content.file))) yield unpackBody(frame) as D
+  }
 }

@@ -1,6 +1,7 @@
-import type { DataCheck, ReadDocuments, Requirement, RoleOperations } from '#lib/role/operations.ts'
+import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
+import type { ClaimedPosting, Requirement } from '#lib/role/requirement.ts'
 import { readCheckpoint, sequenceOf } from './checkpoints/checkpoint.ts'
-import type { Batch } from './domain/entry.ts'
+import type { Batch, Entry } from './domain/entry.ts'
 import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
@@ -32,9 +33,9 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
     async *listRequirements() {
       for await (const batch of readDocuments<Batch>(JOURNAL)) yield* requirementsOf(batch)
     },
-    async holds({ merchant_id, environment, id }) {
+    async find({ merchant_id, environment, id }) {
       const shard = shardOf(merchant_id, environment === 'production' ? 'production' : 'test')
-      return (await store.journal.findByEntryId(shard, id, 1)).length > 0
+      return (await store.journal.findByEntryId(shard, id, 1)).length > 0 ? 'found' : 'missing'
     },
   }
 }
@@ -69,13 +70,48 @@ async function problemsOfShard(store: LedgerStore, shard: number): Promise<reado
   return problems
 }
 
-/** A refused withdrawal is deleted, so only entries that changed something need their payment. */
-function requirementsOf({ shard, time, entries }: Batch): Requirement[] {
+/**
+ * The payments of the entries, which know each entry that moved money. A refusal moved nothing, and the payment of a refused
+ * withdrawal is deleted. A chargeback that was credited back is won in support, which decides that first.
+ */
+function requirementsOf({ shard, time: at, entries }: Batch): Requirement[] {
   if (!isShard(shard)) return []
   const environment = environmentOfShard(shard)
-  return entries.flatMap(({ id, merchant_id, payment_id, refused_code }): Requirement[] => {
+  return entries.flatMap((entry): Requirement[] => {
+    const { id: entry_id, merchant_id, payment_id, refused_code, amount, currency } = entry
     if (payment_id === undefined || refused_code !== undefined) return []
-    const subject = `the payment ${payment_id} of the ledger entry ${id}`
-    return [{ role: 'payments', merchant_id, environment, id: payment_id, at: time, subject }]
+    const posting = postingOf(entry)
+    const claim = posting && ({ kind: 'entry', entry_id, posting, amount, currency } as const)
+    const of = { merchant_id, environment, at }
+    const payment = `the payment ${payment_id} of the ledger entry ${entry_id}`
+    const required: Requirement = { role: 'payments', ...of, id: payment_id, claim, subject: payment }
+    return posting === 'return' ? [required, wonChargeback(of, entry)] : [required]
   })
+}
+
+const RETURN_SUFFIX = ':return'
+
+/** The chargeback whose amount an entry credits back. The id of the entry begins with the id of the chargeback (P18). */
+function wonChargeback(
+  of: Pick<Requirement, 'merchant_id' | 'environment' | 'at'>,
+  { id: entry_id, amount, currency }: Entry,
+): Requirement {
+  const id = entry_id.slice(0, -RETURN_SUFFIX.length)
+  const claim = { kind: 'chargeback', chargeback_id: id, amount, currency, is_won: true } as const
+  return {
+    role: 'support',
+    ...of,
+    id,
+    claim,
+    subject: `the chargeback ${id} of the ledger entry ${entry_id}`,
+  }
+}
+
+/** What an entry does for its payment; `undefined` for an adjustment or a fee, of which payments do not know. */
+function postingOf({ kind, debit, credit }: Entry): ClaimedPosting | undefined {
+  if (kind === 'hold' || kind === 'capture' || kind === 'release') return kind
+  if (kind !== 'transfer') return undefined
+  if (debit === 'clearing' && credit === 'available') return 'credit'
+  if (debit === 'available' && credit === 'chargebacks') return 'debit'
+  return debit === 'chargebacks' && credit === 'available' ? 'return' : undefined
 }

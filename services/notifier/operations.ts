@@ -50,9 +50,9 @@ function createDataCheck(
           if ((await events.get({ merchant_id, event_key })) === undefined)
             yield `the delivery ${delivery_id} has no event ${event_key}`
     },
-    async holds({ merchant_id, id, at }) {
-      if (at.getTime() + retention_ms - MARGIN_MS <= clock.now_ms()) return true
-      return (await events.get({ merchant_id, event_key: id })) !== undefined
+    async find({ merchant_id, id, at }) {
+      if (at.getTime() + retention_ms - MARGIN_MS <= clock.now_ms()) return 'found'
+      return (await events.get({ merchant_id, event_key: id })) ? 'found' : 'missing'
     },
   }
 }

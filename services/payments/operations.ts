@@ -1,8 +1,9 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
+import { now } from '#lib/base/time.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
-import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { update } from '#lib/patterns/update.ts'
 import {
@@ -17,9 +18,12 @@ import {
   withExpiry,
 } from '#lib/role/environment-check.ts'
 import { type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
+import type { Requirement } from '#lib/role/requirement.ts'
+import type { Collection } from '#lib/store/store.ts'
 import type { ProviderAccount } from './connectors/provider-account.ts'
 import { type ProviderAccountSettings, readProviderAccounts } from './connectors/provider-accounts.ts'
 import type { StoredPayment } from './domain/payment.ts'
+import { adoptClaim, agreesWith } from './domain/payment-claims.ts'
 import { requirementsOfPayment } from './domain/payment-requirements.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
 import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
@@ -95,6 +99,17 @@ function resealEvent(effect: Effect, reseal: Reseal): Effect {
   return { ...effect, data: { ...effect.data, message: toBinary(MerchantEventSchema, event) } }
 }
 
+/** Stores what another role knows of a payment. It changes effects, and no runner runs: the next process leases them. */
+async function adopt(payments: Collection<StoredPayment>, { id, claim, at }: Requirement): Promise<boolean> {
+  const found = await findByAnyId(payments, id)
+  if (found === undefined || claim === undefined) return found !== undefined
+  const adopted = await update(payments, keyOfPayment(found), (current) => {
+    const payment = adoptClaim(current, claim, at)
+    return payment === current ? undefined : withDueTimes(payment, now())
+  })
+  return adopted !== undefined && agreesWith(adopted, claim)
+}
+
 /** What the commands of an installation need of payments. */
 export const operations: RoleOperations = {
   name: 'payments',
@@ -107,7 +122,12 @@ export const operations: RoleOperations = {
         for await (const payment of readDocuments<StoredPayment>(PAYMENTS))
           yield* requirementsOfPayment(payment)
       },
-      holds: async ({ id }) => (await findByAnyId(payments, id)) !== undefined,
+      async find({ id, claim }) {
+        const payment = await findByAnyId(payments, id)
+        if (payment === undefined) return 'missing'
+        return claim === undefined || agreesWith(payment, claim) ? 'found' : 'different'
+      },
+      adopt: (requirement) => adopt(payments, requirement),
     }
   },
   // It changes neither the number nor the times of effects, so it needs no runner.

@@ -1,8 +1,87 @@
-import type { RoleOperations } from '#lib/role/operations.ts'
-import { openSupportStore } from './store/support-store.ts'
+import { now } from '#lib/base/time.ts'
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import { withDueTimes } from '#lib/patterns/effects/effect.ts'
+import { update } from '#lib/patterns/update.ts'
+import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
+import type { Requirement } from '#lib/role/requirement.ts'
+import { type Chargeback, canMove, returnAmountEffect, withStatus } from './chargebacks/domain/chargeback.ts'
+import { CHARGEBACKS, findChargebackById, keyOfChargeback } from './chargebacks/store/chargebacks.ts'
+import type { PaymentReference } from './domain/support-resource.ts'
+import type { Refund } from './refunds/domain/refund.ts'
+import { findRefundById, REFUNDS } from './refunds/store/refunds.ts'
+import { openSupportStore, type SupportStore } from './store/support-store.ts'
 
 /** What the commands of an installation need of support. */
 export const operations: RoleOperations = {
   name: 'support',
   openCollections: openSupportStore,
+  checkData: async (store, readDocuments) => createDataCheck(await openSupportStore(store), readDocuments),
+}
+
+/** Checks refunds and chargebacks against their payments, which decide about them. */
+function createDataCheck({ refunds, chargebacks }: SupportStore, readDocuments: ReadDocuments): DataCheck {
+  return {
+    async *listRequirements() {
+      for await (const refund of readDocuments<Refund>(REFUNDS)) yield requirementOfRefund(refund)
+      for await (const chargeback of readDocuments<Chargeback>(CHARGEBACKS))
+        yield requirementOfChargeback(chargeback)
+    },
+    async find({ id, claim }) {
+      const found =
+        claim?.kind === 'chargeback'
+          ? await findChargebackById(chargebacks, id)
+          : await findRefundById(refunds, id)
+      if (found === undefined) return 'missing'
+      const is_behind = claim?.kind === 'chargeback' && claim.is_won && found.status !== 'won'
+      return found.amount === claim?.amount && !is_behind ? 'found' : 'different'
+    },
+    async adopt({ id, at, claim }) {
+      if (claim?.kind !== 'chargeback' || !claim.is_won) return false
+      const found = await findChargebackById(chargebacks, id)
+      const won = await (found &&
+        update(chargebacks, keyOfChargeback(found), (current) =>
+          canMove(current.status, 'won')
+            ? withDueTimes(withStatus(current, { status: 'won', at, note: '' }), now())
+            : undefined,
+        ))
+      return won?.status === 'won'
+    },
+  }
+}
+
+function requirementOf(
+  {
+    merchant_id,
+    environment,
+    payment,
+    created_at: at,
+  }: MerchantScope & {
+    readonly payment: PaymentReference
+    readonly created_at: Date
+  },
+  subject: string,
+) {
+  const { payment_id: id } = payment
+  return {
+    role: 'payments',
+    merchant_id,
+    environment,
+    id,
+    at,
+    subject: `the payment ${id} of ${subject}`,
+  } as const
+}
+
+function requirementOfRefund(refund: Refund): Requirement {
+  const { refund_id, amount, currency, status } = refund
+  const claim = { kind: 'refund', refund_id, amount, currency, status } as const
+  return { ...requirementOf(refund, `the refund ${refund_id}`), claim }
+}
+
+/** The payment learns of a won chargeback by an effect of the chargeback. */
+function requirementOfChargeback(chargeback: Chargeback): Requirement {
+  const { chargeback_id, amount, currency, status, effects } = chargeback
+  const is_won = status === 'won' && !effects.some(returnAmountEffect.matches)
+  const claim = { kind: 'chargeback', chargeback_id, amount, currency, is_won } as const
+  return { ...requirementOf(chargeback, `the chargeback ${chargeback_id}`), claim }
 }

@@ -1,8 +1,15 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import type { Requirement } from '#lib/role/operations.ts'
+import type { RefundStatus } from '#lib/contract/public-support.ts'
+import type { Effect } from '#lib/patterns/effects/effect.ts'
+import type { ClaimedPosting, Requirement } from '#lib/role/requirement.ts'
 import { type Operation, operationOf } from './operation.ts'
-import { isAdmitted, type Payment, type StoredPayment } from './payment.ts'
-import { newEndEntry, postEntryEffect } from './payment-effects.ts'
+import { holdIdOf, isAdmitted, type Payment, type PaymentChargeback, type StoredPayment } from './payment.ts'
+import {
+  newEndEntry,
+  postEntryEffect,
+  reportChargebackEffect,
+  reportRefundEffect,
+} from './payment-effects.ts'
 import { EVENT_OF, eventKeyOf, eventKeyOfRefund } from './payment-event.ts'
 
 /**
@@ -18,9 +25,17 @@ export function requirementsOfPayment(payment: StoredPayment): Requirement[] {
     id,
     subject: `the ${kind} ${id} of the payment ${payment_id}`,
   })
-  const entries = entriesOf(payment).filter(({ effect_id }) => !effects.some(({ id }) => id === effect_id))
+  const entries = ledgerEntriesOf(payment).filter(
+    ({ effect_id }) => !effects.some(({ id }) => id === effect_id),
+  )
   return [
     ...entries.map(({ entry_id }) => ({ role: 'balances' as const, ...of('ledger entry', entry_id), at })),
+    ...returnsOf(payment).map(({ id, claim }) => ({
+      role: 'support' as const,
+      ...of(claim.kind, id),
+      at,
+      claim,
+    })),
     ...eventsOf(payment).map(({ id, ...event }) => ({
       role: 'notifier' as const,
       ...of('event', id),
@@ -29,17 +44,51 @@ export function requirementsOfPayment(payment: StoredPayment): Requirement[] {
   ]
 }
 
-/** A ledger entry and the effect that posts it. */
-interface EffectEntry {
-  readonly effect_id: string
-  readonly entry_id: string
+/** The refunds and chargebacks that support has recorded: their reports are gone from the payment. */
+function returnsOf({ refunds = [], chargebacks = [], effects, currency }: Payment) {
+  const isReported = (id: string): boolean => !effects.some((effect) => reportedIdOf(effect) === id)
+  const recorded_refunds = refunds
+    .filter(({ refund_id }) => isReported(refund_id))
+    .map(({ refund_id, amount, state }) => {
+      const status: RefundStatus = state === 'approving' ? 'pending' : state
+      return { id: refund_id, claim: { kind: 'refund', refund_id, amount, currency, status } as const }
+    })
+  const recorded_chargebacks = chargebacks
+    .filter(({ chargeback_id }) => isReported(chargeback_id))
+    .map(({ chargeback_id, amount, is_won }) => {
+      const claim = { kind: 'chargeback', chargeback_id, amount, currency, is_won } as const
+      return { id: chargeback_id, claim }
+    })
+  return [...recorded_refunds, ...recorded_chargebacks]
 }
 
-function entriesOf(payment: Payment): EffectEntry[] {
+function reportedIdOf(effect: Effect): string | undefined {
+  return reportRefundEffect.dataOf(effect)?.refund_id ?? reportChargebackEffect.dataOf(effect)?.chargeback_id
+}
+
+/** A ledger entry that a payment has or will have, and the effect that posts it. */
+interface LedgerEntry {
+  readonly effect_id: string
+  readonly entry_id: string
+  readonly posting: ClaimedPosting
+  readonly amount: bigint
+}
+
+/** The ledger entries that follow from a payment, its refunds and its chargebacks, posted or not. Pure. */
+export function ledgerEntriesOf(payment: StoredPayment): LedgerEntry[] {
+  return isAdmitted(payment) ? entriesOf(payment) : [postedHold(holdIdOf(payment), payment.amount)]
+}
+
+function entriesOf(payment: Payment): LedgerEntry[] {
   const { refunds = [], chargebacks = [], updated_at: at } = payment
   const ended = payment.history.find(({ status }) => isFinal(status))
-  const chargeback_entry = (posting: 'debit' | 'return', chargeback_id: string): EffectEntry =>
-    posted(postEntryEffect.newEffect(payment, { posting, chargeback_id }, { at }).id)
+  const chargeback_entry = (
+    posting: 'debit' | 'return',
+    { chargeback_id, amount }: PaymentChargeback,
+  ): LedgerEntry => {
+    const { id } = postEntryEffect.newEffect(payment, { posting, chargeback_id }, { at })
+    return { effect_id: id, entry_id: id, posting, amount }
+  }
   return [
     ...entriesOfOperation(operationOf(payment), ended && ended.status === 'success'),
     ...refunds.flatMap(({ refund_id, state }) => {
@@ -49,28 +98,30 @@ function entriesOf(payment: Payment): EffectEntry[] {
         has_ended ? state === 'completed' : undefined,
       )
     }),
-    ...chargebacks.flatMap(({ chargeback_id, is_won }) => [
-      chargeback_entry('debit', chargeback_id),
-      ...(is_won ? [chargeback_entry('return', chargeback_id)] : []),
+    ...chargebacks.flatMap((chargeback) => [
+      chargeback_entry('debit', chargeback),
+      ...(chargeback.is_won ? [chargeback_entry('return', chargeback)] : []),
     ]),
   ]
 }
 
 /** The hold of an operation, and the entry of its end; `is_success` is `undefined` while it has not ended with money. */
 function entriesOfOperation(
-  { payment, refund_id, hold_id }: Operation,
+  { payment, refund_id, hold_id, amount: { minor } }: Operation,
   is_success: boolean | undefined,
-): EffectEntry[] {
-  const hold = hold_id === undefined ? [] : [posted(hold_id)]
+): LedgerEntry[] {
+  const hold = hold_id === undefined ? [] : [postedHold(hold_id, minor)]
   const end =
     is_success === undefined ? undefined : newEndEntry(payment, refund_id, is_success, payment.updated_at)
-  if (end === undefined) return hold
+  const posting = end && postEntryEffect.dataOf(end)?.posting
+  if (end === undefined || posting === undefined) return hold
   // The ledger gives capture and release of a hold the same id, so that only one of them happens.
-  return [...hold, { effect_id: end.id, entry_id: hold_id === undefined ? end.id : `${hold_id}:resolve` }]
+  const entry_id = hold_id === undefined ? end.id : `${hold_id}:resolve`
+  return [...hold, { effect_id: end.id, entry_id, posting, amount: minor }]
 }
 
-function posted(effect_id: string): EffectEntry {
-  return { effect_id, entry_id: effect_id }
+function postedHold(hold_id: string, amount: bigint): LedgerEntry {
+  return { effect_id: hold_id, entry_id: hold_id, posting: 'hold', amount }
 }
 
 /**

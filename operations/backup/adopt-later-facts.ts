@@ -1,0 +1,30 @@
+import type { DataCheck } from '#lib/role/operations.ts'
+import type { RoleName } from '#lib/role/role.ts'
+import { unmetRequirements } from '../requirements.ts'
+
+/** The roles that state facts about payments, in the order in which an `ordered` backup reads them after payments. */
+const LATER_ROLES = ['support', 'balances'] as const satisfies readonly RoleName[]
+
+/** The roles whose checks `adoptLaterFacts` needs. */
+export const ADOPTING_ROLES: readonly RoleName[] = ['payments', ...LATER_ROLES]
+
+/**
+ * Completes a restored `ordered` backup: what happened to a payment after it was read, and before support and the ledger
+ * were, is added to the payment. So no refund or chargeback that they know can be made again. The ledger is read last, and
+ * its entries decide. `report` gets each fact that was added. A fact that no restored payment can have, such as an entry of
+ * a payment that was created meanwhile, stays for `verify`, which lists it.
+ */
+export async function adoptLaterFacts(
+  checks: ReadonlyMap<RoleName, DataCheck>,
+  report: (role: RoleName, subject: string) => void,
+): Promise<void> {
+  for (const role of LATER_ROLES) {
+    const check = checks.get(role)
+    if (check === undefined) throw new TypeError(`the check of ${role} is not open`)
+    // One after the other: the entries of a payment build on each other.
+    for await (const { requirement } of unmetRequirements(check, checks)) {
+      const { role: adopting, subject } = requirement
+      if (await checks.get(adopting)?.adopt?.(requirement)) report(adopting, subject)
+    }
+  }
+}
