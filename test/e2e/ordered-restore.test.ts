@@ -1,0 +1,136 @@
+import { copyFile, mkdir, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { readManifest, writeManifest } from '../../operations/backup/manifest.ts'
+import { runToEnd, runUntilEnd } from '../support/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { operatorOf } from '../support/operator.ts'
+import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { verifyLedgerOf } from '../support/verification.ts'
+import { destroyFiles } from './backup.suite.ts'
+
+const LONG_MS = 900_000
+const REFUNDS = 'multihub.support.v1.RefundService'
+const CHARGEBACKS = 'multihub.support.v1.ChargebackService'
+
+let system: TestSystem
+beforeAll(async () => {
+  system = await startOneProcess()
+}, LONG_MS)
+afterAll(() => system.end())
+
+const operator = (rpc: string, request: object) => operatorOf(system.demo())(rpc, request)
+
+/** A deposit that has succeeded and is credited. */
+async function paidDeposit(alpha: MerchantClient, value: number): Promise<{ c_id: string; h_id: string }> {
+  const before = await alpha.available()
+  const { c_id } = await alpha.deposit(value)
+  const { identifiers } = await alpha.finalPayment(c_id)
+  await eventually(
+    () => alpha.available(),
+    (available) => available === before + value,
+  )
+  return { c_id, h_id: identifiers.h_id }
+}
+
+const requestRefund = (alpha: MerchantClient, refund_c_id: string, c_id: string, amount: string) =>
+  alpha.call({
+    method: 'refund.request',
+    params: { identifiers: { c_id: refund_c_id }, payment: { c_id }, amount },
+  })
+
+async function completeRefund(alpha: MerchantClient, c_id: string, amount: string): Promise<void> {
+  const { body } = await requestRefund(alpha, `refund-${c_id}`, c_id, amount)
+  const refundId = body.result.identifiers.h_id
+  await operator(`${REFUNDS}/ApproveRefund`, { refundId })
+  await eventually(
+    () => operator(`${REFUNDS}/ListRefunds`, { merchantId: alpha.merchant.merchant_id, pageSize: 100 }),
+    ({ refunds = [] }) =>
+      refunds.some(
+        (refund: { refundId: string; status: string }) =>
+          refund.refundId === refundId && refund.status === 'REFUND_STATUS_COMPLETED',
+      ),
+  )
+}
+
+async function openChargeback(h_id: string, value: number, operationId: string): Promise<string> {
+  const { chargeback } = await operator(`${CHARGEBACKS}/OpenChargeback`, {
+    paymentId: h_id,
+    amount: { minor: `${value}` },
+    reasonCode: '10.4',
+    operationId,
+  })
+  return chargeback.chargebackId
+}
+
+/** A backup as of a server without snapshots: payments as they were in `first`, all else as it was in `last`. */
+async function composeOrdered(first: string, last: string, directory: string): Promise<void> {
+  await mkdir(directory)
+  const [earlier, later] = [await readManifest(first), await readManifest(last)]
+  const contents = later.contents.map((content) => {
+    const found = earlier.contents.find(({ file }) => file === content.file)
+    return content.role === 'payments' && found ? found : content
+  })
+  for (const { role, file } of contents)
+    await copyFile(join(role === 'payments' ? first : last, file), join(directory, file))
+  const { product: _product, format: _format, ...manifest } = later
+  await writeManifest(directory, { ...manifest, consistency: 'ordered', contents })
+}
+
+// P18: what was given back while an ordered backup ran is neither lost nor given back twice.
+test(
+  'refunds and chargebacks that were made while an ordered backup ran are in its payments after the restore',
+  async () => {
+    const alpha = merchantClient(system.demo)
+    const refunded = await paidDeposit(alpha, 70_000)
+    const partly = await paidDeposit(alpha, 60_000)
+    const charged = await paidDeposit(alpha, 50_000)
+    const won = await paidDeposit(alpha, 40_000)
+    const [first, last, ordered] = ['first', 'last', 'ordered'].map((name) => join(system.home, name)) as [
+      string,
+      string,
+      string,
+    ]
+    const variables = { MULTIHUB_HOME: system.home }
+    await runToEnd('main.ts', ['backup', first], variables)
+    await completeRefund(alpha, refunded.c_id, '70000')
+    await completeRefund(alpha, partly.c_id, '10000')
+    await openChargeback(charged.h_id, 50_000, 'charged')
+    const chargebackId = await openChargeback(won.h_id, 40_000, 'won')
+    await operator(`${CHARGEBACKS}/MoveChargeback`, { chargebackId, status: 'CHARGEBACK_STATUS_WON' })
+    const balance = await alpha.balance()
+    await runToEnd('main.ts', ['backup', last], variables)
+    await composeOrdered(first, last, ordered)
+    await system.kill()
+    await rename(join(system.home, 'data'), join(system.home, 'data.before'))
+
+    const { master_key } = JSON.parse(await readFile(join(system.home, 'keys.json'), 'utf8'))
+    const keys = { MULTIHUB_MASTER_KEYS: `local:${master_key}` }
+    const restored = await runUntilEnd('main.ts', ['restore', '--verify', ordered], { ...variables, ...keys })
+    expect(restored.output.split('\n').filter((line) => line.startsWith('PROBLEM'))).toEqual([])
+    expect(restored.code).toBe(0)
+    expect(restored.output).toMatch(
+      /payments: the payment \S+ of the ledger entry \S+:hold:1 happened while the backup ran, and is added/,
+    )
+    await system.start()
+
+    const statusOf = async (c_id: string) => (await alpha.status(c_id)).body.result.payment.status.status
+    expect(await statusOf(refunded.c_id)).toBe('refunded')
+    expect(await statusOf(partly.c_id)).toBe('partially_refunded')
+    expect((await requestRefund(alpha, 'again-1', refunded.c_id, '70000')).body.error.code).toBe(11002)
+    expect((await requestRefund(alpha, 'again-2', partly.c_id, '50001')).body.error.code).toBe(11004)
+    await expect(openChargeback(charged.h_id, 50_000, 'again')).rejects.toThrow('11004')
+    await eventually(
+      () => alpha.balance(),
+      (now) => now?.value === balance.value && now.value_freezing === balance.value_freezing,
+    )
+    expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
+    // Effects that the restore added have run, and nothing was booked twice.
+    await system.kill()
+    const verified = await runUntilEnd('main.ts', ['verify'], { ...variables, ...keys })
+    expect(verified.output).toContain('the databases are complete and agree')
+    await destroyFiles(system)
+  },
+  LONG_MS,
+)
