@@ -2,6 +2,7 @@ import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import { ROLES, type RoleName } from '#lib/role/role.ts'
 import { loadWithSettings } from '../app/roles.ts'
+import { checkProxiesAreDecided } from '../gateway/http/trusted-proxies.ts'
 import { publicBaseUrl } from '../gateway/public-base-url.ts'
 import { GATEWAY_CONFIG } from '../gateway/service.ts'
 import { COMMAND_PURPOSES, DATABASE_SETTINGS, VERIFY_SETTINGS } from '../operations/databases.ts'
@@ -31,7 +32,10 @@ export async function readContainerSettings(
   const roles = first === 'doctor' ? words.slice(1) : words
   const names = roles[0] === 'all' ? ROLES : (roles as readonly RoleName[])
   const { config } = await loadWithSettings(names, variables)
-  if (first !== 'doctor' && names.includes('gateway')) publicBaseUrl(readConfig(GATEWAY_CONFIG, variables))
+  if (first !== 'doctor' && names.includes('gateway')) {
+    publicBaseUrl(readConfig(GATEWAY_CONFIG, variables))
+    checkProxiesAreDecided(variables)
+  }
   return config.mongodb_uri?.reveal()
 }
 

@@ -13,18 +13,15 @@ import {
 } from './auth/authenticate.ts'
 import type { Caller } from './auth/credential.ts'
 import { resendScheme, type SignatureScheme, V2_SCHEME, v1Scheme } from './auth/signature-schemes.ts'
+import { type BodyMemoryBudget, createBodyMemoryBudget } from './http/body-memory.ts'
 import { type ConnectionLimit, createConnectionLimit } from './http/connection-limit.ts'
 import { beginObservation, type Exchange, REQUEST_SPAN } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
-import {
-  type BodyMemoryBudget,
-  createBodyMemoryBudget,
-  RequestAborted,
-  readBody,
-} from './http/request-body.ts'
+import { RequestAborted, readBody } from './http/request-body.ts'
 import { checkJsonRequestHead, clientAddress, networkOf } from './http/request-head.ts'
 import { createResponder } from './http/response.ts'
 import { createServer, type PublicPath } from './http/server.ts'
+import type { ProxyWatch } from './http/trusted-proxies.ts'
 import type { JsonObject } from './json/parse-json.ts'
 import type { FloodLimiter } from './limits/flood-limiter.ts'
 import type { Limits } from './limits/limits.ts'
@@ -53,6 +50,7 @@ export interface GatewayDeps extends AuthenticationDeps, Pick<TransferDeps, 'key
   readonly limits: Limits
   readonly flood: FloodLimiter
   readonly merchant_requests: MerchantRequests
+  readonly proxy_watch: Pick<ProxyWatch, 'observe'>
   /** The public document at /openapi.json; without it the path does not exist. */
   readonly openapi_document?: JsonSchema | undefined
   /** `false` until the registry is read for the first time, and again from the start of shutdown. */
@@ -114,6 +112,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       withRequest({ request_id: exchange.request_id }, () =>
         inSpan(REQUEST_SPAN, async (span) => {
           const endObservation = beginObservation(exchange, span)
+          deps.proxy_watch.observe(exchange.request)
           try {
             await serve(exchange)
           } catch (error) {
@@ -147,15 +146,19 @@ function createPipeline(
   const { limits, merchant_requests, trusted_proxies } = deps
   // A function of its own, so that the bytes of the body are collectable while the method waits for other services.
   const readAndAuthenticate = async (exchange: Exchange) => {
-    const reservation = body_memory.openReservation(() =>
-      networkOf(clientAddress(exchange.request, trusted_proxies)),
-    )
+    const { request, context } = exchange
+    const callerNetwork = (): string => networkOf(clientAddress(request, trusted_proxies))
+    const reservation = body_memory.openReservation({
+      networkOf: callerNetwork,
+      isAuthenticated: () => context.sign !== undefined,
+    })
     try {
       const body = await readBody(exchange, reservation)
       const caller = await authenticate(exchange, body)
-      connections.markAuthenticated(exchange.request.socket)
+      connections.markAuthenticated(request.socket)
+      body_memory.markProven(callerNetwork())
       await limits.useDailyLimit(caller)
-      return { caller, request: parseRequest(body) }
+      return { caller, request: parseRequest(body()) }
     } finally {
       reservation.release()
     }

@@ -45,6 +45,7 @@ import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore, type NonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/signature-schemes.ts'
+import { createProxyWatch } from './http/trusted-proxies.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import { createMerchantRequests, type MerchantRequests } from './limits/merchant-requests.ts'
@@ -128,10 +129,12 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     acceptsCallbackHost: options.acceptsCallbackHost ?? (async () => true),
   }
   const { failures_per_minute = 1_000, stopping } = options
+  const trusted_proxies = parseIpRanges(options.trusted_proxies ?? [])
   return createGateway({
     ...(await openNoncesAndLimits(options.store)),
     findCredential: registry_cache.credentials(createCredentialUnsealer(keys.credential, log)),
-    trusted_proxies: parseIpRanges(options.trusted_proxies ?? []),
+    trusted_proxies,
+    proxy_watch: createProxyWatch(trusted_proxies),
     now_ms: () => clock.now_ms(),
     v1_window_ms: V1_WINDOW_MS,
     methods: bindMethods(deps),

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
@@ -7,12 +6,11 @@ import {
   durationSetting,
   HOST_SETTING,
   integerSetting,
-  listSetting,
   portSetting,
   urlSetting,
 } from '#lib/base/config/settings.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { isIpRange, parseIpRanges } from '#lib/http/address-policy.ts'
+import { parseIpRanges } from '#lib/http/address-policy.ts'
 import {
   CALLBACK_ALLOW_SETTING,
   createCallbackAddressPolicies,
@@ -29,6 +27,7 @@ import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS, V2_WINDOW_MS } from './auth/signature-schemes.ts'
+import { checkProxiesAreDecided, createProxyWatch, TRUSTED_PROXIES_SETTING } from './http/trusted-proxies.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMerchantRequests } from './limits/merchant-requests.ts'
@@ -43,14 +42,7 @@ import { openGatewayStore } from './store.ts'
 export const GATEWAY_CONFIG = {
   host: HOST_SETTING,
   port: describedSetting('The port of the public interface.', portSetting('MULTIHUB_HTTP_PORT', 8080)),
-  trusted_proxies: describedSetting(
-    'The proxies whose X-Forwarded-For header is believed.',
-    listSetting('MULTIHUB_TRUSTED_PROXIES', {
-      of: 'addresses or address ranges',
-      item: z.string().refine(isIpRange),
-      fallback: [],
-    }),
-  ),
+  trusted_proxies: TRUSTED_PROXIES_SETTING,
   callback_allow: CALLBACK_ALLOW_SETTING,
   v1_window_ms: describedSetting(
     'How far the timestamp of a v1 or resend request may differ from the clock.',
@@ -89,6 +81,9 @@ export const role: Role<'gateway'> = {
   settings: GATEWAY_CONFIG,
   async start(context) {
     const config = readConfig(GATEWAY_CONFIG, context.variables)
+    checkProxiesAreDecided(context.variables)
+    const trusted_proxies = parseIpRanges(config.trusted_proxies)
+    const proxy_watch = createProxyWatch(trusted_proxies)
     const { clientOf, keys, draining, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters } = await openGatewayStore(await context.openStore())
@@ -115,7 +110,8 @@ export const role: Role<'gateway'> = {
         now_ms,
       }),
       now_ms,
-      trusted_proxies: parseIpRanges(config.trusted_proxies),
+      trusted_proxies,
+      proxy_watch,
       v1_window_ms: config.v1_window_ms,
       methods: bindMethods(deps),
       resend: webhookResend.bind(deps),
@@ -134,6 +130,7 @@ export const role: Role<'gateway'> = {
       services: [],
       // E13: otherwise merchants would find no gateway at all where those that need no nonce could be answered.
       answers_without_store: true,
+      limitations: proxy_watch.limitations,
       async open() {
         await app.ready()
         const { host, port } = config

@@ -3,13 +3,14 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
 import type { Exchange, SignResponse } from '../http/exchange.ts'
+import type { ReceivedBody } from '../http/request-body.ts'
 import { clientAddress, singleHeader } from '../http/request-head.ts'
 import { type Caller, checkCredential, type UnsealedCredential } from './credential.ts'
 import { createReplayCheck, type ReplayCheckDeps } from './replay.ts'
 import { type SignatureScheme, type SignedContent, V2_NONCE_PATTERN } from './signature-schemes.ts'
 
 /** Authenticates a request. Rejects with the `PublicError` of the first check that fails, in the order of A1. */
-export type AuthenticateRequest = (exchange: Exchange, body: Buffer) => Promise<Caller>
+export type AuthenticateRequest = (exchange: Exchange, body: ReceivedBody) => Promise<Caller>
 
 /** What every signature scheme needs. */
 export interface AuthenticationDeps extends ReplayCheckDeps {
@@ -52,7 +53,7 @@ export function createRequestAuthenticator(
     if (signature === undefined || !SIGNATURE_PATTERN.test(signature)) throw new PublicError(3002)
     const credential = await findCredential(application_id)
     if (credential === undefined) throw new PublicError(3003)
-    const content = scheme.readSignedContent(request, application_id, body)
+    const content = scheme.readSignedContent(request, application_id, body())
     const secret = findSigningSecret(credential, scheme, content, signature, now_ms())
     if (secret === undefined) throw new PublicError(3000)
     const { responseBytes, replayPair } = content

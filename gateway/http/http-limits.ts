@@ -15,8 +15,9 @@ export const HTTP_LIMITS = {
    */
   network_body_memory_bytes: 16 * 1024 * 1024,
   /**
-   * The same for the whole process. Without it a few hundred unauthenticated callers could exhaust the memory, also by
-   * sending complete bodies while the registry is slow to return their credentials.
+   * The same for the whole process: one half for networks with a recent valid signature, one for all others. Without it a
+   * few hundred unauthenticated callers could exhaust the memory, also by sending complete bodies while the registry is slow
+   * to return their credentials.
    */
   body_memory_bytes: 128 * 1024 * 1024,
   /** Fragments that any body may have; see `bytes_per_fragment`. Discarded bodies count too. */

@@ -2,13 +2,16 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { collectGarbage } from '../../test/support/collect-garbage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { installManualClock } from '../../test/support/manual-clock.ts'
-import { createTestGateway } from '../gateway.fixture.ts'
+import { APPLICATION_ID, createTestGateway, keys, SECRET } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
-import { createBodyMemoryBudget } from './request-body.ts'
 import { BALANCE, PING, portOf, requestText, sendBytes } from './socket.fixture.ts'
 
 const MIB = 1024 * 1024
@@ -22,45 +25,59 @@ afterEach(async () => {
   await app?.close()
 })
 
-/** Announces a body and sends all of it but the last byte. */
-async function sendUnfinishedBody(): Promise<void> {
-  const socket = connect({ port: portOf(app), host: '127.0.0.1' })
+/** Announces a body and sends all of it but the last byte, from an address of this machine. */
+async function sendUnfinishedBody(localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port: portOf(app), host: '127.0.0.1', localAddress })
   sockets.push(socket)
+  socket.on('error', () => socket.destroy())
   const head = requestText(PING, { header_lines: [`content-length: ${MIB}`], body_on_wire: '' })
   socket.write(head)
   if (!socket.write(Buffer.alloc(MIB - 1, 32))) await once(socket, 'drain')
+  return socket
+}
+
+/** Counts the connections whose bytes have all been read. */
+function countRead(): () => Promise<number> {
+  const accepted: Socket[] = []
+  app.server.on('connection', (socket: Socket) => accepted.push(socket))
+  return async () => accepted.filter(({ bytesRead, destroyed }) => destroyed || bytesRead >= MIB).length
 }
 
 const codeOf = async (text: string): Promise<unknown> =>
   JSON.parse((await sendBytes(app, text, 1)).responses[0]?.body ?? '{}').error?.code
 
-test('limits the unfinished bodies of a network, but not ordinary requests or other networks', async () => {
+test('the oldest unfinished body of a network goes first, and others of the network and elsewhere are served', async () => {
   app = await createTestGateway({ trusted_proxies: ['127.0.0.1'] })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const accepted: Socket[] = []
-  app.server.on('connection', (socket: Socket) => accepted.push(socket))
+  const read = countRead()
   const share = HTTP_LIMITS.network_body_memory_bytes / MIB
-  for (let count = 0; count < share; count += 1) await sendUnfinishedBody()
-  // A request that comes before all of it is read would take the memory of a body, which is then refused instead.
-  await eventually(
-    async () => accepted.every(({ bytesRead }) => bytesRead >= MIB) && accepted.length,
-    (count) => count === share,
-  )
-  expect(await codeOf(requestText(LONG_PING))).toBe(2002)
+  const unfinished: Socket[] = []
+  for (let count = 0; count < share; count += 1) {
+    unfinished.push(await sendUnfinishedBody())
+    await eventually(read, (seen) => seen === count + 1)
+  }
+  expect(await codeOf(requestText(LONG_PING))).toBeUndefined()
   expect(await codeOf(requestText(PING))).toBeUndefined()
   expect(
     await codeOf(requestText(LONG_PING, { header_lines: ['x-forwarded-for: 198.51.100.7'] })),
   ).toBeUndefined()
-
-  for (const socket of sockets.splice(0)) {
-    socket.destroy()
-    await once(socket, 'close')
-  }
-  // The gateway learns of the closed connections a moment later.
+  const [oldest, ...others] = unfinished
+  oldest?.resume()
   await eventually(
-    () => codeOf(requestText(LONG_PING)),
-    (code) => code === undefined,
+    async () => oldest?.destroyed,
+    (destroyed) => destroyed === true,
   )
+  expect(others.filter(({ destroyed, readableLength }) => destroyed || readableLength > 0)).toEqual([])
+})
+
+test('210 unfinished bodies of callers without a credential keep no request of 256 KiB out', async () => {
+  app = await createTestGateway()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const read = countRead()
+  for (let count = 0; count < 210; count += 1) await sendUnfinishedBody(`127.0.1.${(count % 14) + 1}`)
+  await eventually(read, (seen) => seen === 210)
+  // From a network without a signature so far, and then from one that has sent some.
+  for (let count = 0; count < 20; count += 1) expect(await codeOf(requestText(LONG_PING))).toBeUndefined()
 })
 
 /** Sends a whole request and does not wait for its response. */
@@ -70,29 +87,39 @@ function sendWithoutReading(text: string): void {
   socket.write(text)
 }
 
-test('counts complete bodies of callers that are not authenticated yet', async () => {
+test('drops the oldest complete bodies of callers that are not authenticated yet', async () => {
   // A clock that does not move: on a slow machine the lookup would time out before the last body arrives.
   using _ = installManualClock(Date.now())
-  const lookup = Promise.withResolvers<object>()
+  const lookup = Promise.withResolvers<void>()
   const lines: Record<string, unknown>[] = []
+  const sealed = keys.credential.seal(new Secret(SECRET), ownerOfCredentialSecret(APPLICATION_ID))
   app = await createTestGateway({
-    registryService: { getCredential: () => lookup.promise },
+    registryService: {
+      async getCredential({ applicationId }) {
+        await lookup.promise
+        const credential = { applicationId, merchantId: '7001', apiVersion: ApiVersion.V1 }
+        const state = { environment: Environment.TEST, status: CredentialStatus.ACTIVE }
+        return {
+          credential: { ...credential, ...state },
+          secrets: [{ sealed }],
+          merchant: { environments: [1] },
+        }
+      },
+    },
     log: createLog('gateway', { level: 'info', writer: { write: (line) => lines.push(JSON.parse(line)) } }),
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-  for (let count = 0; count < 20; count += 1) sendWithoutReading(requestText(LONG_BALANCE))
-  // A request whose body was refused has no application id in its log line.
-  const refused = () => lines.filter((line) => line['code'] === 2002 && line['application_id'] === undefined)
-  await eventually(
-    async () => refused().length,
-    (count) => count === 4,
-  )
-  lookup.resolve({})
+  const read = countRead()
+  for (let count = 0; count < 20; count += 1) {
+    sendWithoutReading(requestText(PING.padEnd(MIB)))
+    await eventually(read, (seen) => seen === count + 1)
+  }
+  lookup.resolve()
   await eventually(
     async () => lines.length,
     (count) => count === 20,
   )
-  expect(await codeOf(requestText(LONG_PING))).toBe(3003)
+  expect(lines.filter((line) => line['code'] === 2002)).toHaveLength(4)
 })
 
 test('keeps no body bytes while its request waits for another service', async () => {
@@ -152,25 +179,4 @@ test('refuses a body in too many tiny fragments, and accepts a short body in sin
       }),
     ),
   ).toBeUndefined()
-})
-
-test('limits the memory of the process too, and released memory can be reserved again', () => {
-  const { short_body_bytes, network_body_memory_bytes, body_memory_bytes } = HTTP_LIMITS
-  const budget = createBodyMemoryBudget()
-  const reserve = (host: number, bytes: number) => {
-    const reservation = budget.openReservation(() => `198.51.100.${host}`)
-    return { is_reserved: reservation.reserve(bytes), release: reservation.release }
-  }
-  const long = network_body_memory_bytes + short_body_bytes
-  const most = body_memory_bytes / network_body_memory_bytes
-  const bodies = Array.from({ length: 20 }, (_, host) => reserve(host, long))
-  expect(bodies.map(({ is_reserved }) => is_reserved)).toEqual(bodies.map((_, host) => host < most))
-  expect(reserve(100, short_body_bytes).is_reserved).toBe(true)
-  expect(reserve(100, short_body_bytes + 1).is_reserved).toBe(false)
-  bodies[0]?.release()
-  bodies[0]?.release()
-  const last = reserve(100, long)
-  expect(last.is_reserved).toBe(true)
-  expect(reserve(101, short_body_bytes + 1).is_reserved).toBe(false)
-  for (const { release } of [...bodies, last]) release()
 })

@@ -1,22 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clock } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import type { BodyReservation } from './body-memory.ts'
 import type { Exchange } from './exchange.ts'
 import { BODY_MAX_BYTES, HTTP_LIMITS } from './http-limits.ts'
 import { closeAfterResponse, closeLingering } from './lingering-close.ts'
 
+/** The exact bytes of a body, because signatures cover them. Throws 2002 when it was dropped to make room for others. */
+export type ReceivedBody = () => Buffer
+
 /**
- * Reads the body and resolves with its exact bytes, because signatures cover them.
+ * Reads the body.
  *
  * Rejects with 1003 for more than 1 MiB (at once when the length is announced), for a body that is too fragmented, for one that
  * is neither complete nor longer than `short_body_bytes` after `short_body_timeout_ms`, and for one that is not complete after
- * `request_timeout_ms`. Rejects with 2002 when no memory can be reserved, and with `RequestAborted` when the connection breaks.
- * The caller releases the reservation when it drops the bytes; the request itself keeps no long body alive.
+ * `request_timeout_ms`. Rejects with 2002 when no memory can be reserved or the body is dropped to make room for others, and
+ * with `RequestAborted` when the connection breaks. The caller releases the reservation when it drops the bytes; the request
+ * itself keeps no long body alive.
  */
 export function readBody(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
   reservation: BodyReservation,
-): Promise<Buffer> {
+): Promise<ReceivedBody> {
   const announced = Number(request.headers['content-length'] ?? Number.NaN)
   if (announced > BODY_MAX_BYTES) return Promise.reject(fieldError(1003, 'body'))
   return new Promise((resolve, reject) => {
@@ -29,9 +34,22 @@ export function readBody(
       timeout.cancel()
       if (error !== undefined || length > HTTP_LIMITS.short_body_bytes)
         request.off('data', append).off('end', finish).off('error', abort)
-      if (error === undefined) resolve(body?.subarray(0, length) ?? Buffer.alloc(0))
+      if (error === undefined) resolve(bytes)
       else reject(error)
     }
+    let is_dropped = false
+    const bytes: ReceivedBody = () => {
+      if (is_dropped) throw new PublicError(2002)
+      return body?.subarray(0, length) ?? Buffer.alloc(0)
+    }
+    reservation.onDropped(() => {
+      is_dropped = true
+      body = undefined
+      // A complete body waits for its authentication, which then meets the 2002.
+      if (request.complete) return
+      closeAfterResponse(response)
+      finish(new PublicError(2002))
+    })
     const append = (fragment: Buffer): void => {
       length += fragment.length
       fragments += 1
@@ -76,57 +94,6 @@ const BUFFER_MIN_BYTES = 512
 /** The caller closed the connection before its request was complete: nothing was done, and nothing can be answered. */
 export class RequestAborted extends Error {
   override readonly name = 'RequestAborted'
-}
-
-/** Bounds the memory of request bodies whose callers are not authenticated yet, per network and in total. */
-export type BodyMemoryBudget = ReturnType<typeof createBodyMemoryBudget>
-
-type BodyReservation = ReturnType<BodyMemoryBudget['openReservation']>
-
-/**
- * Makes the budget of one gateway.
- *
- * The first `short_body_bytes` of each body need no reservation, because the number of requests in progress bounds them.
- * So requests of ordinary size are read however many long bodies are unfinished. Longer bodies share
- * `network_body_memory_bytes` of their network and `body_memory_bytes` of the process.
- */
-export function createBodyMemoryBudget() {
-  /** Holds only networks with a reservation. */
-  const bytes_by_network = new Map<string, number>()
-  let total_bytes = 0
-  return {
-    /** Opens the reservation of one body. `networkOf` names the caller's network; it is called for long bodies only. */
-    openReservation(networkOf: () => string) {
-      let network = ''
-      let length = 0
-      let reserved = 0
-      return {
-        /** Reserves memory for the next bytes of the body; `false` when the network or the process has no more. */
-        reserve(bytes: number): boolean {
-          length += bytes
-          const needed = Math.max(0, length - HTTP_LIMITS.short_body_bytes) - reserved
-          if (needed <= 0) return true
-          if (reserved === 0) network = networkOf()
-          const network_bytes = (bytes_by_network.get(network) ?? 0) + needed
-          if (network_bytes > HTTP_LIMITS.network_body_memory_bytes) return false
-          if (total_bytes + needed > HTTP_LIMITS.body_memory_bytes) return false
-          bytes_by_network.set(network, network_bytes)
-          total_bytes += needed
-          reserved += needed
-          return true
-        },
-        /** Gives everything back; a second call does nothing. */
-        release(): void {
-          if (reserved === 0) return
-          const network_bytes = (bytes_by_network.get(network) ?? 0) - reserved
-          if (network_bytes > 0) bytes_by_network.set(network, network_bytes)
-          else bytes_by_network.delete(network)
-          total_bytes -= reserved
-          reserved = 0
-        },
-      }
-    },
-  }
 }
 
 /**

@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
+import { ConfigError, describedSetting, type Setting, type Variables } from '#lib/base/config/config.ts'
+import { listSetting } from '#lib/base/config/settings.ts'
+import { clock } from '#lib/base/time.ts'
+import { type IpRanges, isIpRange } from '#lib/http/address-policy.ts'
+
+const NONE = 'none'
+
+const PROXIES = listSetting('MULTIHUB_TRUSTED_PROXIES', {
+  of: 'addresses or address ranges',
+  item: z.string().refine(isIpRange),
+  fallback: [],
+})
+
+/** The proxies whose X-Forwarded-For is believed (A7). */
+export const TRUSTED_PROXIES_SETTING: Setting<readonly string[]> = describedSetting(
+  'The proxies whose X-Forwarded-For header is believed. In Kubernetes it must be set.',
+  {
+    ...PROXIES,
+    expected: `${NONE}, or ${PROXIES.expected}`,
+    read: (text) => (text === NONE ? { ok: true, value: [] } : PROXIES.read(text)),
+  },
+)
+
+/**
+ * Throws `ConfigError` in Kubernetes while nobody has decided which proxies are trusted. There is always one in front of a
+ * pod, and without its addresses all merchants together have the limits of one network.
+ */
+export function checkProxiesAreDecided(variables: Variables): void {
+  const { variable } = TRUSTED_PROXIES_SETTING
+  if (!variables['KUBERNETES_SERVICE_HOST']?.trim() || variables[variable]?.trim()) return
+  throw new ConfigError([
+    `${variable} is missing: set the addresses of the proxies in front of the gateway, or ${NONE} without one`,
+  ])
+}
+
+/** For how long `/readyz` warns after a request. */
+const WARNED_MS = 600_000
+
+/** Looks for a proxy that is not in the setting. */
+export type ProxyWatch = ReturnType<typeof createProxyWatch>
+
+/** Makes the watch of one gateway. */
+export function createProxyWatch(trusted_proxies: IpRanges | undefined) {
+  let seen: { readonly address: string; readonly at_ms: number } | undefined
+  return {
+    /** Looks at one request. */
+    observe({ headers, socket: { remoteAddress: address } }: IncomingMessage): void {
+      if (headers['x-forwarded-for'] === undefined || address === undefined) return
+      if (!trusted_proxies?.contain(address)) seen = { address, at_ms: clock.monotonic_ms() }
+    },
+    /** The warning for `/readyz`, if such a request came in the last 10 minutes. */
+    limitations(): readonly string[] {
+      if (seen === undefined || clock.monotonic_ms() - seen.at_ms > WARNED_MS) return []
+      return [
+        `X-Forwarded-For came from ${seen.address}, which is not in ${TRUSTED_PROXIES_SETTING.variable}: if it is your ` +
+          'proxy, all merchants behind it have the limits of one network',
+      ]
+    },
+  }
+}
