@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary } from '@bufbuild/protobuf'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, now, sleep } from '#lib/base/time.ts'
+import { RECEIPT_SUBJECT_HEADER } from '#lib/bus/authentication.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { withDueTimes } from '#lib/patterns/effects/effect.ts'
-import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publish-on-bus.ts'
+import { createReceiptSender } from '#lib/patterns/effects/publish-on-bus.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { role as balances } from '../services/balances/service.ts'
 import { role as merchants } from '../services/merchants/service.ts'
@@ -109,7 +111,7 @@ async function startServices(providers_file: string, base_url: string): Promise<
 
 /** Confirms each event, as the notifier does. */
 async function sendReceipts({ bus }: TestRoles): Promise<void> {
-  const receipts = createReceiptSender(bus)
+  const receipts = createReceiptSender(bus, testKeys().receipt)
   await bus.subscribe(ALL_EVENTS_SUBJECT, ({ data, headers }) =>
     receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', fromBinary(MerchantEventSchema, data).eventKey),
   )

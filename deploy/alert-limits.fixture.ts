@@ -63,7 +63,22 @@ const GAUGES: readonly (readonly [
     [0, 0],
     { provider_account: 'p' },
   ],
-  ['MultihubDeliveriesLate', 'multihub_delivery_oldest_due_seconds', 600, [301, 1], [300], { instance: 'a' }],
+  [
+    'MultihubDeliveriesLate',
+    'multihub_delivery_oldest_due_seconds{waits_in="deliveries"}',
+    600,
+    [301, 1],
+    [300],
+    { instance: 'a', waits_in: 'deliveries' },
+  ],
+  [
+    'MultihubEventsUnconfirmed',
+    'multihub_delivery_oldest_due_seconds{waits_in="payments"}',
+    60,
+    [121, 0],
+    [120, 120],
+    { waits_in: 'payments' },
+  ],
   ['MultihubRoleUnready', 'multihub_ready{role="payments"}', 120, [0, 0], [0, 1], { role: 'payments' }],
 ]
 
@@ -95,6 +110,16 @@ const RATES: readonly (readonly [
     [],
     { instance: 'a', outcome: 'accepted' },
   ],
+  [
+    'MultihubBusForged',
+    'multihub_bus_refused_total{message="event",reason="forged"}',
+    [0, 300],
+    0,
+    '',
+    [],
+    { message: 'event', reason: 'forged' },
+  ],
+  ['MultihubEventsWithoutDeliveries', 'multihub_events_without_deliveries_total', [0, 600], 0, '', [], {}],
   ['MultihubLogLinesDropped', 'multihub_log_lines_dropped_total', [300, 300], 0, '', [], { instance: 'a' }],
   [
     'MultihubSpansDropped',

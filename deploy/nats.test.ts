@@ -14,20 +14,23 @@ import { startPrivateNats } from '../test/support/servers.ts'
 
 const ROLES_OF_NATS = ROLES.filter((role) => role !== 'sandbox')
 const RECEIPTS = 'receipts.0123456789abcdef'
+const WAKE = 'notifier.wake.0123456789abcdef'
 /** What each role sends and receives, as its code does. */
 const SENT: Readonly<Record<string, readonly string[]>> = {
   payments: PAYMENT_EVENTS.map(eventSubject),
   support: SUPPORT_EVENTS.map(eventSubject),
-  notifier: [RECEIPTS],
+  notifier: [RECEIPTS, WAKE],
   merchants: [CHANGES_SUBJECT],
 }
 const RECEIVED: Readonly<Record<string, readonly string[]>> = {
   payments: [RECEIPTS, CHANGES_SUBJECT],
   support: [RECEIPTS],
-  notifier: [...PAYMENT_EVENTS, ...SUPPORT_EVENTS].map(eventSubject).concat(CHANGES_SUBJECT),
+  notifier: [...PAYMENT_EVENTS, ...SUPPORT_EVENTS].map(eventSubject).concat(CHANGES_SUBJECT, WAKE),
   gateway: [CHANGES_SUBJECT],
 }
-const SUBJECTS = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS].map(eventSubject).concat(RECEIPTS, CHANGES_SUBJECT)
+const SUBJECTS = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
+  .map(eventSubject)
+  .concat(RECEIPTS, CHANGES_SUBJECT, WAKE)
 
 const server_config = readFileSync('deploy/nats.conf', 'utf8').replaceAll(
   /\$NATS_PASSWORD_([A-Z]+)/g,

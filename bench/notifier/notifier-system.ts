@@ -43,7 +43,13 @@ export async function startNotifierSystem(
     variables,
     directory === undefined ? {} : { directory },
   )
-  const publisher = await createPublisher(roles.bus, roles.client(DeliveryService, 'payments'))
+  const publisher = await createPublisher({
+    bus: roles.bus,
+    notifier: roles.client(DeliveryService, 'payments'),
+    event_signer: roles.keys.event_payments,
+    receipt_signer: roles.keys.receipt,
+    bus_auth: 'require',
+  })
   const deliveries = roles.client(DeliveryService, 'operator')
   const merchant_ids = await Promise.all(urls.map(newMerchantWithEndpoint))
 

@@ -46,15 +46,16 @@ async function deliver(url: URL, c_id: string): Promise<void> {
   const metadata = { created_at, request_id: delivery_id, processing_time: 1 }
   const stored = {
     merchant_id: event.merchantId,
+    environment: 'test' as const,
     event_key: delivery_id,
     event: event.event,
+    resource_id: delivery_id,
     body: callbackBody(event, toPublicResource(event), metadata),
     destinations: [target],
     created_at,
     kept_until: new Date(created_at.getTime() + RETENTION_MS),
   }
-  const about = { environment: 'test', resource_id: delivery_id } as const
-  const begun = beginAttempt(newDelivery(target, stored, about, created_at), FENCE, created_at)
+  const begun = beginAttempt(newDelivery(target, stored, created_at), FENCE, created_at)
   if (begun === undefined) throw new Error('a first attempt was refused')
   const after = events.insert(stored)
   const [, inserted] = await Promise.all([after, deliveries.insert(begun, { after })])

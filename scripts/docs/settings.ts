@@ -1,4 +1,5 @@
 import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/base/config/config.ts'
+import { PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import { PROCESS_SETTINGS } from '../../app/process-settings.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { ATTACHMENTS_CONFIG } from '../../services/attachments/service.ts'
@@ -20,6 +21,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   balances: BALANCES_CONFIG,
   notifier: NOTIFIER_CONFIG,
   attachments: ATTACHMENTS_CONFIG,
+  support: PUBLISHER_SETTINGS,
   sandbox: SANDBOX_CONFIG,
 }
 

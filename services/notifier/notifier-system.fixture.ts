@@ -44,7 +44,13 @@ type KeyedEvent = Parameters<typeof eventBytes>[0] & { readonly eventKey: string
 /** Starts the system. Addresses of this machine may receive callbacks of the test environment. */
 export async function startNotifierSystem(): Promise<NotifierSystem> {
   const roles = await startRoles([merchants, notifier], { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' })
-  const publisher = await createPublisher(roles.bus, roles.client(DeliveryService, 'payments'))
+  const publisher = await createPublisher({
+    bus: roles.bus,
+    notifier: roles.client(DeliveryService, 'payments'),
+    event_signer: roles.keys.event_payments,
+    receipt_signer: roles.keys.receipt,
+    bus_auth: 'require',
+  })
   const receivers: Receiver[] = []
 
   async function publishOnce(changes: KeyedEvent): Promise<void> {

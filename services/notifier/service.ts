@@ -1,18 +1,12 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { describedSetting, readConfig } from '#lib/base/config/config.ts'
 import { durationSetting } from '#lib/base/config/settings.ts'
-import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
+import { BUS_AUTH_SETTING } from '#lib/bus/authentication.ts'
 import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-host.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
-import {
-  createReceiptSender,
-  RECEIPT_SUBJECT_HEADER,
-  TRACEPARENT_HEADER,
-} from '#lib/patterns/effects/publish-on-bus.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role } from '#lib/role/role.ts'
-import { inSpan } from '#lib/telemetry/span.ts'
 import { createFindTarget } from './delivery/find-target.ts'
 import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
@@ -20,6 +14,8 @@ import { createPipeline } from './pipeline/pipeline.ts'
 import { SLOT_LIMITS } from './pipeline/slots.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
+import { subscribeToEvents } from './subscribe-to-events.ts'
+import { startEventCheck } from './use-cases/check-events.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 import { startReplayWalk } from './use-cases/replay-deliveries.ts'
 
@@ -28,6 +24,7 @@ const DAY_MS = 86_400_000
 /** The settings of the notifier. */
 export const NOTIFIER_CONFIG = {
   callback_allow: CALLBACK_ALLOW_SETTING,
+  bus_auth: BUS_AUTH_SETTING,
   retention_ms: describedSetting(
     'How long events and their deliveries are kept for the operator. The longest series of retries ends within 8 days.',
     durationSetting('MULTIHUB_DELIVERY_RETENTION', {
@@ -38,9 +35,6 @@ export const NOTIFIER_CONFIG = {
   ),
 }
 
-/** How many events from the bus are handled at once. */
-const EVENTS_IN_PROGRESS_MAX = 256
-
 /** The notifier: stores each event once, then delivers it to each of its destinations as a signed callback. */
 export const role: Role<'notifier'> = {
   name: 'notifier',
@@ -49,7 +43,7 @@ export const role: Role<'notifier'> = {
     const { bus, clock_guard, stopping } = context
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
     const store = await openNotifierStore(await context.openStore())
-    const { events, deliveries, replays } = store
+    const { events, deliveries, replays, event_checks } = store
     const registry = context.clientOf(RegistryService)
     const registry_cache = createRegistryCache({
       client: registry,
@@ -85,6 +79,7 @@ export const role: Role<'notifier'> = {
       events,
       deliveries,
       replays,
+      event_checks,
       pipeline,
       registry,
       background,
@@ -94,23 +89,15 @@ export const role: Role<'notifier'> = {
       isStopping: () => stopping.aborted,
     }
     const replay_walk = startReplayWalk(deps, clock_guard)
-    const receipts = createReceiptSender(bus)
-    const subscription = await bus.subscribe(
-      ALL_EVENTS_SUBJECT,
-      async ({ data, headers }) => {
-        const event_key = await inSpan(
-          { name: 'receive_event', kind: 'consumer', stored: headers[TRACEPARENT_HEADER] },
-          () => receiveEvent(deps, data),
-        )
-        const receipt_to = headers[RECEIPT_SUBJECT_HEADER]
-        if (receipt_to !== undefined) receipts.send(receipt_to, event_key)
-      },
-      { queue_group: 'notifier', concurrency: EVENTS_IN_PROGRESS_MAX },
+    const event_check = startEventCheck(deps, clock_guard)
+    const subscription = await subscribeToEvents(
+      { bus, keys: context.keys, bus_auth: config.bus_auth },
+      (subject, data) => receiveEvent(deps, data, subject),
     )
     return {
       services: [createDeliveryRpc(deps)],
       async stop() {
-        await Promise.all([subscription.close(), replay_walk.stop()])
+        await Promise.all([subscription.close(), replay_walk.stop(), event_check.stop()])
         await pipeline.stop()
         await Promise.all([clients.test.close(), clients.production.close()])
         await registry_cache.stop()

@@ -17,8 +17,10 @@ import {
   PaymentService,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
+import { RECEIPT_SUBJECT_HEADER } from '#lib/bus/authentication.ts'
+import type { Bus } from '#lib/bus/bus.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
-import { createReceiptSender, RECEIPT_SUBJECT_HEADER } from '#lib/patterns/effects/publish-on-bus.ts'
+import { createReceiptSender } from '#lib/patterns/effects/publish-on-bus.ts'
 import type { Role } from '#lib/role/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
@@ -84,21 +86,27 @@ const SANDBOX_SILENCE = '1s'
 export async function startPayments({
   notifier,
   accounts = [],
+  bus,
 }: {
   readonly notifier?: Role
+  readonly bus?: Bus
   readonly accounts?: readonly object[]
 } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
-  const roles = await startRoles([sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])], {
-    MULTIHUB_SANDBOX_PORT: '0',
-    MULTIHUB_SANDBOX_KEY: randomHex(32),
-    MULTIHUB_SANDBOX_DELAY: '50ms',
-    MULTIHUB_SANDBOX_SILENCE: SANDBOX_SILENCE,
-    MULTIHUB_PROVIDER_PORT: '0',
-    MULTIHUB_PROVIDERS_FILE: await writeProvidersFile(directory, provider, accounts),
-    MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
-  })
+  const roles = await startRoles(
+    [sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])],
+    {
+      MULTIHUB_SANDBOX_PORT: '0',
+      MULTIHUB_SANDBOX_KEY: randomHex(32),
+      MULTIHUB_SANDBOX_DELAY: '50ms',
+      MULTIHUB_SANDBOX_SILENCE: SANDBOX_SILENCE,
+      MULTIHUB_PROVIDER_PORT: '0',
+      MULTIHUB_PROVIDERS_FILE: await writeProvidersFile(directory, provider, accounts),
+      MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
+    },
+    bus === undefined ? {} : { bus },
+  )
   const published = notifier ? new Map<string, MerchantEvent>() : await consumeEvents(roles)
   const clients = {
     payments: roles.client(PaymentService, 'gateway'),
@@ -245,9 +253,9 @@ async function createRoute(
 }
 
 /** Consumes events and sends receipts, as the notifier does. Throws when two events have the same key. */
-async function consumeEvents({ bus }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
+async function consumeEvents({ bus, keys }: TestRoles): Promise<ReadonlyMap<string, MerchantEvent>> {
   const published = new Map<string, MerchantEvent>()
-  const receipts = createReceiptSender(bus)
+  const receipts = createReceiptSender(bus, keys.receipt)
   await bus.subscribe(ALL_EVENTS_SUBJECT, ({ data, headers }) => {
     const event = fromBinary(MerchantEventSchema, data)
     const event_key = event.eventKey

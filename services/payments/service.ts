@@ -14,10 +14,10 @@ import {
 } from '#lib/base/config/settings.ts'
 import { every } from '#lib/base/time.ts'
 import type { Listening } from '#lib/http/network.ts'
-import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
+import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
@@ -64,6 +64,7 @@ export const PAYMENTS_CONFIG = {
     optionalSetting(textSetting('MULTIHUB_PROVIDERS_FILE')),
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
+  ...PUBLISHER_SETTINGS,
 }
 
 const MEASURE_MS = 15_000
@@ -83,7 +84,7 @@ export const role: Role<'payments'> = {
     const ledger = context.clientOf(LedgerService)
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
-    const publisher = await createPublisher(context.bus, context.clientOf(DeliveryService))
+    const publisher = await openPublisher(context, context.keys.event_payments)
     const { accounts, close: disconnect } = openConnectors(config, context.variables)
     const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)

@@ -1,5 +1,4 @@
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
-import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -7,9 +6,10 @@ import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { createPublisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
+import { publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import type { CollectionSpec } from '#lib/store/store.ts'
 import type { Chargeback } from './chargebacks/domain/chargeback.ts'
@@ -36,15 +36,15 @@ import { isUsedByComment, isUsedByTicket } from './tickets/use-cases/use-files.t
 import type { FileUsers } from './use-cases/attachment-use.ts'
 import { type StuckDocumentsDeps, stuckDocuments } from './use-cases/stuck-effects.ts'
 
-/** The support service: tickets, refunds and chargebacks. It has no settings of its own. */
+/** The support service: tickets, refunds and chargebacks. */
 export const role: Role<'support'> = {
   name: 'support',
-  settings: {},
+  settings: PUBLISHER_SETTINGS,
   async start(context) {
     const store = await openSupportStore(await context.openStore())
     const { tickets, ticket_comments, refunds, refund_comments, chargebacks } = store
     const payment_refunds = context.clientOf(PaymentRefundService)
-    const publisher = await createPublisher(context.bus, context.clientOf(DeliveryService))
+    const publisher = await openPublisher(context, context.keys.event_support)
     const publish = publishEventHandler(publisher)
     const shared = {
       idempotency: createIdempotency(store.idempotency_records, context.clock_guard),

@@ -8,6 +8,7 @@ import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_p
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import type { Bus } from '#lib/bus/bus.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
 import {
@@ -48,9 +49,9 @@ export async function createOtherMerchant({ roles }: PaymentsSystem): Promise<st
   return merchant?.merchantId ?? ''
 }
 
-/** Starts the system. */
-export async function startResend(): Promise<ResendSystem> {
-  const payments = await startPayments({ notifier })
+/** Starts the system, on a bus in memory unless another one is given. */
+export async function startResend(bus?: Bus): Promise<ResendSystem> {
+  const payments = await startPayments({ notifier, ...(bus === undefined ? {} : { bus }) })
   const receiver = await startReceiver()
   const { roles, merchant_id: merchantId } = payments
   const owner = { merchantId, environment: Environment.TEST, payloadHash: 'payload-1' }

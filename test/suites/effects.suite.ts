@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { ReceiveEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -196,7 +197,7 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
     })
 
     test('without bus and notifier money effects run and one event per second is tried; with them all events end', async () => {
-      const bus = createMemoryBus()
+      const [bus, keys] = [createMemoryBus(), testKeys()]
       let is_there = false
       const calls: string[] = []
       const notifier = {
@@ -206,7 +207,13 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
           return create(ReceiveEventResponseSchema)
         },
       }
-      const publisher = await createPublisher({ ...bus, isConnected: () => false }, notifier)
+      const publisher = await createPublisher({
+        bus: { ...bus, isConnected: () => false },
+        notifier,
+        event_signer: keys.event_payments,
+        receipt_signer: keys.receipt,
+        bus_auth: 'require',
+      })
       const publishReport = reportEffect.bind<Order>({
         lease_ms: 5_000,
         tries_max: 1_000,

@@ -41,8 +41,10 @@ export interface TestRoles extends AsyncDisposable {
   announceStop(): void
 }
 
-/** Where the roles of a test have their data, unless that is a new directory which is deleted at the end. */
+/** What the roles of a test share, unless that is a new directory, which is deleted at the end, and a bus in memory. */
 export interface RolesPlace {
+  /** A bus, which is closed at the end. */
+  readonly bus?: Bus
   /** A directory that is kept. */
   readonly directory?: string
   /** A server for some of the roles, in new databases that are dropped at the end. */
@@ -53,11 +55,10 @@ export interface RolesPlace {
 export async function startRoles(
   roles: readonly Role[],
   variables: Readonly<Record<string, string>>,
-  { directory: kept_directory, mongodb }: RolesPlace = {},
+  { directory: kept_directory, mongodb, bus = createMemoryBus() }: RolesPlace = {},
 ): Promise<TestRoles> {
   const directory = kept_directory ?? (await mkdtemp(join(tmpdir(), 'multihub-roles-')))
   const databases = new Map<string, string>()
-  const bus = createMemoryBus()
   const rpc = await createRpc(rpcConfig())
   const keys = testKeys()
   const stopping = new AbortController()

@@ -29,6 +29,22 @@ test('the age of the oldest due effect of each lane is measured, and what is stu
   expect(await readMetric('multihub_stuck_effect_documents{documents="items"}')).toBe(1)
 })
 
+// O10: an event that cannot reach the notifier is a callback that is late.
+test('the age of the oldest event without a receipt is also the delay of callbacks, however often it was put back', async () => {
+  const fixture = open()
+  await fixture.store(1, defineKind('tell', 'event'), 90_000)
+  await measureEffects('items', fixture.items)
+  const series = 'multihub_delivery_oldest_due_seconds{waits_in="items"}'
+  expect(await readMetric(series)).toBeGreaterThanOrEqual(90)
+  const [late] = await fixture.items.find('by_event_due', {}, { limit: 1 })
+  const [effect] = late?.effects ?? []
+  if (!late || !effect) throw new Error('the event is missing')
+  const again = withDueTimes(putBack<Item>(effect)({ ...late, effects: [] }), new Date())
+  await fixture.items.replace(again, late.version)
+  await measureEffects('items', fixture.items)
+  expect(await readMetric(series)).toBeGreaterThanOrEqual(90)
+})
+
 test('without anything that waits, all ages are 0', async () => {
   const fixture = open()
   await measureEffects('items', fixture.items)

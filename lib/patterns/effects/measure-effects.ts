@@ -1,6 +1,7 @@
 import { now } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
+import { callback_delay } from '../callback-delay.ts'
 import { dueAt, type EffectDocument, LANES } from './effect.ts'
 
 const oldest_due = gauge(
@@ -30,6 +31,7 @@ export function measureEffects<D extends EffectDocument>(
     () => readAndSet(documents, collection),
     () => {
       for (const lane of LANES) oldest_due.remove({ documents, lane })
+      callback_delay.remove({ waits_in: documents })
       stuck_documents.remove({ documents })
     },
   )
@@ -45,7 +47,9 @@ async function readAndSet<D extends EffectDocument>(
     const [delayed] = await collection.find('by_delayed', { equals: [lane], to: at }, { limit: 1 })
     const times = [first && dueAt(first, lane), delayed?.delayed_since]
     const oldest_ms = Math.min(...times.map((time) => time?.getTime() ?? at.getTime()))
-    oldest_due.set({ documents, lane }, (at.getTime() - oldest_ms) / 1_000)
+    const seconds = (at.getTime() - oldest_ms) / 1_000
+    oldest_due.set({ documents, lane }, seconds)
+    if (lane === 'event') callback_delay.set({ waits_in: documents }, seconds)
   }
   const stuck = await collection.find('by_stuck', {}, { limit: STUCK_MAX })
   stuck_documents.set({ documents }, stuck.length)

@@ -1,18 +1,27 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { type BusAuth, RECEIPT_SUBJECT_HEADER, signedHeaders } from '#lib/bus/authentication.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import {
+  type BusPublisherDeps,
   createBusPublisher,
   createReceiptSender,
-  RECEIPT_SUBJECT_HEADER,
   SILENCE_MAX_MS,
 } from './publish-on-bus.ts'
 
 const DATA = Buffer.from('an event')
+const keys = testKeys()
+const deps = (over: Bus, bus_auth: BusAuth = 'require'): BusPublisherDeps => ({
+  bus: over,
+  event_signer: keys.event_payments,
+  receipt_signer: keys.receipt,
+  bus_auth,
+})
 let bus: Bus
 let clock: InstalledClock
 
@@ -35,13 +44,15 @@ function track(work: Promise<unknown>): () => string {
   return () => state
 }
 
-/** The receipt of a consumer for stored events. */
-const receiptOf = (...event_keys: string[]): Uint8Array =>
-  toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys: event_keys }))
+/** Sends the receipt of a consumer for stored events. */
+async function sendReceipt(receipt_to: string, ...event_keys: string[]): Promise<void> {
+  const data = toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys: event_keys }))
+  await bus.publish(receipt_to, data, signedHeaders(keys.receipt, receipt_to, data, {}))
+}
 
 describe('a published event', () => {
   test('resolves only with the receipt of its consumer', async () => {
-    const publisher = await createBusPublisher(bus)
+    const publisher = await createBusPublisher(deps(bus))
     let receipt_to = ''
     await bus.subscribe('events.>', ({ headers }) => {
       receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
@@ -49,7 +60,7 @@ describe('a published event', () => {
     const first = track(publisher.publish('events.a', 'first', DATA))
     const second = track(publisher.publish('events.a', 'second', DATA))
     await clock.advance(1_999)
-    await bus.publish(receipt_to, receiptOf('second', 'an unknown event'))
+    await sendReceipt(receipt_to, 'second', 'an unknown event')
     await clock.advance(0)
     expect([first(), second()]).toEqual(['pending', 'resolved'])
     await clock.advance(1)
@@ -57,9 +68,29 @@ describe('a published event', () => {
     await publisher.close()
   })
 
+  // O10
+  test.each(['none', 'of another key'])(
+    'is not confirmed by a receipt whose signature is %s',
+    async (kind) => {
+      const publisher = await createBusPublisher(deps(bus))
+      let receipt_to = ''
+      await bus.subscribe('events.>', ({ headers }) => {
+        receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
+      })
+      const event = track(publisher.publish('events.a', 'stolen', DATA))
+      await clock.advance(100)
+      const data = toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys: ['stolen'] }))
+      const forged = signedHeaders(testKeys('another').receipt, receipt_to, data, {})
+      await bus.publish(receipt_to, data, kind === 'none' ? {} : forged)
+      await clock.advance(SILENCE_MAX_MS)
+      expect([event(), publisher.isUsable()]).toEqual(['unavailable', false])
+      await publisher.close()
+    },
+  )
+
   test('fails after 2 s when the bus hangs, and when the publisher is closed', async () => {
     const hanging: Bus = { ...bus, publish: () => new Promise(() => {}) }
-    const publisher = await createBusPublisher(hanging)
+    const publisher = await createBusPublisher(deps(hanging))
     const hanging_event = track(publisher.publish('events.a', 'one', DATA))
     await clock.advance(2_000)
     await settled()
@@ -71,7 +102,7 @@ describe('a published event', () => {
   })
 
   test('fails at once when the bus is unavailable', async () => {
-    const publisher = await createBusPublisher(bus)
+    const publisher = await createBusPublisher(deps(bus))
     await bus.close()
     await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
     expect(publisher.isUsable()).toBe(false)
@@ -88,14 +119,14 @@ describe('the bus is usable', () => {
   }
 
   test('until no receipt at all came for 5 s, and again with the first receipt, which a probe can bring', async () => {
-    const publisher = await createBusPublisher(bus)
+    const publisher = await createBusPublisher(deps(bus))
     await lose(publisher)
     await clock.advance(SILENCE_MAX_MS - 2_001)
     expect(publisher.isUsable()).toBe(true)
     await clock.advance(1)
     expect(publisher.isUsable()).toBe(false)
     const probed: string[] = []
-    const receipts = createReceiptSender(bus)
+    const receipts = createReceiptSender(bus, keys.receipt)
     await bus.subscribe('events.>', ({ data, headers }) => {
       probed.push(Buffer.from(data).toString())
       receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString())
@@ -107,7 +138,7 @@ describe('the bus is usable', () => {
   })
 
   test('while any event gets its receipt, however many get none, and while nothing is published', async () => {
-    const publisher = await createBusPublisher(bus)
+    const publisher = await createBusPublisher(deps(bus))
     let receipt_to = ''
     await bus.subscribe('events.>', ({ headers }) => {
       receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
@@ -116,7 +147,7 @@ describe('the bus is usable', () => {
       await lose(publisher)
       const stored = track(publisher.publish('events.a', 'stored', DATA))
       await clock.advance(1_000)
-      await bus.publish(receipt_to, receiptOf('stored'))
+      await sendReceipt(receipt_to, 'stored')
       await clock.advance(0)
       expect([stored(), publisher.isUsable()]).toEqual(['resolved', true])
     }
@@ -127,7 +158,7 @@ describe('the bus is usable', () => {
 
   test('only with a connection, and as soon as there is one again', async () => {
     let connected = true
-    const publisher = await createBusPublisher({ ...bus, isConnected: () => connected })
+    const publisher = await createBusPublisher(deps({ ...bus, isConnected: () => connected }))
     await lose(publisher)
     await clock.advance(SILENCE_MAX_MS)
     connected = false
@@ -139,7 +170,7 @@ describe('the bus is usable', () => {
 })
 
 test('at most 4,096 events wait for receipts at once', async () => {
-  const { budget, close } = await createBusPublisher(bus)
+  const { budget, close } = await createBusPublisher(deps(bus))
   const releases = Array.from({ length: 5_000 }, () => budget.reserve(undefined)).filter(Boolean)
   expect([releases.length, budget.hasRoom()]).toEqual([4_096, false])
   releases[0]?.()
@@ -150,7 +181,7 @@ test('at most 4,096 events wait for receipts at once', async () => {
 test('sends the receipts of one turn in batches, without a pause, each to the subject of its publisher', async () => {
   const messages: string[] = []
   await bus.subscribe('receipts.>', ({ subject }) => void messages.push(subject))
-  const receipts = createReceiptSender(bus)
+  const receipts = createReceiptSender(bus, keys.receipt)
   for (let number = 0; number < 600; number += 1) receipts.send(`receipts.${number % 2}`, `${number}`)
   await settled()
   expect(messages.sort()).toEqual(['receipts.0', 'receipts.0', 'receipts.1', 'receipts.1'])

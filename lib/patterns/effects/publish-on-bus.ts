@@ -1,18 +1,22 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { createGatherer } from '#lib/base/gather.ts'
 import { createRate } from '#lib/base/limit.ts'
 import { clock } from '#lib/base/time.ts'
+import {
+  type BusAuth,
+  createMessageCheck,
+  RECEIPT_SUBJECT_HEADER,
+  signedHeaders,
+} from '#lib/bus/authentication.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { currentTraceparent } from '#lib/telemetry/span.ts'
 import { createBudget } from './budget.ts'
-
-/** The header with the subject to which the receipt of an event is sent. */
-export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
 
 /** The header with the place of an event in its trace; absent when the trace is not recorded. */
 export const TRACEPARENT_HEADER = 'traceparent'
@@ -29,6 +33,16 @@ const receipts_missing = gauge(
   'Whether the bus brings no receipts, so that events go to the notifier by RPC (0 or 1).',
 )
 
+/** What publishing on the bus needs. */
+export interface BusPublisherDeps {
+  readonly bus: Bus
+  /** Signs the events of this role. */
+  readonly event_signer: Signer
+  /** Verifies receipts: another sender would make events disappear that nobody stored (O10). */
+  readonly receipt_signer: Signer
+  readonly bus_auth: BusAuth
+}
+
 interface PendingReceipt {
   readonly resolve: () => void
   readonly reject: (error: Unavailable) => void
@@ -38,7 +52,7 @@ interface PendingReceipt {
  * Publishes events on the bus and waits for the receipts of the notifier. The bus may lose an event, so only a receipt proves
  * that it was handled.
  */
-export async function createBusPublisher(bus: Bus) {
+export async function createBusPublisher({ bus, event_signer, receipt_signer, bus_auth }: BusPublisherDeps) {
   const receipt_subject = `receipts.${randomHex(8)}`
   const pending = new Map<string, PendingReceipt>()
   const probes = createRate(1, PROBE_INTERVAL_MS)
@@ -55,17 +69,21 @@ export async function createBusPublisher(bus: Bus) {
     return is_usable
   }
 
-  const subscription = await bus.subscribe(receipt_subject, ({ data }) => {
+  const isAuthentic = createMessageCheck('receipt', bus_auth)
+  const subscription = await bus.subscribe(receipt_subject, (message) => {
+    if (!isAuthentic(message, receipt_signer)) return
     unanswered_since_ms = undefined
-    for (const event_key of fromBinary(ReceiptSchema, data).eventKeys) pending.get(event_key)?.resolve()
+    for (const event_key of fromBinary(ReceiptSchema, message.data).eventKeys)
+      pending.get(event_key)?.resolve()
   })
 
   const send = (subject: string, data: Uint8Array): Promise<void> => {
     const traceparent = currentTraceparent()
-    return bus.publish(subject, data, {
+    const headers = {
       [RECEIPT_SUBJECT_HEADER]: receipt_subject,
       ...(traceparent === undefined ? {} : { [TRACEPARENT_HEADER]: traceparent }),
-    })
+    }
+    return bus.publish(subject, data, signedHeaders(event_signer, subject, data, headers))
   }
 
   return {
@@ -117,15 +135,17 @@ const RECEIPT_BATCH_MAX = 256
  * Creates the sender of receipts. Those of one turn of the event loop leave in batches, because a store makes many events
  * durable at once. None waits for more, because its publisher waits.
  */
-export function createReceiptSender(bus: Bus): { send(receipt_to: string, event_key: string): void } {
+export function createReceiptSender(
+  bus: Bus,
+  signer: Signer,
+): { send(receipt_to: string, event_key: string): void } {
   const sendReceipt = createGatherer<{ readonly receipt_to: string; readonly event_key: string }, void>({
     fits: (batch, { receipt_to }) => batch[0]?.receipt_to === receipt_to && batch.length < RECEIPT_BATCH_MAX,
     async send(batch) {
       const eventKeys = batch.map(({ event_key }) => event_key)
-      await bus.publish(
-        batch[0]?.receipt_to ?? '',
-        toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys })),
-      )
+      const subject = batch[0]?.receipt_to ?? ''
+      const data = toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys }))
+      await bus.publish(subject, data, signedHeaders(signer, subject, data, {}))
       return batch.map(() => ({ value: undefined }))
     },
   })

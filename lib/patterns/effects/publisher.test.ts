@@ -1,12 +1,15 @@
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { ReceiveEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { RECEIPT_SUBJECT_HEADER } from '#lib/bus/authentication.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import { createReceiptSender, RECEIPT_SUBJECT_HEADER, SILENCE_MAX_MS } from './publish-on-bus.ts'
+import { createReceiptSender, SILENCE_MAX_MS } from './publish-on-bus.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 
+const keys = testKeys()
 let bus: Bus
 let clock: InstalledClock
 let called: string[]
@@ -23,7 +26,13 @@ beforeEach(async () => {
       return create(ReceiveEventResponseSchema)
     },
   }
-  publisher = await createPublisher({ ...bus, isConnected: () => is_connected }, notifier)
+  publisher = await createPublisher({
+    bus: { ...bus, isConnected: () => is_connected },
+    notifier,
+    event_signer: keys.event_payments,
+    receipt_signer: keys.receipt,
+    bus_auth: 'require',
+  })
 })
 afterEach(async () => {
   await publisher.close()
@@ -51,7 +60,7 @@ test('events go by RPC when no receipt at all came for 5 s, and over the bus aga
   await clock.advance(SILENCE_MAX_MS - 2_000)
   await publish('by RPC')
   expect(called).toEqual(['by RPC'])
-  const receipts = createReceiptSender(bus)
+  const receipts = createReceiptSender(bus, keys.receipt)
   await bus.subscribe('events.>', ({ data, headers }) =>
     receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString()),
   )

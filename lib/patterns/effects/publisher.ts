@@ -1,22 +1,26 @@
-import type { Bus } from '#lib/bus/bus.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import type { Budget } from './budget.ts'
 import type { DocumentChange, TypedEffect } from './define-effect.ts'
 import type { EffectDocument } from './effect.ts'
 import { putBack } from './outcomes.ts'
 import { createCallPublisher, type EventReceiver, isNotifierUnavailable } from './publish-by-call.ts'
-import { createBusPublisher } from './publish-on-bus.ts'
+import { type BusPublisherDeps, createBusPublisher } from './publish-on-bus.ts'
 
 /** Publishes events until the notifier has them. */
 export type Publisher = Awaited<ReturnType<typeof createPublisher>>
+
+/** What a publisher needs. */
+interface PublisherDeps extends BusPublisherDeps {
+  readonly notifier: EventReceiver
+}
 
 /**
  * Creates the publisher of a process. The bus is the fast way. Without a connection, or when it brought no receipt at all for
  * 5 s, events go to the notifier by RPC, so that whoever takes the bus away stops no callback (O10).
  */
-export async function createPublisher(bus: Bus, notifier: EventReceiver) {
-  const on_bus = await createBusPublisher(bus)
-  const by_call = createCallPublisher(notifier)
+export async function createPublisher(deps: PublisherDeps) {
+  const on_bus = await createBusPublisher(deps)
+  const by_call = createCallPublisher(deps.notifier)
   /** Bounds the events that are published at once, by the limits of the way that they would go now. */
   const budget: Budget<unknown> = {
     hasRoom: () => (on_bus.isUsable() ? on_bus : by_call).budget.hasRoom(),

@@ -94,14 +94,14 @@ export function deliveryKeyOf({ merchant_id, delivery_id }: DeliveryKey): Delive
 /** A delivery of a stored event that waits for its first try. `created_at` is by the clock of the store. */
 export function newDelivery(
   target: DeliveryTarget,
-  { merchant_id, event_key, event, kept_until }: StoredEvent,
-  about: Pick<Delivery, 'environment' | 'resource_id'>,
+  { merchant_id, environment, event_key, event, resource_id, kept_until }: StoredEvent,
   created_at: Date,
 ): Delivery {
   return {
     ...target,
-    ...about,
     merchant_id,
+    environment,
+    resource_id,
     event_key,
     event,
     status: 'pending',

@@ -7,9 +7,12 @@ import { type DeliveryTarget, destinationKeyOf } from './destination.ts'
 /** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
 export interface StoredEvent {
   readonly merchant_id: string
+  readonly environment: Environment
   readonly event_key: string
   /** The public name, such as `payment.completed`. */
   readonly event: string
+  /** The internal id of what the event is about: the `payment_id` of a payment; empty without a resource. */
+  readonly resource_id: string
   /** The JSON of the callback, made once. */
   readonly body: Uint8Array
   readonly destinations: readonly DeliveryTarget[]

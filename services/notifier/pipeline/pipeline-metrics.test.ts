@@ -46,7 +46,7 @@ test('attempts, breakers, slots and the age of what is due can be watched', asyn
   await fixture.clock.advance(3_000)
   expect(await readMetric('multihub_delivery_slots_in_use{health="unproven"}')).toBe(0)
   expect(await readMetric('multihub_delivery_slots_in_use{health="sick"}')).toBe(32)
-  expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(3)
+  expect(await readMetric('multihub_delivery_oldest_due_seconds{waits_in="deliveries"}')).toBeGreaterThan(3)
   fixture.respond = () => DELIVERED
 })
 
@@ -109,7 +109,7 @@ test('what no process has is in the age of what is due', async () => {
     await pipeline.queueDelivery(newDelivery(number, `hang${number}`), BODY)
   expect(fixture.attempts).toHaveLength(2)
   await fixture.clock.advance(10_000)
-  expect(await readMetric('multihub_delivery_oldest_due_seconds')).toBeGreaterThan(9)
+  expect(await readMetric('multihub_delivery_oldest_due_seconds{waits_in="deliveries"}')).toBeGreaterThan(9)
 })
 
 test('held deliveries are not shown while one of their reads fails', async () => {

@@ -1,4 +1,5 @@
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { callback_delay } from '#lib/patterns/callback-delay.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
@@ -12,10 +13,6 @@ const attempts = counter(
   'multihub_delivery_attempts_total',
   'Attempts to deliver a callback, by outcome: delivered, a reason of failure, blocked or postponed.',
   ['outcome'],
-)
-const oldest_due = gauge(
-  'multihub_delivery_oldest_due_seconds',
-  'How long the longest-waiting delivery has been due, at destinations of this process and at those without an owner.',
 )
 const breakers = gauge(
   'multihub_delivery_breakers',
@@ -111,6 +108,6 @@ function setGauges(owned: Iterable<OwnedDestination>, slots: Slots, at: Date, wa
     oldest_ms = Math.min(oldest_ms, queue.firstDueMs())
   }
   for (const [state, count] of Object.entries(states)) breakers.set({ state }, count)
-  oldest_due.set({}, (at.getTime() - oldest_ms) / 1_000)
+  callback_delay.set({ waits_in: 'deliveries' }, (at.getTime() - oldest_ms) / 1_000)
   for (const [health, count] of Object.entries(slots.inUse())) slots_in_use.set({ health }, count)
 }

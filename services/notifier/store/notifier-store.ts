@@ -19,6 +19,7 @@ export async function openNotifierStore(store: Store) {
     destinations: await store.collection<Destination>(DESTINATIONS),
     deliveries: await openDeliveries(store),
     events: await openEvents(store),
+    event_checks: await store.collection<EventCheck>(EVENT_CHECKS),
     /** The notifiers that share the destinations. They announce nothing but that they live. */
     members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
   }
@@ -27,11 +28,12 @@ export async function openNotifierStore(store: Store) {
 /** The collection of events. */
 export type Events = Collection<StoredEvent>
 
-/** The declaration of the events. The store deletes each event at its `kept_until`. */
+/** The declaration of the events. The store deletes each event at its `kept_until`. `by_created` is for `checkEvents`. */
 export const EVENTS: CollectionSpec = {
   name: 'events',
   partition: ['merchant_id', 'event_key'],
   key: ['merchant_id', 'event_key'],
+  indexes: { by_created: { fields: ['created_at'], across_partitions: true } },
   expires: 'kept_until',
 }
 
@@ -43,6 +45,23 @@ export function openEvents(store: Store): Promise<Events> {
 /** The key under which an event is stored. */
 export function eventKeyOf({ merchantId, eventKey }: Pick<MerchantEvent, 'merchantId' | 'eventKey'>) {
   return { merchant_id: merchantId, event_key: eventKey }
+}
+
+/** How far the check of events has got: one document, which the notifier that checks has leased. */
+export interface EventCheck {
+  readonly check_id: 'deliveries'
+  /** The last event that was checked: a position in `by_created`. */
+  readonly position?: Pick<StoredEvent, 'created_at' | 'merchant_id' | 'event_key'> | undefined
+  readonly leased_until: Date
+}
+
+/** The collection of the check. */
+export type EventChecks = Collection<EventCheck>
+
+const EVENT_CHECKS: CollectionSpec = {
+  name: 'event_checks',
+  partition: ['check_id'],
+  key: ['check_id'],
 }
 
 /** The collection of destinations. */

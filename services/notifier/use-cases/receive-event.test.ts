@@ -247,6 +247,13 @@ describe('an event from the bus', () => {
     expect(await notifier.events.get(key)).toBeUndefined()
   })
 
+  // O10: the subject says whose key has signed it.
+  test('that came on the subject of another event is rejected', async () => {
+    await expect(receiveEvent(notifier, eventBytes(), 'events.payment.created')).rejects.toThrow(TypeError)
+    expect(await deliveries()).toEqual([])
+    expect(await receiveEvent(notifier, eventBytes(), 'events.payment.completed')).toBe(key.event_key)
+  })
+
   test.each([
     ['no key', eventBytes({ eventKey: '' })],
     ['no environment', eventBytes({ environment: 0 })],

@@ -12,6 +12,7 @@ import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { eventSubject } from '#lib/contract/events.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
@@ -45,11 +46,18 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
  * with the event's key when all of that is durable, so that the publisher may drop the event. An event without a
  * destination is not stored. A repeated event keeps its first destinations and delivery ids, and gets the
- * deliveries that a crash left missing. Throws for an event that it cannot read.
+ * deliveries that a crash left missing. Throws for an event that it cannot read, and for one that does not belong to
+ * the subject on which it came: the subject says whose key has signed it (O10).
  */
-export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Promise<string> {
+export async function receiveEvent(
+  deps: ReceiveEventDeps,
+  data: Uint8Array,
+  subject?: string,
+): Promise<string> {
   // Most events have no destination, and the resource is nearly all of the cost of decoding: read the head first.
   const head = fromBinary(MerchantEventHeadSchema, data, { readUnknownFields: false })
+  if (subject !== undefined && subject !== eventSubject(head.event))
+    throw new TypeError(`the event ${head.event} came on the subject ${subject}`)
   const targets = await findTargets(deps, head)
   if (targets.length > 0) {
     const event = fromBinary(MerchantEventSchema, data)
@@ -58,7 +66,7 @@ export async function receiveEvent(deps: ReceiveEventDeps, data: Uint8Array): Pr
   }
   // All its endpoints may have gone since a crash between the event and its deliveries.
   const stored = await deps.events.get(eventKeyOf(head))
-  if (stored) await createDeliveries(deps, fromBinary(MerchantEventSchema, data), stored)
+  if (stored) await createDeliveries(deps, stored)
   return head.eventKey
 }
 
@@ -113,7 +121,7 @@ async function storeEvent(
   // The deliveries follow in the same commit where the store can do that. Both must have ended before an error is judged.
   const [stored, created] = await Promise.allSettled([
     storing,
-    createDeliveries(deps, event, made, { after: storing }),
+    createDeliveries(deps, made, { after: storing }),
   ])
   if (stored.status === 'rejected') {
     if (!(stored.reason instanceof Duplicate)) throw stored.reason
@@ -133,7 +141,7 @@ async function completeIfStored(
   event: MerchantEvent,
 ): Promise<StoredEvent | undefined> {
   const stored = await deps.events.get(eventKeyOf(event))
-  if (stored) await createDeliveries(deps, event, stored)
+  if (stored) await createDeliveries(deps, stored)
   return stored
 }
 
@@ -148,7 +156,9 @@ function newStoredEvent(
   const metadata = { created_at, request_id: uuidv7(), processing_time: elapsedSince(began_ms) }
   return {
     ...eventKeyOf(event),
+    environment: environmentOfEvent(event),
     event: event.event,
+    resource_id: resourceIdOf(event),
     body: callbackBody(event, resource, metadata),
     destinations,
     created_at,
@@ -157,14 +167,12 @@ function newStoredEvent(
 }
 
 /** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
-async function createDeliveries(
-  { pipeline, storeNow }: ReceiveEventDeps,
-  event: MerchantEvent,
+export async function createDeliveries(
+  { pipeline, storeNow }: Pick<ReceiveEventDeps, 'pipeline' | 'storeNow'>,
   stored: StoredEvent,
   options?: InsertOptions,
 ): Promise<void> {
-  const about = { environment: environmentOfEvent(event), resource_id: resourceIdOf(event) }
-  const deliveries = stored.destinations.map((target) => newDelivery(target, stored, about, storeNow()))
+  const deliveries = stored.destinations.map((target) => newDelivery(target, stored, storeNow()))
   await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, stored.body, options)))
 }
 
@@ -190,7 +198,9 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
   const target = newTarget(identity, environment, { endpoint_id, ...addressOfEndpoint(endpoint) })
   const stored = await deps.events.insert({
     ...identity,
+    environment,
     event: TEST_EVENT,
+    resource_id: '',
     body: testBody(`${id}:${TEST_EVENT}`, merchant_id, {
       created_at,
       request_id: uuidv7(),
@@ -199,7 +209,7 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
     destinations: [target],
     kept_until: new Date(created_at.getTime() + deps.retention_ms),
   })
-  const delivery = newDelivery(target, stored, { environment, resource_id: '' }, created_at)
+  const delivery = newDelivery(target, stored, created_at)
   await deps.pipeline.queueDelivery(delivery, stored.body)
   return target.delivery_id
 }

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
+import {
+  createMessageCheck,
+  MESSAGE_AGE_MAX_MS,
+  RECEIPT_SUBJECT_HEADER,
+  signedHeaders,
+} from './authentication.ts'
+import type { Message } from './bus.ts'
+
+const { event_payments, event_support, receipt } = testKeys()
+const SUBJECT = 'events.payment.completed'
+const DATA = Buffer.from('an event')
+
+let clock: InstalledClock
+beforeEach(() => {
+  clock = installManualClock()
+})
+afterEach(() => clock[Symbol.dispose]())
+
+/** A message as its publisher sends it. */
+function signed(): Message {
+  const headers = { [RECEIPT_SUBJECT_HEADER]: 'receipts.a', traceparent: '00-ab-cd-01' }
+  return { subject: SUBJECT, data: DATA, headers: signedHeaders(event_payments, SUBJECT, DATA, headers) }
+}
+
+const check = (message: Message, signer = event_payments, auth: 'require' | 'accept' = 'require'): boolean =>
+  createMessageCheck('event', auth)(message, signer)
+
+// O10
+test('a signed message is authentic for 5 minutes, in both directions of time', async () => {
+  const message = signed()
+  expect(check(message)).toBe(true)
+  await clock.advance(MESSAGE_AGE_MAX_MS)
+  expect([check(message), check(signed())]).toEqual([true, true])
+  await clock.advance(1)
+  expect(check(message)).toBe(false)
+  const ahead = signed()
+  clock.stepWall(-MESSAGE_AGE_MAX_MS - 1)
+  expect(check(ahead)).toBe(false)
+})
+
+test.each<[string, (message: Message) => Message]>([
+  ['another subject', (message) => ({ ...message, subject: 'events.payment.failed' })],
+  ['other bytes', (message) => ({ ...message, data: Buffer.from('another event') })],
+  [
+    'another receipt subject',
+    ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, [RECEIPT_SUBJECT_HEADER]: 'receipts.b' } }),
+  ],
+  ['another time', ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, 'multihub-time': '0' } })],
+  [
+    'no key id',
+    ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, 'multihub-signature': 'a'.repeat(64) } }),
+  ],
+])('a message with %s is not authentic, also where unsigned ones are accepted', (_name, forge) => {
+  expect(check(forge(signed()))).toBe(false)
+  expect(check(forge(signed()), event_payments, 'accept')).toBe(false)
+})
+
+test('a message that another role signed is not authentic', () => {
+  for (const other of [event_support, receipt, testKeys('another').event_payments])
+    expect(check(signed(), other)).toBe(false)
+})
+
+test('an unsigned message is accepted during an upgrade only, and counted otherwise', async () => {
+  const { subject, data } = signed()
+  const unsigned = { subject, data, headers: {} }
+  const counted = async (): Promise<number> => {
+    const series = 'multihub_bus_refused_total{message="event",reason="unsigned"} '
+    const line = (await metricsText()).split('\n').find((text) => text.startsWith(series))
+    return Number(line?.slice(series.length) ?? 0)
+  }
+  const before = await counted()
+  expect([check(unsigned), check(unsigned, event_payments, 'accept')]).toEqual([false, true])
+  expect(await counted()).toBe(before + 1)
+})

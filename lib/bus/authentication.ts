@@ -1,0 +1,78 @@
+import { describedSetting } from '#lib/base/config/config.ts'
+import { choiceSetting } from '#lib/base/config/settings.ts'
+import type { Signer } from '#lib/base/crypto/signer.ts'
+import { createRate } from '#lib/base/limit.ts'
+import { now } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
+import type { Message } from './bus.ts'
+
+/** The header with the subject to which the receipt of an event is sent. */
+export const RECEIPT_SUBJECT_HEADER = 'multihub-receipt-to'
+const TIME_HEADER = 'multihub-time'
+const SIGNATURE_HEADER = 'multihub-signature'
+
+/** A message that is older, or by as much ahead, is dropped: whoever recorded it must not send it again later. */
+export const MESSAGE_AGE_MAX_MS = 300_000
+
+/** Whether messages must be signed. `accept` also takes unsigned ones, which processes of an earlier release send. */
+export const BUS_AUTH_SETTING = describedSetting(
+  'Whether events and receipts on the bus must be signed. `accept` also takes unsigned ones, during one upgrade only.',
+  choiceSetting('MULTIHUB_BUS_AUTH', ['require', 'accept'], 'require'),
+)
+
+/** Whether messages must be signed; see `BUS_AUTH_SETTING`. */
+export type BusAuth = 'require' | 'accept'
+
+const refused = counter(
+  'multihub_bus_refused_total',
+  'Events and receipts from the bus that were dropped: unsigned, with a wrong signature (forged), or older than 5 minutes.',
+  ['message', 'reason'],
+)
+
+type Headers = Message['headers']
+
+/** What a signature covers: whoever may only publish can change none of it, nor use it for another subject (O10). */
+function signedBytes(subject: string, data: Uint8Array, headers: Headers): Uint8Array {
+  const head = [subject, headers[RECEIPT_SUBJECT_HEADER] ?? '', headers[TIME_HEADER] ?? '']
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), data])
+}
+
+/** The headers of a message with its time and signature. */
+export function signedHeaders(signer: Signer, subject: string, data: Uint8Array, headers: Headers): Headers {
+  const timed = { ...headers, [TIME_HEADER]: `${now().getTime()}` }
+  return { ...timed, [SIGNATURE_HEADER]: signer.sign(signedBytes(subject, data, timed)) }
+}
+
+function refusalOf(
+  { subject, data, headers }: Message,
+  signer: Signer,
+  auth: BusAuth,
+): (typeof REASONS)[number] | undefined {
+  const signature = headers[SIGNATURE_HEADER]
+  if (signature === undefined) return auth === 'accept' ? undefined : 'unsigned'
+  if (!signer.verify(signedBytes(subject, data, headers), signature)) return 'forged'
+  const age_ms = now().getTime() - Number(headers[TIME_HEADER])
+  return Math.abs(age_ms) <= MESSAGE_AGE_MAX_MS ? undefined : 'old'
+}
+
+const LOGGED_PER_MINUTE_MAX = 10
+const REASONS = ['unsigned', 'forged', 'old'] as const
+
+/**
+ * Makes the check of received messages of one kind: whether one is authentic, signed with the key that belongs to its subject.
+ * What is not is counted, and logged up to ten times per minute, because whoever forges messages could fill the log.
+ */
+export function createMessageCheck(kind: 'event' | 'receipt', auth: BusAuth) {
+  const logged = createRate(LOGGED_PER_MINUTE_MAX, 60_000)
+  // An alert sees the first refusal only if the series was 0 before.
+  for (const reason of REASONS) refused.increment({ message: kind, reason }, 0)
+  return (message: Message, signer: Signer): boolean => {
+    const reason = refusalOf(message, signer, auth)
+    if (reason === undefined) return true
+    refused.increment({ message: kind, reason })
+    if (logged.use())
+      log.error({ subject: message.subject, reason }, 'a message of the bus is not authentic; it is dropped')
+    return false
+  }
+}
