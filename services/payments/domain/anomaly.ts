@@ -22,12 +22,14 @@ const ANOMALY_KINDS = [
   'open_too_long',
   'id_differs',
   'ledger_refused',
+  'silent_since_restore',
 ] as const
 
 /**
  * Why the operator must look at a payment: an update was not applied (P7), an attempt or refund is `not_found_at_provider` and
  * is not sent again (P4), its provider reports another id (P4), a signed callback is about no payment, a withdrawal is open
- * after 24 hours (P8), or the ledger has refused an entry permanently.
+ * after 24 hours (P8), the ledger has refused an entry permanently, or an account does not say what it knows of a restored
+ * payment (P19).
  */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
@@ -125,6 +127,11 @@ export function newAnomalyEffect(
 /** Makes the effect for an operation without a result after 24 hours (P8). */
 export function newOpenTooLongAnomaly(payment: Payment, subject: AnomalySubject): Effect {
   return anomalyEffect(payment, 'open_too_long', 'has not decided after 24 hours', subject)
+}
+
+/** Makes the effect for an account that has not said what it knows of a restored operation (P19). */
+export function newSilentAnomaly(payment: Payment, subject: AnomalySubject): Effect {
+  return anomalyEffect(payment, 'silent_since_restore', 'has not answered since the restore', subject)
 }
 
 /** Makes the effect for an operation with an unknown result that its provider does not know and that cannot be sent again. */

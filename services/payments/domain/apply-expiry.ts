@@ -35,6 +35,7 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
     if (result.kind === 'not_found') return payment
     return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   }
+  if (payment.restored === 'unproved') return keepUnproved(payment, update)
   // An attempt at another account may have begun since the question.
   const is_known = result.kind !== 'unknown' && isCurrent(payment, update)
   if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
@@ -61,6 +62,15 @@ function keepDisputed(payment: Payment, { attempt_number, result, at }: ExpiryUp
     return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   const is_ended = result.kind === 'success' || result.kind === 'canceled' || result.kind === 'declined'
   return record.has_other_id && !is_ended ? payment : undefined
+}
+
+/** Of a restored payment that another account may have, only a success is known to be the whole truth (P19). */
+function keepUnproved(payment: Payment, { result, attempt_number, at, ask_again_at }: ExpiryUpdate): Payment {
+  const updated =
+    result.kind === 'success'
+      ? applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
+      : payment
+  return isFinal(updated.status) ? updated : askAgain(updated, at, ask_again_at)
 }
 
 function askAgain(payment: Payment, at: Date, due_at: Date): Payment {

@@ -9,7 +9,13 @@ import {
   newNotFoundAnomaly,
   newOpenTooLongAnomaly,
 } from './anomaly.ts'
-import { keepForOtherAttempt, moveToNextAccount, noteOtherAttempt, returnToAttempt } from './attempts.ts'
+import {
+  goToFoundAttempt,
+  keepForOtherAttempt,
+  moveToNextAccount,
+  noteOtherAttempt,
+  returnToAttempt,
+} from './attempts.ts'
 import { type CallResult, type Instructions, namesOtherAmount } from './call-result.ts'
 import {
   findOperation,
@@ -68,8 +74,8 @@ export function applyProviderUpdate(payment: Payment, reported: ProviderUpdate):
   const noted = operation.is_open ? noteIds(payment, update, update.result) : payment
   if (is_current) return applyToOpen(noted, operationOf(noted, update.refund_id), update)
   if (update.attempt_number === undefined) return payment
-  const returned = returnToAttempt(noted, update)
-  return returned ? applyProviderUpdate(returned, update) : noteOtherAttempt(noted, update)
+  const moved = returnToAttempt(noted, update) ?? goToFoundAttempt(noted, update)
+  return moved ? applyProviderUpdate(moved, update) : noteOtherAttempt(noted, update)
 }
 
 /**
@@ -123,6 +129,8 @@ function fail(
   if (attempt_number !== undefined) {
     const kept = keepForOtherAttempt(payment, { attempt_number, result, at })
     if (kept) return pollLater(kept, update)
+    // Another account may have it, and has not answered yet (P19).
+    if (payment.restored === 'unproved') return pollLater(payment, update)
   }
   if (OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
     const moved = moveToNextAccount(payment, at, create?.next_attempt_at)
@@ -177,6 +185,8 @@ export function applyNotFoundUpdate(payment: Payment, update: NotFoundUpdate): P
   const { refund_id, may_repeat, at } = update
   const operation = findOperation(payment, refund_id)
   if (!operation?.is_open || !isCurrent(payment, update)) return payment
+  // The effect that asks all accounts of it reports what is missing (P19).
+  if (operation.restored === 'unproved') return payment
   const { undecided_since, began_at, record } = operation
   const is_known = record.provider_id !== undefined
   if (may_repeat && !is_known)

@@ -42,6 +42,20 @@ export function returnToAttempt(
 }
 
 /**
+ * Goes on to a later attempt that an account reports of an unproved payment, which went there after its backup (P19).
+ * `undefined` for any other report: a payment that was not restored has made no later attempt.
+ */
+export function goToFoundAttempt(
+  payment: Payment,
+  { attempt_number, result }: Pick<AttemptReport, 'attempt_number' | 'result'>,
+): Payment | undefined {
+  const is_found = result.kind !== 'unknown' && result.kind !== 'not_sent'
+  const may_go = payment.restored === 'unproved' && operationOf(payment).is_open
+  if (!is_found || !may_go || attempt_number < payment.attempt.number) return undefined
+  return atAttempt(withoutWaiting(payment), attempt_number)
+}
+
+/**
  * Notes a report about another attempt than the current one. Until the account of that attempt has reported its failure, it
  * may still be paid there, so the payment remembers it.
  */
@@ -85,16 +99,20 @@ export function returnToOtherAttempt(payment: Payment): Payment | undefined {
   const { earlier_successes, pending_elsewhere, attempt } = payment
   const number = earlier_successes?.at(-1) ?? pending_elsewhere?.at(-1) ?? attempt.number
   if (number === attempt.number) return undefined
+  return atAttempt(withoutWaiting(payment), number)
+}
+
+/** The payment without the effects that wait for its current attempt, before it goes to another one. */
+function withoutWaiting(payment: Payment): Payment {
   // A create that was not tried would go to the other account now. One that was tried ends, and sends nothing more. A
   // repetition sees that its attempt is not the current one.
   const isForCurrentAttempt = (effect: Effect): boolean =>
     isAbout(effect, undefined) &&
     (pollProviderEffect.matches(effect) || (createAtProviderEffect.matches(effect) && effect.tries === 0))
-  const effects = payment.effects.filter((effect) => !isForCurrentAttempt(effect))
-  return atAttempt({ ...payment, effects }, number)
+  return { ...payment, effects: payment.effects.filter((effect) => !isForCurrentAttempt(effect)) }
 }
 
-/** The payment at an attempt that it had left. `undefined` when its route had no such attempt. */
+/** The payment at another attempt that it has made. `undefined` when its route had no such attempt. */
 function atAttempt(payment: Payment, number: number): Payment | undefined {
   const { provider_accounts, attempt, highest_attempt = 0, created_at } = payment
   const account_id = provider_accounts[number - 1]
@@ -103,7 +121,7 @@ function atAttempt(payment: Payment, number: number): Payment | undefined {
     ...withoutPending(payment, number),
     // No attempt is older than its payment, so no idempotency window is taken for longer than it is.
     attempt: { number, account_id, created_at },
-    highest_attempt: Math.max(highest_attempt, attempt.number),
+    highest_attempt: Math.max(highest_attempt, attempt.number, number),
   }
 }
 

@@ -1,6 +1,11 @@
 import type { Policy } from '#lib/contract/policy.ts'
 import { holdIdOf, type Payment, type ReservingWithdrawal } from './payment.ts'
-import { createAtProviderEffect, holdFundsEffect, newResultLimit } from './payment-effects.ts'
+import {
+  createAtProviderEffect,
+  findRestoredEffect,
+  holdFundsEffect,
+  newResultLimit,
+} from './payment-effects.ts'
 import { newEventEffect } from './payment-event.ts'
 
 /** The fields of a new payment that its request and its route decide. */
@@ -42,6 +47,8 @@ export function withCreatedStatus(fields: NewPaymentFields, at: Date): Payment {
     createAtProviderEffect.newEffect(payment, {}, { at }),
     newEventEffect(payment, 'payment.created', { at }),
     newResultLimit(payment, undefined, at),
+    // A withdrawal that its backup had before it was admitted may have been sent since (P19).
+    ...(payment.restored === 'unproved' ? [findRestoredEffect.newEffect(payment, {}, { at })] : []),
   ]
   return { ...payment, effects }
 }

@@ -9,6 +9,7 @@ import {
   type ProviderRecord,
   type Refund,
   type RefundState,
+  type Restored,
 } from './payment.ts'
 import { recordOf } from './provider-record.ts'
 import { findRefund, holdIdOfRefund, requireRefund } from './refund.ts'
@@ -100,10 +101,10 @@ export const OPERATION_RULES: {
       completed: ['declined', 'canceled'],
       failed: ['success'],
       // The provider was never asked for a refund in any of these.
-      pending: ['success'],
+      pending: ['success', 'pending'],
       approving: ['success'],
-      rejected: ['success'],
-      canceled: ['success'],
+      rejected: ['success', 'pending'],
+      canceled: ['success', 'pending'],
     } satisfies Contradictions<Exclude<RefundState, 'approved'>>,
   },
 }
@@ -135,6 +136,7 @@ interface OperationFields {
   readonly is_open: boolean
   /** What is known of it at its provider. */
   readonly record: ProviderRecord
+  readonly restored: Restored | undefined
   /** Whether another account has reported that it performs the operation, or has performed it. */
   readonly may_be_elsewhere: boolean
   /** Not later than its first request. */
@@ -182,6 +184,19 @@ export function findOperation(payment: Payment, refund_id?: string): Operation |
   return is_unknown ? undefined : operationOf(payment, refund_id)
 }
 
+/**
+ * Every operation that a restored one may have become since its backup: the attempts at all accounts of the route, whose keys
+ * follow from their numbers, or the refund, which has one account (P19).
+ */
+export function operationsToFind(payment: Payment, refund_id: string | undefined): Operation[] {
+  const operation = operationOf(payment, refund_id)
+  if (!OPERATION_RULES[operation.kind].fails_over) return [operation]
+  const { created_at } = payment
+  return payment.provider_accounts.map((account_id, index) =>
+    operationOf({ ...payment, attempt: { number: index + 1, account_id, created_at } }),
+  )
+}
+
 /** The name of an operation in a report about it: a payment is named by its attempt. */
 export function refOf({ refund_id, payment }: Operation): OperationRef {
   return refund_id === undefined ? { attempt_number: payment.attempt.number } : { refund_id }
@@ -196,7 +211,7 @@ export function isCurrent(
 }
 
 function currentAttempt(payment: Payment): Operation {
-  const { status, attempt, history, amount: minor, currency, finished_at, updated_at } = payment
+  const { status, attempt, history, amount: minor, currency, finished_at, updated_at, restored } = payment
   const { earlier_successes = [], pending_elsewhere = [], operator_decision } = payment
   const kind = operationKindOf(payment)
   const is_open = !isFinal(status)
@@ -211,8 +226,10 @@ function currentAttempt(payment: Payment): Operation {
     status,
     is_open,
     record: recordOf(payment, { attempt_number: attempt.number }),
+    restored,
     may_be_elsewhere: earlier_successes.length + pending_elsewhere.length > 0,
-    began_at: attempt.created_at,
+    // The first request may have left after the backup, and before the attempt that is known began again.
+    began_at: restored ? payment.created_at : attempt.created_at,
     undecided_since: status === 'created' ? undefined : (processing?.at ?? attempt.created_at),
     ended_at: is_open ? undefined : (finished_at ?? updated_at),
     operator_decision,
@@ -220,7 +237,7 @@ function currentAttempt(payment: Payment): Operation {
 }
 
 function refundOperation(payment: Payment, refund: Refund): Operation {
-  const { refund_id, amount, state, approved_at, created_at, undecided_since, ended_at } = refund
+  const { refund_id, amount, state, approved_at, created_at, undecided_since, ended_at, restored } = refund
   return {
     kind: 'refund',
     refund_id,
@@ -233,7 +250,8 @@ function refundOperation(payment: Payment, refund: Refund): Operation {
     record: refund,
     // It is sent to the account of its deposit only.
     may_be_elsewhere: false,
-    began_at: approved_at ?? created_at,
+    restored,
+    began_at: restored ? created_at : (approved_at ?? created_at),
     undecided_since,
     ended_at,
     operator_decision: refund.operator_decision,

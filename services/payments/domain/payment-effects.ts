@@ -41,6 +41,14 @@ export const repeatCreateEffect = operationEffect('repeat_create', 'repeat', 'ex
  */
 export const lookUpLateEffect = operationEffect('look_up_late', 'look_up_late', 'external')
 
+/** The effect that asks every account of a restored operation what it knows of it, until all have answered (P19). */
+export const findRestoredEffect: EffectDefinition<Payment, OperationData> = defineEffect({
+  kind: 'find_restored',
+  lane: 'external',
+  data: { refund_id: isAbsentOrText },
+  id: ({ payment_id }: Payment, { refund_id }) => `${refund_id ?? payment_id}:find_restored`,
+})
+
 /** The effect that reports to the operator that a withdrawal or a refund is still open after 24 hours (P8). */
 export const reportOpenEffect = operationEffect('report_open', 'report_open', 'independent')
 

@@ -1,5 +1,6 @@
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
+import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { pollIntervalMs } from '../connectors/connector.ts'
@@ -7,9 +8,15 @@ import { applyExpiry } from '../domain/apply-expiry.ts'
 import { applyNotFoundUpdate } from '../domain/apply-provider-update.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import { applyLateLookup } from '../domain/end-without-report.ts'
-import { operationOf, refOf } from '../domain/operation.ts'
-import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
-import { expirePaymentEffect, lookUpLateEffect, pollProviderEffect } from '../domain/payment-effects.ts'
+import { type Operation, operationOf, operationsToFind, refOf } from '../domain/operation.ts'
+import { requireAdmitted, type StoredPayment } from '../domain/payment.ts'
+import {
+  expirePaymentEffect,
+  findRestoredEffect,
+  lookUpLateEffect,
+  pollProviderEffect,
+} from '../domain/payment-effects.ts'
+import { applyRestoredAnswers } from '../domain/restored.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
   applyResult,
@@ -26,6 +33,8 @@ import {
 const POLLS_PER_ACCOUNT_MAX = 128
 const EXPIRIES_PER_ACCOUNT_MAX = 128
 const LATE_LOOKUPS_PER_ACCOUNT_MAX = 32
+/** The restored operations of one route that are looked up at once. Each asks all accounts of its route. */
+const RESTORED_PER_ROUTE_MAX = 64
 /** The time until the provider is asked again about a payment that expires, when it did not respond. */
 const ASK_AGAIN_MS = 15_000
 
@@ -86,7 +95,7 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
     tries_max: CALL_TRIES_MAX,
     budget: operationBudgets(EXPIRIES_PER_ACCOUNT_MAX),
     async run(_effect, payment) {
-      const result = await askOnceMore(deps, payment)
+      const result = await askIfConfigured(deps, operationOf(payment))
       const at = now()
       const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
       const update = { attempt_number: payment.attempt.number, result, at, ask_again_at }
@@ -95,14 +104,46 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
   })
 }
 
-/** A payment must end also when its account is no longer configured. */
-async function askOnceMore(deps: ProviderCallDeps, payment: Payment): Promise<LookupResult> {
+/**
+ * Asks all accounts of an operation that was restored what they know of it, under the keys of their own attempts, at the
+ * pauses of a poll until all have answered (P19). An account that stays silent is an anomaly.
+ */
+export function bindFindRestored(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
+  return bindPaymentEffect(findRestoredEffect, {
+    lease_ms(document, { due_at, first_due_at = due_at }) {
+      const asked_ms = now().getTime() - first_due_at.getTime()
+      const schedule = deps.scheduleOf(requireAdmitted(document))
+      return LOOKUP_TIMEOUT_MS + pollIntervalMs(schedule, asked_ms, randomFraction())
+    },
+    repeats: true,
+    tries_max: Number.POSITIVE_INFINITY,
+    budget: createKeyedBudget<StoredPayment>(RESTORED_PER_ROUTE_MAX, ({ provider_accounts }) =>
+      provider_accounts.join(' '),
+    ),
+    async run({ due_at, first_due_at: asked_since = due_at, data: { refund_id } }, payment) {
+      const operations = operationsToFind(payment, refund_id)
+      const answers = await Promise.all(
+        operations.map(async (operation) => ({
+          ...refOf(operation),
+          result: await askIfConfigured(deps, operation),
+        })),
+      )
+      const update = { refund_id, answers, asked_since, at: now() }
+      return (current) => applyRestoredAnswers(current, update)
+    },
+  })
+}
+
+/** The provider's word, or `unknown` also when the account is no longer configured. */
+async function askIfConfigured(deps: ProviderCallDeps, operation: Operation): Promise<LookupResult> {
+  const { payment } = operation
   try {
-    return await lookUp(deps, deps.accountOf(payment).connector, operationOf(payment))
+    return await lookUp(deps, deps.accountOf(payment).connector, operation)
   } catch (error) {
+    const { payment_id, attempt } = payment
     log.error(
-      { error, payment_id: payment.payment_id },
-      'the provider could not be asked about a payment that expired',
+      { error, payment_id, provider_account: attempt.account_id },
+      'a provider account could not be asked about a payment',
     )
     return { kind: 'unknown', reason: 'internal error' }
   }

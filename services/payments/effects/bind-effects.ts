@@ -3,7 +3,7 @@ import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { type Publisher, publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import type { PaymentsStore } from '../store/payments-store.ts'
-import { bindExpirePayment, bindLookUpLate, bindPollProvider } from './ask-provider.ts'
+import { bindExpirePayment, bindFindRestored, bindLookUpLate, bindPollProvider } from './ask-provider.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { bindDiscardRefused } from './discard-refused.ts'
@@ -29,6 +29,7 @@ export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<Store
     bindRepeatCreate(provider_calls),
     bindExpirePayment(provider_calls),
     bindLookUpLate(provider_calls),
+    bindFindRestored(provider_calls),
     bindHoldFunds(deps),
     bindPostEntry(deps.ledger),
     bindDiscardRefused(store),

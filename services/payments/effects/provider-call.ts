@@ -82,15 +82,16 @@ const WINDOW_MARGIN_MS = 60_000
 
 /**
  * Whether a repetition of the create arrives within the connector's idempotency window even if it takes all of its time, and
- * no account has reported it, neither this one nor another one as paid or pending. The window counts from `began_at`.
+ * no account has reported it, neither this one nor another one as paid or pending, and none may have it since a restore
+ * (P19). The window counts from `began_at`.
  */
 export function mayRepeat(
-  { record, may_be_elsewhere, began_at }: Operation,
+  { record, may_be_elsewhere, began_at, restored }: Operation,
   { idempotency_window_ms }: Connector,
   timeout_ms: number,
 ): boolean {
   const age_ms = now().getTime() - began_at.getTime()
-  if (record.provider_id !== undefined || may_be_elsewhere) return false
+  if (record.provider_id !== undefined || may_be_elsewhere || restored === 'unproved') return false
   return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 

@@ -25,6 +25,7 @@ const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({
   unmatched_report: AnomalyKindProto.UNMATCHED_REPORT,
   id_differs: AnomalyKindProto.ID_DIFFERS,
   ledger_refused: AnomalyKindProto.LEDGER_REFUSED,
+  silent_since_restore: AnomalyKindProto.SILENT_SINCE_RESTORE,
 })
 
 /** What the operator can decide. */

@@ -1,0 +1,68 @@
+import { isFinal } from '#lib/contract/payment-status.ts'
+import { addAnomaly, NOT_FOUND_GRACE_MS, newSilentAnomaly } from './anomaly.ts'
+import { applyProviderUpdate } from './apply-provider-update.ts'
+import type { LookupResult } from './call-result.ts'
+import { findOperation, type OperationRef } from './operation.ts'
+import { addEffect, isAdmitted, type Payment, type Restored, type StoredPayment } from './payment.ts'
+import { findRestoredEffect, isAbout } from './payment-effects.ts'
+import { isActive, requireRefund, withRefund } from './refund.ts'
+
+/**
+ * Marks what a backup had open: the payment, and its refunds that have not ended. What happened to them since is unknown, so
+ * nothing is sent for them until their accounts have answered (P19). A withdrawal that is not admitted asks when it is. Pure.
+ * Returns the same document when nothing is open.
+ */
+export function markRestored(document: StoredPayment, at: Date): StoredPayment {
+  if (document.status === 'refused') return document
+  if (!isAdmitted(document)) return { ...document, restored: 'unproved' }
+  const refund_ids = (document.refunds ?? []).filter(isActive).map(({ refund_id }) => refund_id)
+  const open = isFinal(document.status) ? refund_ids : [undefined, ...refund_ids]
+  return open.reduce((payment: Payment, refund_id) => {
+    const find = findRestoredEffect.newEffect(payment, { refund_id }, { at })
+    return addEffect(withRestored(payment, refund_id, 'unproved'), find)
+  }, document)
+}
+
+/** What the accounts of a restored operation answered, each about its own attempt, and since when they are asked. */
+export interface RestoredAnswers {
+  readonly refund_id: string | undefined
+  readonly answers: readonly (OperationRef & { readonly result: LookupResult })[]
+  readonly asked_since: Date
+  readonly at: Date
+}
+
+/**
+ * Applies what the accounts of a restored operation know of it: the attempt that was made last becomes the current one, and
+ * its status counts. With all answers the operation is proved. Before, an account that is silent for five minutes is an
+ * anomaly for the operator, whose decision ends the operation (P19). Pure. Returns the same payment when nothing changes.
+ */
+export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers): Payment {
+  const { refund_id, answers, asked_since, at } = update
+  if (findOperation(payment, refund_id)?.restored !== 'unproved') return payment
+  const applyAnswers = (begun: Payment): Payment =>
+    answers.reduce((current, { result, ...ref }) => {
+      if (result.kind === 'not_found' || result.kind === 'unknown') return current
+      return applyProviderUpdate(current, { ...ref, result, at, poll_at: at })
+    }, begun)
+  const noted = applyAnswers(payment)
+  const silent = answers.filter(({ result }) => result.kind === 'unknown')
+  const has_ended =
+    refund_id === undefined ? isFinal(noted.status) : !isActive(requireRefund(noted, refund_id))
+  if (!has_ended && silent.length > 0) {
+    if (at.getTime() - asked_since.getTime() < NOT_FOUND_GRACE_MS) return noted
+    return silent.reduce(
+      (current, ref) => addAnomaly(current, newSilentAnomaly(current, { ...ref, at })),
+      noted,
+    )
+  }
+  const effects = noted.effects.filter(
+    (effect) => !(findRestoredEffect.matches(effect) && isAbout(effect, refund_id)),
+  )
+  // Once more, because a failure counts only when no other account can have been paid.
+  return applyAnswers(withRestored({ ...noted, effects }, refund_id, 'proved'))
+}
+
+function withRestored(payment: Payment, refund_id: string | undefined, restored: Restored): Payment {
+  if (refund_id === undefined) return { ...payment, restored }
+  return withRefund(payment, { ...requireRefund(payment, refund_id), restored })
+}
