@@ -4,6 +4,7 @@ import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_p
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { Direction } from '#lib/contract/payment-methods.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -21,8 +22,9 @@ import { keyOfPayment } from './store/payments.ts'
 import type { PaymentsStore } from './store/payments-store.ts'
 import type { CreatePaymentDeps } from './use-cases/create-payment.ts'
 
-/** What a withdrawal comes to. */
+/** What a payment comes to. It is a withdrawal unless `direction` says otherwise. */
 export interface Scenario {
+  readonly direction?: Direction
   /** The code with which the ledger refuses the hold; 0 when it places it. */
   readonly refused_code: 0 | ErrorCode
   /** What each account of the route makes of an order, while the process that crashes runs and after that. */
@@ -72,7 +74,7 @@ export function newOutside(): Outside {
 export function startCrashingProcess(
   store: PaymentsStore,
   outside: Outside,
-  { refused_code, accounts }: Scenario,
+  { direction = 'out', refused_code, accounts }: Scenario,
   crash?: CrashPoint,
 ): CrashingProcess {
   const life = createLife(crash)
@@ -102,7 +104,13 @@ export function startCrashingProcess(
   )
   const provider_calls = connector.deps({ scheduleOf: () => ({ first_ms: 5, max_ms: 5 }) })
   const ledger = ledgerOf(outside, refused_code, step)
-  const findRoute = async () => ({ ...WITHDRAWAL_ROUTE, provider_accounts: Object.keys(accounts) })
+  const method = direction === 'in' ? 'upi' : WITHDRAWAL_ROUTE.method
+  const findRoute = async () => ({
+    ...WITHDRAWAL_ROUTE,
+    direction,
+    method,
+    provider_accounts: Object.keys(accounts),
+  })
   const payments = withSteps(store.payments, life)
   const stores = { payments, withdrawal_refusals: withSteps(store.withdrawal_refusals, life) }
   const runner = createEffectRunner<StoredPayment>({

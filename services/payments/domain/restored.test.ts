@@ -1,0 +1,173 @@
+import { expect, test } from '@jest/globals'
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
+import { CREATED_AT, newDeposit, newReservation } from '../payment.fixture.ts'
+import { recordAnomalyEffect } from './anomaly.ts'
+import { applyExpiry } from './apply-expiry.ts'
+import { applyNotFoundUpdate, applyProviderUpdate } from './apply-provider-update.ts'
+import type { LookupResult } from './call-result.ts'
+import { endByOperator } from './end-without-report.ts'
+import { admitWithdrawal } from './hold-decision.ts'
+import { operationOf, operationsToFind } from './operation.ts'
+import { isAdmitted, type Payment, type Refund } from './payment.ts'
+import { findRestoredEffect, pollProviderEffect } from './payment-effects.ts'
+import { applyRestoredAnswers, markRestored } from './restored.ts'
+import { transition } from './transition.ts'
+
+const AT = new Date(CREATED_AT.getTime() + 3_600_000)
+const LATER = new Date(AT.getTime() + 600_000)
+const AMOUNT = { minor: 150_000n, currency: 'INR' }
+const SUCCESS = { kind: 'success', provider_id: 'p-1', amount: AMOUNT, completed_at: AT } as const
+const PENDING = { kind: 'pending', provider_id: 'p-1', amount: AMOUNT } as const
+const DECLINED = { kind: 'declined', provider_id: 'p-1', amount: AMOUNT, code: 6044 } as const
+const NOT_FOUND = { kind: 'not_found' } as const
+const SILENT = { kind: 'unknown', reason: 'no response' } as const
+
+const withdrawal = () => admitWithdrawal(newReservation(), CREATED_AT)
+
+/** A payment that was restored, as its process reads it. */
+function restored(begun: Payment): Payment {
+  const marked = markRestored(begun, AT)
+  if (!isAdmitted(marked)) throw new TypeError('the payment is not admitted')
+  return marked
+}
+
+function withRefund(state: Refund['state']): Payment {
+  const paid = transition(newDeposit({ effects: [] }), 'success', { at: CREATED_AT })
+  const approved_at = state === 'approved' ? CREATED_AT : undefined
+  const refund = {
+    refund_id: 'r-1',
+    amount: 1_000n,
+    state,
+    change_number: 1,
+    holds: 1,
+    created_at: CREATED_AT,
+  }
+  return { ...paid, effects: [], refunds: [{ ...refund, approved_at }] }
+}
+
+/** The answers of the first and the second account, each about its own attempt. */
+function answer(payment: Payment, results: readonly LookupResult[], at = AT): Payment {
+  const answers = results.map((result, index) => ({ attempt_number: index + 1, result }))
+  return applyRestoredAnswers(payment, { refund_id: undefined, answers, asked_since: AT, at })
+}
+
+const isAsked = ({ effects }: Payment): boolean => effects.some(findRestoredEffect.matches)
+const anomaliesOf = ({ effects }: Payment) =>
+  effects.flatMap((effect) => recordAnomalyEffect.dataOf(effect) ?? []).map(({ kind }) => kind)
+
+// P19
+test('an open payment is marked, and a final one only for its refunds that have not ended', () => {
+  expect(restored(withdrawal())).toMatchObject({ restored: 'unproved' })
+  expect(isAsked(restored(withdrawal()))).toBe(true)
+  const paid = transition(newDeposit({ effects: [] }), 'success', { at: AT })
+  expect(markRestored(paid, AT)).toBe(paid)
+  for (const state of ['pending', 'approving', 'approved'] as const) {
+    const marked = restored(withRefund(state))
+    expect(marked).toMatchObject({ refunds: [{ restored: 'unproved' }] })
+    expect(marked).not.toHaveProperty('restored')
+    expect(isAsked(marked)).toBe(true)
+  }
+  const ended = withRefund('failed')
+  expect(markRestored(ended, AT)).toBe(ended)
+})
+
+// P3
+test('a withdrawal that was not admitted in the backup asks as soon as it is', () => {
+  const marked = markRestored(newReservation(), AT)
+  if (marked.status !== 'reserving') throw new TypeError('the withdrawal is admitted')
+  expect(isAsked(admitWithdrawal(marked, AT))).toBe(true)
+})
+
+test('every account is asked under the key of its own attempt, which the backup need not know', () => {
+  const { payment_id } = withdrawal()
+  const asked = operationsToFind(restored(withdrawal()), undefined).map(({ idempotency_key, payment }) => [
+    payment.attempt.account_id,
+    idempotency_key,
+  ])
+  expect(asked).toEqual([
+    ['first', `${payment_id}:1`],
+    ['second', `${payment_id}:2`],
+  ])
+  const of_refund = operationsToFind(restored(withRefund('approved')), 'r-1')
+  expect(of_refund.map(({ idempotency_key }) => idempotency_key)).toEqual([`${payment_id}:refund:r-1`])
+})
+
+test('what an account has becomes the current attempt, and ends the payment when it has ended there', () => {
+  const ends: readonly [LookupResult, PaymentStatus][] = [
+    [SUCCESS, 'success'],
+    [DECLINED, 'error'],
+    [PENDING, 'processing'],
+  ]
+  for (const [result, status] of ends) {
+    const found = answer(restored(withdrawal()), [NOT_FOUND, result])
+    expect(found).toMatchObject({ status, restored: 'proved', attempt: { number: 2, account_id: 'second' } })
+    expect(isAsked(found)).toBe(false)
+  }
+})
+
+test('a failure at one account is no end until the other ones have answered', () => {
+  const waiting = answer(restored(withdrawal()), [DECLINED, SILENT])
+  expect(waiting).toMatchObject({ status: 'processing', restored: 'unproved' })
+  expect(answer(waiting, [DECLINED, NOT_FOUND]).status).toBe('error')
+  expect(answer(waiting, [DECLINED, SUCCESS])).toMatchObject({ status: 'success', attempt: { number: 2 } })
+})
+
+test('what no account has stays at its attempt, whose window counts from the creation', () => {
+  const late = { number: 1, account_id: 'first', created_at: LATER }
+  const proved = answer(restored({ ...withdrawal(), attempt: late }), [NOT_FOUND, NOT_FOUND])
+  expect(proved).toMatchObject({ status: 'created', restored: 'proved', attempt: { number: 1 } })
+  expect(operationOf(proved).began_at).toEqual(proved.created_at)
+})
+
+test('an account that is silent for five minutes is an anomaly, and the answer of another one counts at once', () => {
+  const begun = restored(withdrawal())
+  expect(answer(begun, [NOT_FOUND, SILENT])).toBe(begun)
+  const silent = answer(begun, [NOT_FOUND, SILENT], LATER)
+  expect(anomaliesOf(silent)).toEqual(['silent_since_restore'])
+  expect(answer(silent, [NOT_FOUND, SILENT], LATER)).toBe(silent)
+  expect(answer(begun, [SILENT, SUCCESS])).toMatchObject({ status: 'success', restored: 'proved' })
+  const decision = { decision: 'a:1', is_paid: false, at: LATER, sends_callbacks: true }
+  const ended = endByOperator(silent, undefined, decision)
+  expect(answer(ended, [NOT_FOUND, SILENT], LATER)).toMatchObject({ status: 'error', restored: 'proved' })
+})
+
+test('a callback about a later attempt than the backup knows makes it the current one, until all is proved', () => {
+  const update = { attempt_number: 2, result: SUCCESS, at: AT, poll_at: AT }
+  const paid = applyProviderUpdate(restored(withdrawal()), update)
+  expect(paid).toMatchObject({ status: 'success', attempt: { number: 2 } })
+  expect(anomaliesOf(paid)).toEqual([])
+  const proved = answer(restored(withdrawal()), [NOT_FOUND, NOT_FOUND])
+  expect(applyProviderUpdate(proved, update)).toMatchObject({ status: 'created', earlier_successes: [2] })
+})
+
+// P4, P8
+test('a payment that is not proved is not reported as lost by a poll, and does not expire', () => {
+  const begun = restored(newDeposit({ status: 'processing', effects: [] }))
+  const lost = { attempt_number: 1, may_repeat: false, at: LATER }
+  expect(applyNotFoundUpdate(begun, lost)).toBe(begun)
+  const expiry = { attempt_number: 1, at: LATER, ask_again_at: LATER, sends_callbacks: true }
+  expect(applyExpiry(begun, { ...expiry, result: NOT_FOUND }).status).toBe('processing')
+  expect(applyExpiry(begun, { ...expiry, result: SUCCESS }).status).toBe('success')
+  const proved = answer(begun, [NOT_FOUND, NOT_FOUND])
+  expect(applyExpiry(proved, { ...expiry, result: NOT_FOUND }).status).toBe('declined')
+})
+
+// S9
+test('a refund that its provider has is completed, or is an anomaly where the backup has it as not approved', () => {
+  const of_refund = (state: Refund['state'], result: LookupResult) =>
+    applyRestoredAnswers(restored(withRefund(state)), {
+      refund_id: 'r-1',
+      answers: [{ refund_id: 'r-1', result }],
+      asked_since: AT,
+      at: AT,
+    })
+  const paid = { ...SUCCESS, amount: { minor: 1_000n, currency: 'INR' } }
+  const underway = { ...PENDING, amount: paid.amount }
+  expect(of_refund('approved', paid)).toMatchObject({ refunds: [{ state: 'completed', restored: 'proved' }] })
+  expect(of_refund('approved', underway).effects.some(pollProviderEffect.matches)).toBe(true)
+  for (const result of [paid, underway])
+    expect(anomaliesOf(of_refund('pending', result))).toEqual(['contradicts_final_status'])
+  expect(of_refund('pending', NOT_FOUND)).toMatchObject({
+    refunds: [{ state: 'pending', restored: 'proved' }],
+  })
+})

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { now, useClock } from '#lib/base/time.ts'
+import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
+import { withDueTimes } from '#lib/patterns/effects/effect.ts'
+import { type AdjustableClock, createAdjustableClock } from '../../test/support/adjustable-clock.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
+import { newOutside, type Outside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'
+import type { CreatePaymentRequest } from './domain/new-payment.ts'
+import type { StoredPayment } from './domain/payment.ts'
+import { markRestored } from './domain/restored.ts'
+import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
+import { keyOfPayment } from './store/payments.ts'
+import type { PaymentsStore } from './store/payments-store.ts'
+import { createPayment } from './use-cases/create-payment.ts'
+
+const MINUTE_MS = 60_000
+
+let clock: AdjustableClock
+let restoreClock: () => void
+let fixture: PaymentsFixture
+beforeAll(async () => {
+  clock = createAdjustableClock()
+  restoreClock = useClock(clock)
+  fixture = await openPayments()
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+  restoreClock()
+})
+
+function newRequest({ direction = 'out' }: Scenario): CreatePaymentRequest {
+  const beneficiary = { account_id: '123456789012', ifsc: 'SBIN0001234' }
+  return {
+    merchant_id: '7001',
+    environment: 'test',
+    policy: { service_ids: [], currencies: [] },
+    service_id: '501',
+    direction,
+    c_id: uuidv7(),
+    amount: 150_000n,
+    currency: 'INR',
+    ...(direction === 'out' && { beneficiary }),
+  }
+}
+
+/** The store as a process sees it that keeps each version of a payment: what a backup may hold of it. */
+function withVersions(store: PaymentsStore, versions: StoredPayment[]): PaymentsStore {
+  const keep = (document: StoredPayment): void => {
+    versions.push(document)
+  }
+  const { insert, replace } = store.payments
+  return {
+    ...store,
+    payments: {
+      ...store.payments,
+      insert: async (document, options) => {
+        const stored = await insert(document, options)
+        keep(document)
+        return stored
+      },
+      replace: async (document, version) => {
+        const stored = await replace(document, version)
+        keep(document)
+        return stored
+      },
+    },
+  }
+}
+
+/** Waits until nothing is left to do for the payment. Time passes meanwhile, because polls come after a minute. */
+function untilEnded({ payments }: PaymentsStore, request: CreatePaymentRequest) {
+  const { merchant_id, environment, c_id } = request
+  return eventually(
+    () => {
+      clock.stepWall(10_000)
+      return payments.get({ merchant_id, environment, c_id })
+    },
+    (current) => current?.effects.length === 0,
+  )
+}
+
+/** An account that would take a second order, of any key. */
+const ACCEPTING = { at_first: 'success', later: 'success' } as const
+
+interface Life {
+  readonly request: CreatePaymentRequest
+  readonly outside: Outside
+  /** The payment after each of its writes. */
+  readonly versions: readonly StoredPayment[]
+}
+
+async function live(scenario: Scenario): Promise<Life> {
+  const request = newRequest(scenario)
+  const outside = newOutside()
+  const versions: StoredPayment[] = []
+  const first = startCrashingProcess(withVersions(fixture.store, versions), outside, scenario)
+  first.runner.start()
+  await createPayment(first.deps, request)
+  await untilEnded(fixture.store, request)
+  await first.runner.stop()
+  return { request, outside, versions }
+}
+
+/** Puts an earlier version of a payment in its place, as a restore does. */
+async function restore(version: StoredPayment): Promise<void> {
+  const { payments } = fixture.store
+  const present = await payments.get(keyOfPayment(version))
+  if (present === undefined) throw new Error('the payment is gone')
+  await payments.replace(withDueTimes(markRestored(version, now()), now()), present.version)
+}
+
+/** What is outside, in a form that two moments can be compared by. */
+function whatIsOutside({ holds, resolutions, transfers, orders, events }: Outside) {
+  const keys = [...orders].flatMap(([account_id, all]) => [...all].map((key) => `${account_id} ${key}`))
+  const names = [...events].map(([key, all]) => [key, ...all].join(' '))
+  return { holds: [...holds], resolutions: [...resolutions], transfers: [...transfers], keys, names }
+}
+
+const scenario = fc.record({
+  direction: fc.constantFrom(...DIRECTIONS.names),
+  first: fc.constantFrom('success', 'declined', 'silent', 'down'),
+  second: fc.constantFrom('success', 'declined', 'silent'),
+  version: fc.nat(),
+  // A deposit expires after 30 minutes.
+  waits_ms: fc.constantFrom(10 * MINUTE_MS, 60 * MINUTE_MS),
+})
+
+// P18, P19
+test('a payment that is restored as it was after any write ends as before, and nothing happens twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ direction, first, second, version, waits_ms }) => {
+      const accounts = {
+        first: { at_first: first, later: first },
+        second: { at_first: second, later: second },
+      }
+      const { request, outside, versions } = await live({ direction, refused_code: 0, accounts })
+      const before = whatIsOutside(outside)
+      const ended = versions.at(-1)?.status
+      const restored = versions[version % versions.length]
+      if (restored === undefined) throw new Error('the payment has no version')
+      await restore(restored)
+      clock.stepWall(waits_ms)
+      const later = { first: ACCEPTING, second: ACCEPTING }
+      const is_declined = [first, second].includes('declined') && ended !== 'success'
+      const now_on = is_declined
+        ? { ...later, none: { at_first: 'down', later: 'declined' } as const }
+        : later
+      const next = startCrashingProcess(fixture.store, outside, {
+        direction,
+        refused_code: 0,
+        accounts: now_on,
+      })
+      next.runner.start()
+      const left = await untilEnded(fixture.store, request)
+      await next.runner.stop()
+      expect(left?.status).toBe(ended)
+      expect(whatIsOutside(outside)).toEqual(before)
+    }),
+    { numRuns: propertyRuns(100) },
+  )
+})
+
+test('an open withdrawal that was paid at its second account after the backup is found there, and is sent nowhere', async () => {
+  const down = { at_first: 'down', later: 'down' } as const
+  const { request, outside, versions } = await live({
+    refused_code: 0,
+    accounts: { first: down, second: ACCEPTING },
+  })
+  const in_backup = versions.find(({ status }) => status === 'created')
+  if (in_backup === undefined) throw new Error('the withdrawal was never open')
+  expect(in_backup.attempt.account_id).toBe('first')
+  const before = whatIsOutside(outside)
+  await restore(in_backup)
+  clock.stepWall(10 * MINUTE_MS)
+  const accounts = { first: ACCEPTING, second: ACCEPTING }
+  const next = startCrashingProcess(fixture.store, outside, { refused_code: 0, accounts })
+  next.runner.start()
+  const left = await untilEnded(fixture.store, request)
+  await next.runner.stop()
+  expect(left).toMatchObject({ status: 'success', restored: 'proved', attempt: { account_id: 'second' } })
+  expect(whatIsOutside(outside)).toEqual(before)
+})
