@@ -44,6 +44,8 @@ export interface RoleOperations {
   readonly name: RoleName
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
+  /** What becomes of a document of a collection when it is restored: it is older than what the world knows of it (P19). */
+  restoreDocument?(collection: string, document: object): object
   /**
    * Changes what was restored from a backup so that the role can go on with it. No role is running, and all databases are
    * filled.

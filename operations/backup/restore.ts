@@ -49,20 +49,26 @@ export async function loadContent(
   { role, kind, name, file, frames: total }: BackupContent,
   declarations: Declarations,
   printProgress: CommandOutput['printProgress'],
+  restoreDocument: RoleOperations['restoreDocument'] = (_collection, document) => document,
 ): Promise<void> {
   const report = (count: number): void => printProgress(`${role}: ${name}: ${count} of ${total}`)
   const frames = withProgress(readFrames(join(directory, file)), report)
   const spec = declarations.collections.find((one) => one.name === name)
   if (kind === 'blobs') await loadBlobs(await store.blobs(name), frames)
-  else if (spec) await loadDocuments(await store.collection(spec), frames)
+  else if (spec)
+    await loadDocuments(await store.collection(spec), frames, (document) => restoreDocument(name, document))
 }
 
-async function loadDocuments(collection: Collection<object>, frames: AsyncIterable<Buffer>): Promise<void> {
+async function loadDocuments(
+  collection: Collection<object>,
+  frames: AsyncIterable<Buffer>,
+  restoreDocument: (document: object) => object,
+): Promise<void> {
   const writes = new Set<Promise<unknown>>()
   let failure: unknown
   for await (const frame of frames) {
     const write: Promise<unknown> = collection
-      .insert(unpackBody(frame))
+      .insert(restoreDocument(unpackBody(frame)))
       .catch((error: unknown) => {
         failure ??= error
       })
@@ -121,7 +127,7 @@ export const restore: Command = async (words, variables, output) => {
       await role.openCollections(store)
       const declarations = await readDeclarations(role.openCollections)
       for (const content of contentsOf(role)) {
-        await loadContent(store, directory, content, declarations, printProgress)
+        await loadContent(store, directory, content, declarations, printProgress, role.restoreDocument)
         printProgress(`${role.name}: ${content.name}: restored`)
       }
     }

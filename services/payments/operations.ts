@@ -25,6 +25,7 @@ import { type ProviderAccountSettings, readProviderAccounts } from './connectors
 import type { StoredPayment } from './domain/payment.ts'
 import { adoptClaim, agreesWith } from './domain/payment-claims.ts'
 import { requirementsOfPayment } from './domain/payment-requirements.ts'
+import { markRestored } from './domain/restored.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
 import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
 import { openPaymentsStore } from './store/payments-store.ts'
@@ -99,13 +100,19 @@ function resealEvent(effect: Effect, reseal: Reseal): Effect {
   return { ...effect, data: { ...effect.data, message: toBinary(MerchantEventSchema, event) } }
 }
 
+/** A payment of a backup, marked as what must be asked for, with the due times of that. */
+function asRestored(payment: StoredPayment): StoredPayment {
+  const at = now()
+  return withDueTimes(markRestored(payment, at), at)
+}
+
 /** Stores what another role knows of a payment. It changes effects, and no runner runs: the next process leases them. */
 async function adopt(payments: Collection<StoredPayment>, { id, claim, at }: Requirement): Promise<boolean> {
   const found = await findByAnyId(payments, id)
   if (found === undefined || claim === undefined) return found !== undefined
   const adopted = await update(payments, keyOfPayment(found), (current) => {
     const payment = adoptClaim(current, claim, at)
-    return payment === current ? undefined : withDueTimes(payment, now())
+    return payment === current ? undefined : asRestored(payment)
   })
   return adopted !== undefined && agreesWith(adopted, claim)
 }
@@ -130,6 +137,8 @@ export const operations: RoleOperations = {
       adopt: (requirement) => adopt(payments, requirement),
     }
   },
+  restoreDocument: (collection, document) =>
+    collection === PAYMENTS.name ? asRestored(document as StoredPayment) : document,
   // It changes neither the number nor the times of effects, so it needs no runner.
   async *reseal(store, readDocuments, keys) {
     const { payments } = await openPaymentsStore(store)
