@@ -32,8 +32,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a create is sent again as if for the first time',
     file: 'services/payments/effects/create-at-provider.ts',
-    search: 'if (tries > 1)',
-    replace: 'if (tries > (refund_id === undefined ? 1_000 : 1))',
+    search: 'if (tries > 1 ||',
+    replace: 'if (tries > (refund_id === undefined ? 1_000 : 1) ||',
     needs: ['process is killed at a create'],
   },
   {
@@ -268,8 +268,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'an expired deposit is declined without a last lookup',
     file: 'services/payments/effects/ask-provider.ts',
-    search: 'const result = await askOnceMore(deps, payment)',
-    replace: "const result: LookupResult = deps ? { kind: 'not_found' } : await askOnceMore(deps, payment)",
+    search: 'const result = await askIfConfigured(deps, operationOf(payment))',
+    replace:
+      "const result: LookupResult = deps ? { kind: 'not_found' } : await askIfConfigured(deps, operationOf(payment))",
   },
   {
     name: 'an event is dropped while the bus is down',

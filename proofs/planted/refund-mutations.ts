@@ -44,8 +44,8 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a refund is sent again as if for the first time',
     file: 'services/payments/effects/create-at-provider.ts',
-    search: 'if (tries > 1)',
-    replace: 'if (tries > (refund_id === undefined ? 1 : 1_000))',
+    search: 'if (tries > 1 ||',
+    replace: 'if (tries > (refund_id === undefined ? 1 : 1_000) ||',
     needs: ['process is killed at a create'],
   },
   {

@@ -31,7 +31,7 @@ interface DocumentWithEffects {
 const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payment', 'report_open']
 
 /** A poll needs no lease: any process may poll at once for a merchant that asks. Its lease says when the next poll is due. */
-const NEEDS_NO_LEASE = ['poll_provider']
+const NEEDS_NO_LEASE = ['poll_provider', 'find_restored']
 
 /** What the end of a refund makes pointless, so that any process may drop it together with that. */
 const DROPPED_WITH_REFUND = ['poll_provider', 'repeat_create', 'report_open']

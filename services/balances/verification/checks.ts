@@ -19,12 +19,13 @@ export type ReportProblem = (seq: bigint, description: string) => void
 
 /**
  * Makes the function that verifies the next batch of a journal and applies it to `state`: the hash chain, one entry per
- * id, balances that follow, no overdraft that is not allowed (B2). Throws `CorruptJournal` when the journal cannot be
- * replayed further. Whether an id is repeated is checked among the batches that this function gets.
+ * id, one credit per payment (P18), balances that follow, no overdraft that is not allowed (B2). Throws `CorruptJournal` when
+ * the journal cannot be replayed further. Whether an id or a credit is repeated is checked among the batches that this function
+ * gets.
  */
 export function createBatchCheck(
   state: ShardState,
-  journal: Pick<Journal, 'findByEntryId'>,
+  journal: Pick<Journal, 'findByEntryId' | 'listStatementBatches'>,
   report: ReportProblem,
 ): (batch: Batch) => Promise<void> {
   let ids: ReturnType<typeof createBloomFilter> | undefined
@@ -42,11 +43,42 @@ export function createBatchCheck(
     }
   }
 
+  async function checkCredits({ shard, seq, entries }: Batch): Promise<void> {
+    for (const { id, merchant_id, payment_id } of entries.filter(isCreditOfPayment)) {
+      // No id has a control character, so this text is none.
+      if (!ids?.add(`${merchant_id}\n${payment_id}`)) continue
+      const batches = await journal.listStatementBatches(
+        { shard, merchant_id, payment_id },
+        { first: 1n, last: seq },
+        { limit: CREDIT_BATCHES_MAX },
+      )
+      const credits = batches.flatMap((batch) =>
+        batch.entries.filter(
+          (entry) =>
+            isCreditOfPayment(entry) && entry.merchant_id === merchant_id && entry.payment_id === payment_id,
+        ),
+      )
+      if (credits.length > 1)
+        report(seq, `entry ${id} credits the payment ${payment_id}, which has ${credits.length} credits`)
+    }
+  }
+
   return async (batch) => {
     applyNext(state, batch)
     for (const entry of batch.entries) checkFunds(entry, (description) => report(batch.seq, description))
     await checkIds(batch)
+    await checkCredits(batch)
   }
+}
+
+/** The batches with entries of one payment: a credit, and what 100 refunds and chargebacks post, each in one batch at most. */
+const CREDIT_BATCHES_MAX = 1_000
+
+/** Whether an entry gives a merchant the amount of a deposit. A chargeback that is won comes from another account. */
+function isCreditOfPayment({ debit, credit, payment_id, refused_code }: Entry): boolean {
+  return (
+    debit === 'clearing' && credit === 'available' && payment_id !== undefined && refused_code === undefined
+  )
 }
 
 function checkFunds(

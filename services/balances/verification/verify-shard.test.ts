@@ -65,6 +65,27 @@ test('a settlement of a negative balance takes nothing, so it is not a problem',
   expect(await verifyLedger(fixture.store)).toEqual({ entries: 7n, problems: [] })
 })
 
+// P18
+test('finds two credits of one payment, and no other entries that look alike', async () => {
+  await using fixture = await openFixture()
+  const { ledger, store } = fixture
+  const of = (id: string, payment_id: string, merchant_id?: string) => ({
+    ...credit(id, 100n, merchant_id),
+    payment_id,
+  })
+  await ledger.submit('test', of('p:2:credit', 'p'))
+  await ledger.submit('test', of('q:credit', 'q'))
+  await ledger.submit('test', of('other:credit', 'p', '1001'))
+  await ledger.submit('test', { ...of('b:debit', 'p'), debit: 'available', credit: 'chargebacks' })
+  await ledger.submit('test', { ...of('b:return', 'p'), debit: 'chargebacks', credit: 'available' })
+  expect(await verifyLedger(store)).toMatchObject({ problems: [] })
+  await ledger.submit('test', of('p:3:credit', 'p'))
+  await ledger.stop()
+  expect((await verifyLedger(store)).problems).toEqual([
+    expect.stringMatching(/entry p:3:credit credits the payment p, which has 2 credits$/),
+  ])
+})
+
 describe('finds, and replaces when it began at the first batch,', () => {
   test.each<[string, (fixture: LedgerFixture) => Promise<void>, RegExp]>([
     [

@@ -182,14 +182,13 @@ function anomalyEffect(
 }
 
 /**
- * Closes the anomaly of an operation that its provider did not know, now that its provider has decided (P4). Changes nothing
- * when there is none.
+ * Closes an anomaly, now that its provider has said what was missing (P4, P19). Changes nothing when the payment has not got
+ * that anomaly.
  */
-export function closeNotFoundAnomaly(payment: Payment, subject: AnomalySubject): Payment {
-  const { id, data } = newNotFoundAnomaly(payment, subject)
+export function closeAnomaly(payment: Payment, { id, data }: Effect, at: Date): Payment {
   if (!payment.anomalies?.includes(id)) return payment
   const close = { anomaly_id: String(data['anomaly_id']) }
-  return addEffect(payment, closeAnomalyEffect.newEffect(payment, close, { at: subject.at, after: id }))
+  return addEffect(payment, closeAnomalyEffect.newEffect(payment, close, { at, after: id }))
 }
 
 /** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */

@@ -3,7 +3,7 @@ import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
 import {
   type AnomalyKind,
   addAnomaly,
-  closeNotFoundAnomaly,
+  closeAnomaly,
   NOT_FOUND_GRACE_MS,
   newAnomalyEffect,
   newNotFoundAnomaly,
@@ -150,7 +150,8 @@ function endByProvider(
   details: Pick<TransitionDetails, 'at' | 'error_code' | 'finished_at'>,
 ): Payment {
   const ended = endOperation(payment, operation, verdict, details)
-  return closeNotFoundAnomaly(ended, { ...refOf(operation), at: details.at })
+  const { at } = details
+  return closeAnomaly(ended, newNotFoundAnomaly(ended, { ...refOf(operation), at }), at)
 }
 
 /**

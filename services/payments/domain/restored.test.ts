@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { CREATED_AT, newDeposit, newReservation } from '../payment.fixture.ts'
-import { recordAnomalyEffect } from './anomaly.ts'
+import { closeAnomalyEffect, recordAnomalyEffect } from './anomaly.ts'
 import { applyExpiry } from './apply-expiry.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
@@ -125,6 +125,8 @@ test('an account that is silent for five minutes is an anomaly, and the answer o
   const silent = answer(begun, [NOT_FOUND, SILENT], LATER)
   expect(anomaliesOf(silent)).toEqual(['silent_since_restore'])
   expect(answer(silent, [NOT_FOUND, SILENT], LATER)).toBe(silent)
+  expect(answer(silent, [NOT_FOUND, NOT_FOUND], LATER).effects.some(closeAnomalyEffect.matches)).toBe(true)
+  expect(answer(begun, [NOT_FOUND, NOT_FOUND], LATER).effects.some(closeAnomalyEffect.matches)).toBe(false)
   expect(answer(begun, [SILENT, SUCCESS])).toMatchObject({ status: 'success', restored: 'proved' })
   const decision = { decision: 'a:1', is_paid: false, at: LATER, sends_callbacks: true }
   const ended = endByOperator(silent, undefined, decision)

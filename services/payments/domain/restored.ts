@@ -1,5 +1,5 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { addAnomaly, NOT_FOUND_GRACE_MS, newSilentAnomaly } from './anomaly.ts'
+import { addAnomaly, closeAnomaly, NOT_FOUND_GRACE_MS, newSilentAnomaly } from './anomaly.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import { findOperation, type OperationRef } from './operation.ts'
@@ -34,7 +34,7 @@ export interface RestoredAnswers {
 /**
  * Applies what the accounts of a restored operation know of it: the attempt that was made last becomes the current one, and
  * its status counts. With all answers the operation is proved. Before, an account that is silent for five minutes is an
- * anomaly for the operator, whose decision ends the operation (P19). Pure. Returns the same payment when nothing changes.
+ * anomaly for the operator, whose decision ends the operation; its answer closes it (P19). Pure. Returns the same payment when nothing changes.
  */
 export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers): Payment {
   const { refund_id, answers, asked_since, at } = update
@@ -59,7 +59,11 @@ export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers):
     (effect) => !(findRestoredEffect.matches(effect) && isAbout(effect, refund_id)),
   )
   // Once more, because a failure counts only when no other account can have been paid.
-  return applyAnswers(withRestored({ ...noted, effects }, refund_id, 'proved'))
+  const proved = applyAnswers(withRestored({ ...noted, effects }, refund_id, 'proved'))
+  return answers.reduce((current, { result, ...ref }) => {
+    if (result.kind === 'unknown') return current
+    return closeAnomaly(current, newSilentAnomaly(current, { ...ref, at }), at)
+  }, proved)
 }
 
 function withRestored(payment: Payment, refund_id: string | undefined, restored: Restored): Payment {
