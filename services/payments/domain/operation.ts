@@ -9,7 +9,7 @@ import {
   type ProviderRecord,
   type Refund,
   type RefundState,
-  type Restored,
+  type RestoreMark,
 } from './payment.ts'
 import { recordOf } from './provider-record.ts'
 import { findRefund, holdIdOfRefund, requireRefund } from './refund.ts'
@@ -136,7 +136,7 @@ interface OperationFields {
   readonly is_open: boolean
   /** What is known of it at its provider. */
   readonly record: ProviderRecord
-  readonly restored: Restored | undefined
+  readonly restored: RestoreMark | undefined
   /** Whether another account has reported that it performs the operation, or has performed it. */
   readonly may_be_elsewhere: boolean
   /** Not later than its first request. */

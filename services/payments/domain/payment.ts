@@ -36,7 +36,7 @@ export interface AttemptRecord extends ProviderRecord {
  * What a restore leaves open about an operation that was open in its backup (P19). `unproved`: an account has not said yet
  * what it knows, so nothing is sent. `proved`: all have, and its key may still have been sent after the backup.
  */
-export type Restored = 'unproved' | 'proved'
+export type RestoreMark = 'unproved' | 'proved'
 
 /** The internal status of a refund. `approving` waits for the ledger's decision on its hold; merchants see `pending`. */
 export type RefundState = RefundStatus | 'approving'
@@ -63,7 +63,7 @@ export interface Refund extends ProviderRecord {
   readonly ended_at?: Date | undefined
   /** Why the refund failed. */
   readonly error_code?: ErrorCode | undefined
-  readonly restored?: Restored | undefined
+  readonly restored?: RestoreMark | undefined
   /** The id of the operator's decision that ended the refund; absent when its provider ended it. */
   readonly operator_decision?: string | undefined
 }
@@ -108,7 +108,7 @@ interface PaymentFields extends EffectDocument {
   readonly attempt: { readonly number: number; readonly account_id: string; readonly created_at: Date }
   /** What is known of each attempt at its account; none of an attempt that its account has not reported. */
   readonly attempts?: readonly AttemptRecord[]
-  readonly restored?: Restored | undefined
+  readonly restored?: RestoreMark | undefined
   /**
    * The attempts whose success was reported while another attempt was current. While there are any, no create is sent
    * again (P4).

@@ -3,7 +3,7 @@ import { addAnomaly, closeAnomaly, NOT_FOUND_GRACE_MS, newSilentAnomaly } from '
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import { findOperation, type OperationRef } from './operation.ts'
-import { addEffect, isAdmitted, type Payment, type Restored, type StoredPayment } from './payment.ts'
+import { addEffect, isAdmitted, type Payment, type RestoreMark, type StoredPayment } from './payment.ts'
 import { findRestoredEffect, isAbout } from './payment-effects.ts'
 import { isActive, requireRefund, withRefund } from './refund.ts'
 
@@ -66,7 +66,7 @@ export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers):
   }, proved)
 }
 
-function withRestored(payment: Payment, refund_id: string | undefined, restored: Restored): Payment {
+function withRestored(payment: Payment, refund_id: string | undefined, restored: RestoreMark): Payment {
   if (refund_id === undefined) return { ...payment, restored }
   return withRefund(payment, { ...requireRefund(payment, refund_id), restored })
 }
