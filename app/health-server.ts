@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http'
+import { CONNECTIONS_CHECK_MS, createConnectionLimit, internalLimits } from '#lib/http/connection-limit.ts'
 import { type Address, type Listening, listen, plain, sendText } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { METRICS_TYPE, metricsText } from '#lib/telemetry/metrics.ts'
@@ -50,11 +51,17 @@ function described([part, reason]: readonly [string, string | undefined]): strin
 }
 
 const CONNECTIONS_MAX = 1_000
-const HTTP_OPTIONS = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 65_000 }
+const HTTP_OPTIONS = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+}
 
 /**
  * Serves `/healthz`, `/readyz` and `/metrics` on a port of their own, so that a network policy can admit probes and
- * scrapers without admitting them to RPCs (R2). It needs no credentials, is always plain HTTP, and shows no secret.
+ * scrapers without admitting them to RPCs (R2). It needs no credentials, is always plain HTTP, and shows no secret. A probe
+ * is answered however many connections are open: the oldest makes room for it.
  */
 export function serveHealth(readiness: Readiness, address: Omit<Address, 'variable'>): Promise<Listening> {
   const server = createServer(HTTP_OPTIONS, (request, response) => {
@@ -66,7 +73,7 @@ export function serveHealth(readiness: Readiness, address: Omit<Address, 'variab
       },
     )
   })
-  server.maxConnections = CONNECTIONS_MAX
+  createConnectionLimit('health', internalLimits(CONNECTIONS_MAX)).attach(server)
   return listen(server, { ...address, variable: 'MULTIHUB_HEALTH_PORT' })
 }
 

@@ -4,6 +4,8 @@ import { withRequest } from '#lib/base/context.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { supportResourceOf } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
+import { type ConnectionLimit, createConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
+import { networkOf } from '#lib/http/network-of.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
 import { inSpan } from '#lib/telemetry/span.ts'
 import {
@@ -14,11 +16,11 @@ import {
 import type { Caller } from './auth/credential.ts'
 import { resendScheme, type SignatureScheme, V2_SCHEME, v1Scheme } from './auth/signature-schemes.ts'
 import { type BodyMemoryBudget, createBodyMemoryBudget } from './http/body-memory.ts'
-import { type ConnectionLimit, createConnectionLimit } from './http/connection-limit.ts'
 import { beginObservation, type Exchange, REQUEST_SPAN } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
+import { HTTP_LIMITS } from './http/http-limits.ts'
 import { RequestAborted, readBody } from './http/request-body.ts'
-import { checkJsonRequestHead, clientAddress, networkOf } from './http/request-head.ts'
+import { checkJsonRequestHead, clientAddress } from './http/request-head.ts'
 import { createResponder } from './http/response.ts'
 import { createServer, type PublicPath } from './http/server.ts'
 import type { ProxyWatch } from './http/trusted-proxies.ts'
@@ -89,7 +91,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   const exchange_log = createExchangeLog(log, deps.trusted_proxies)
   const responder = createResponder(exchange_log)
   const capacity: SharedCapacity = {
-    connections: createConnectionLimit(deps.trusted_proxies),
+    connections: createConnectionLimit('gateway', HTTP_LIMITS, deps.trusted_proxies),
     body_memory: createBodyMemoryBudget(),
   }
   const served_paths = method_paths.map((method_path): PublicPath => {
@@ -155,7 +157,7 @@ function createPipeline(
     try {
       const body = await readBody(exchange, reservation)
       const caller = await authenticate(exchange, body)
-      connections.markAuthenticated(request.socket)
+      connections.markAuthenticated(peerOf(request.socket))
       body_memory.markProven(callerNetwork())
       await limits.useDailyLimit(caller)
       return { caller, request: parseRequest(body()) }

@@ -3,10 +3,11 @@ import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { createRate } from '#lib/base/limit.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
+import { networkOf } from '#lib/http/network-of.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
-import { clientAddress, networkOf, singleHeader } from './request-head.ts'
+import { clientAddress, singleHeader } from './request-head.ts'
 
 /** The log of one gateway. */
 export type ExchangeLog = ReturnType<typeof createExchangeLog>

@@ -26,8 +26,6 @@ export const HTTP_LIMITS = {
   bytes_per_fragment: 256,
   /** Open connections. Beyond it the oldest without an authenticated request is closed. */
   connections_max: 10_000,
-  /** Connections that may exist beyond `connections_max` for a moment, while others are being closed. */
-  connections_closing_max: 1_000,
   /** Open connections of one network. Trusted proxies are exempt. */
   network_connections_max: 5_000,
   /** Open connections without an authenticated request. Half-sent requests cannot occupy more for long. */
@@ -47,6 +45,8 @@ export const HTTP_LIMITS = {
   merchant_requests_max: 2_500,
   /** The part of `merchant_requests_max` that only reads may use. */
   merchant_requests_for_reads: 250,
+  /** The time for the first bytes of a connection; `head_timeout_ms` for the others of the head. */
+  first_bytes_ms: 10_000,
   /** The time for a head to arrive. A head is one or two packets; slow heads only occupy a connection (Slowloris). */
   head_timeout_ms: 10_000,
   /** The time for a whole request to arrive: enough for 1 MiB over a very slow line. */

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { parseIpRanges } from '#lib/http/address-policy.ts'
+import { networkOf } from '#lib/http/network-of.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { V1_PATH } from '../paths.ts'
-import { clientAddress, networkOf } from './request-head.ts'
+import { clientAddress } from './request-head.ts'
 import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 let app: FastifyInstance

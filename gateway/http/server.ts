@@ -161,8 +161,6 @@ function createNodeServer(
   // `checkRequestHead` counts the headers. Node would drop those beyond 1,000 silently, and the request would be refused for
   // what a dropped one lacks instead of for their number. `maxHeaderSize` bounds them.
   server.maxHeadersCount = 0
-  // `ConnectionLimit` makes room for new connections before this closes them.
-  server.maxConnections = HTTP_LIMITS.connections_max + HTTP_LIMITS.connections_closing_max
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, connection) => {
     if (connection instanceof Socket) invalid_requests.refuseTunnel(connection)

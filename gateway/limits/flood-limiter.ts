@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
 import { clock } from '#lib/base/time.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
+import { networkOf } from '#lib/http/network-of.ts'
 import { createLimitRefusal, FLOOD_BUCKET } from '../http/limit-refusal.ts'
-import { networkOf } from '../http/request-head.ts'
 
 /** Limits failed authentications per network (an IPv4 address or an IPv6 /48). */
 export type FloodLimiter = ReturnType<typeof createFloodLimiter>

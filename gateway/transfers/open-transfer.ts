@@ -3,10 +3,10 @@ import { createKeyedCount } from '#lib/base/limit.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
+import { type ConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
 import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/internal-link.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
 import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
-import type { ConnectionLimit } from '../http/connection-limit.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
@@ -54,7 +54,7 @@ export function createOpenTransfer(deps: TransferDeps) {
     const has_expired = link.expires_at.getTime() <= deps.now_ms()
     if (kind === 'download' && has_expired) throw new PublicError(13001)
     // A link of long ago proves nothing about who holds it now.
-    if (!has_expired) deps.connections.markAuthenticated(request.socket)
+    if (!has_expired) deps.connections.markAuthenticated(peerOf(request.socket))
     const endShares = shares.begin(link, kind)
     const ending = new AbortController()
     const timeout = clock.after(HTTP_LIMITS.upload_timeout_ms, () => ending.abort())

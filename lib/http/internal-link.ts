@@ -6,6 +6,7 @@ import { Agent } from 'undici'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { CONNECTIONS_CHECK_MS, createConnectionLimit, internalLimits, peerOf } from './connection-limit.ts'
 import { reloadSecureContext, secureContextOptions, type Tls, tlsServerOptions } from './tls.ts'
 
 /** A request between roles whose body and response are streams. */
@@ -45,9 +46,21 @@ const BUFFER_BYTES = 64 * 1024
 
 /** Makes a server for the streams between our own processes. With TLS it asks callers for a certificate, like gRPC. */
 export function createInternalServer(tls: Tls | undefined, handle: StreamHandler): Server {
-  const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: 10_000 }
+  const limits = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+  }
+  const connections = createConnectionLimit('files', internalLimits(CONNECTIONS_MAX))
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    answer(handle, request, response).catch((error: unknown) => {
+    const peer = peerOf(request.socket)
+    const handleAndMark: StreamHandler = async (stream) => {
+      const answered = await handle(stream)
+      // Only a link that proves itself gets this.
+      if (answered.status === 200) connections.markAuthenticated(peer)
+      return answered
+    }
+    answer(handleAndMark, request, response).catch((error: unknown) => {
       // A response that has begun is cut off, so that the other side cannot take it for complete.
       response.destroy()
       if (!isPrematureClose(error)) log.error({ error }, 'a stream to another process failed')
@@ -60,7 +73,7 @@ export function createInternalServer(tls: Tls | undefined, handle: StreamHandler
   if (tls !== undefined && 'setSecureContext' in server) reloadSecureContext(server, tls)
   server.timeout = INACTIVITY_TIMEOUT_MS
   server.keepAliveTimeout = 65_000
-  server.maxConnections = CONNECTIONS_MAX
+  connections.attach(server)
   return server
 }
 

@@ -17,6 +17,13 @@ import {
   type HandlerContext,
 } from '@connectrpc/connect'
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
+import {
+  CONNECTIONS_CHECK_MS,
+  type ConnectionLimit,
+  createConnectionLimit,
+  internalLimits,
+  peerOf,
+} from '#lib/http/connection-limit.ts'
 import { type Listening, listen, plain, sendText, type TextResponse } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -32,13 +39,18 @@ const call_credentials_key = createContextKey<CallCredentials>({
   certificate: () => undefined,
 })
 
+/** The connection of an HTTP request, see `peerOf`. */
+const peer_key = createContextKey('')
+
 /** The context values that an HTTP request passes to its RPC. */
 function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
-  return createContextValues().set(call_credentials_key, {
-    authorization: authorizationOf(rawHeaders),
-    certificate: () =>
-      socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
-  })
+  return createContextValues()
+    .set(peer_key, peerOf(socket))
+    .set(call_credentials_key, {
+      authorization: authorizationOf(rawHeaders),
+      certificate: () =>
+        socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
+    })
 }
 
 /** The head of a call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
@@ -63,12 +75,21 @@ function connectCallHead(context: HandlerContext): CallHead {
   }
 }
 
-const HTTP_OPTIONS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 }
+const HTTP_OPTIONS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+}
 
 /** Serves services by Connect and gRPC-Web over HTTP/1.1, so that curl and browsers reach them. */
 export async function serveConnect(options: RpcPortOptions): Promise<Listening> {
-  const server = createServer(options.tls, createListener(options))
-  server.maxConnections = CONNECTIONS_MAX
+  const connections = createConnectionLimit(
+    'connect',
+    internalLimits(options.connections_max ?? CONNECTIONS_MAX),
+  )
+  const server = createServer(options.tls, createListener(options, connections))
+  connections.attach(server)
   server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
   const { host, port, draining } = options
   return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT', draining })
@@ -85,7 +106,10 @@ function createServer(tls: Tls | undefined, listener: Listener): Server {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-function createListener({ endpoints }: RpcPortOptions): Listener {
+function createListener(
+  { endpoints }: RpcPortOptions,
+  connections: Pick<ConnectionLimit, 'markAuthenticated'>,
+): Listener {
   const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
   // The router accepts no compression by default, so that a small body cannot expand.
   const router = createConnectRouter({
@@ -95,7 +119,10 @@ function createListener({ endpoints }: RpcPortOptions): Listener {
     // A misspelt field must not be treated like an absent one.
     jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
     // A stranger must not make this process hold and parse a body.
-    requestGate: (context) => endpoint_of.get(context.method)?.checkCaller(connectCallHead(context)),
+    async requestGate(context) {
+      await endpoint_of.get(context.method)?.checkCaller(connectCallHead(context))
+      connections.markAuthenticated(context.values.get(peer_key))
+    },
   })
   for (const { method, call } of endpoints) {
     router.rpc(method, async (request, context) => {

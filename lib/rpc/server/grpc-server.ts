@@ -12,6 +12,7 @@ import {
   type ServiceDefinition,
 } from '@grpc/grpc-js'
 import { Health } from '#gen/grpc/health/v1/health_pb.ts'
+import { type ConnectionLimit, createConnectionLimit, internalLimits } from '#lib/http/connection-limit.ts'
 import { listen } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -85,6 +86,8 @@ export interface RpcPortOptions {
   readonly tls: Tls | undefined
   /** From its abort on, connections end soon: by a GOAWAY, or with their next response (R5). */
   readonly draining?: AbortSignal | undefined
+  /** The most open connections; 5,000 unless given. */
+  readonly connections_max?: number
 }
 
 interface GrpcServerOptions extends RpcPortOptions {
@@ -112,7 +115,11 @@ const TIMER_MAX_MS = 2 ** 31 - 1
 export async function serveGrpc(options: GrpcServerOptions) {
   const { host, port, endpoints, authenticate, tls, draining } = options
   const services = [...new Set(endpoints.map(({ method }) => method.parent))]
-  const server = new Server({ ...SERVER_OPTIONS, interceptors: [createCallerCheck(endpoints)] })
+  const connections = createConnectionLimit(
+    'grpc',
+    internalLimits(options.connections_max ?? CONNECTIONS_MAX),
+  )
+  const server = new Server({ ...SERVER_OPTIONS, interceptors: [createCallerCheck(endpoints, connections)] })
   addEndpoints(server, endpoints)
   const health = addHealthAndReflection(server, services, authenticate)
   // We listen ourselves. grpc-js prints listen errors on the console, cannot close its connections without its
@@ -120,7 +127,7 @@ export async function serveGrpc(options: GrpcServerOptions) {
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   guardStreams(server)
   const net_server = createNetServer(tls, (socket) => injector.injectConnection(socket))
-  net_server.maxConnections = CONNECTIONS_MAX
+  connections.attach(net_server)
   const reportStop = (): void => {
     health.setServing('', false)
     for (const { typeName } of services) health.setServing(typeName, false)
@@ -191,7 +198,10 @@ function pathOf({ parent, name }: RpcEndpoint['method']): string {
 }
 
 /** Refuses unknown callers by the head of a call: a stranger must not make this process hold a message. */
-function createCallerCheck(endpoints: readonly RpcEndpoint[]): ServerInterceptor {
+function createCallerCheck(
+  endpoints: readonly RpcEndpoint[],
+  connections: Pick<ConnectionLimit, 'markAuthenticated'>,
+): ServerInterceptor {
   const endpoint_of = new Map(endpoints.map((endpoint) => [pathOf(endpoint.method), endpoint]))
   return ({ path }, call) => {
     const endpoint = endpoint_of.get(path)
@@ -202,7 +212,10 @@ function createCallerCheck(endpoints: readonly RpcEndpoint[]): ServerInterceptor
         next({
           onReceiveMetadata(metadata, receive) {
             endpoint.checkCaller(grpcCallHead(metadata, call)).then(
-              () => receive(metadata),
+              () => {
+                connections.markAuthenticated(call.getPeer())
+                receive(metadata)
+              },
               (error: unknown) => call.sendStatus(toGrpcStatus(ConnectError.from(error))),
             )
           },

@@ -1,5 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { clock } from '#lib/base/time.ts'
+import {
+  CONNECTIONS_CHECK_MS,
+  createConnectionLimit,
+  internalLimits,
+  peerOf,
+} from '#lib/http/connection-limit.ts'
 import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ProviderCallback } from '../connectors/connector.ts'
@@ -13,8 +19,6 @@ const BODY_TIMEOUT_MS = 5_000
 /** The number of complete callbacks in progress. Incomplete ones do not count, because any client can keep them open. */
 const IN_PROGRESS_MAX = 1_024
 const CONNECTIONS_MAX = 10_000
-/** How late the time limits of heads are noticed. Node's default is 30 s. */
-const CHECK_INTERVAL_MS = 1_000
 
 /** Serves the callbacks of providers on a port of their own, because they are not part of the merchants' API (R2). */
 export async function serveProviderCallbacks(
@@ -29,12 +33,16 @@ export async function serveProviderCallbacks(
  * too many are in progress, gets 503, so that the provider repeats it. No client can keep a connection by being slow.
  */
 export function createProviderCallbackServer(receive: ReceiveProviderCallback): Server {
+  const connections = createConnectionLimit('provider_callbacks', internalLimits(CONNECTIONS_MAX))
   let in_progress = 0
-  const receiveWithinLimit = async (callback: ProviderCallback): Promise<number> => {
+  const receiveFrom = async (peer: string, callback: ProviderCallback): Promise<number> => {
     if (in_progress >= IN_PROGRESS_MAX) return 503
     in_progress += 1
     try {
-      return await receive(callback)
+      const status = await receive(callback)
+      // Its signature was verified.
+      if (status === 200) connections.markAuthenticated(peer)
+      return status
     } catch (error) {
       log.error({ error }, 'provider callback failed; the provider repeats it')
       return 503
@@ -42,14 +50,15 @@ export function createProviderCallbackServer(receive: ReceiveProviderCallback): 
       in_progress -= 1
     }
   }
-  const options = { maxHeaderSize: HEADER_MAX_BYTES, connectionsCheckingInterval: CHECK_INTERVAL_MS }
+  const options = { maxHeaderSize: HEADER_MAX_BYTES, connectionsCheckingInterval: CONNECTIONS_CHECK_MS }
   const server = createServer(options, (request, response) => {
-    respond(receiveWithinLimit, request, response).catch((error: unknown) => {
+    const peer = peerOf(request.socket)
+    respond((callback) => receiveFrom(peer, callback), request, response).catch((error: unknown) => {
       log.info({ error }, 'client of the provider port disconnected')
       request.destroy()
     })
   })
-  server.maxConnections = CONNECTIONS_MAX
+  connections.attach(server)
   server.headersTimeout = HEAD_TIMEOUT_MS
   server.keepAliveTimeout = 65_000
   return server

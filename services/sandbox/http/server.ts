@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { clock } from '#lib/base/time.ts'
+import { CONNECTIONS_CHECK_MS, createConnectionLimit, internalLimits } from '#lib/http/connection-limit.ts'
 import { type Address, type Listening, listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { RequestHandler } from './handle-request.ts'
@@ -52,13 +53,14 @@ export async function serveProvider(
   const app = Fastify({
     bodyLimit: BODY_MAX_BYTES,
     requestTimeout: 20_000,
+    http: { connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
     // Longer than callers keep a connection, so that no request arrives while the server closes it.
     keepAliveTimeout: 65_000,
     // A URL that cannot be decoded.
     frameworkErrors: (_error, _request, reply) => respond(refuse('unknown_path'), reply),
   })
   app.server.headersTimeout = 10_000
-  app.server.maxConnections = CONNECTIONS_MAX
+  createConnectionLimit('sandbox', internalLimits(CONNECTIONS_MAX)).attach(app.server)
   // The signature covers the raw body, whatever its content type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

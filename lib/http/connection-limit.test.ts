@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, type Socket } from 'node:net'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { parseIpRanges } from '#lib/http/address-policy.ts'
 import { listen } from '#lib/http/network.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
-import { createConnectionLimit } from './connection-limit.ts'
+import { createConnectionLimit, internalLimits, peerOf } from './connection-limit.ts'
 
 const LIMITS = {
   connections_max: 12,
@@ -14,6 +14,7 @@ const LIMITS = {
   unauthenticated_connections_max: 6,
   network_unauthenticated_connections_max: 4,
   unauthenticated_grace_ms: 1_000,
+  first_bytes_ms: 10_000,
 }
 
 let manual: InstalledClock
@@ -36,9 +37,9 @@ interface Client {
 
 /** Starts a server that authenticates every complete request; returns a function that opens a half-sent connection. */
 async function startServer(trusted: readonly string[] = []) {
-  const limit = createConnectionLimit(parseIpRanges(trusted), LIMITS)
+  const limit = createConnectionLimit('test', LIMITS, parseIpRanges(trusted))
   const server = createServer((request, response) => {
-    limit.markAuthenticated(request.socket)
+    limit.markAuthenticated(peerOf(request.socket))
     response.end()
   })
   let accepted = 0
@@ -164,4 +165,50 @@ test('does not limit a trusted proxy', async () => {
   await manual.advance(60_000)
   clients.push(await start())
   for (const client of clients) expect(await client.request()).toBe(true)
+})
+
+describe('a port for our own processes', () => {
+  /** Serves without an answer, so that all connections stay without an authenticated request; counts what was accepted. */
+  async function serveInternal(connections_max: number) {
+    const server = createTcpServer()
+    createConnectionLimit('test', internalLimits(connections_max)).attach(server)
+    let accepted = 0
+    server.on('connection', (socket) => {
+      accepted += 1
+      socket.on('error', () => {})
+    })
+    const { port, close } = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
+    closing.push(() => close(0))
+    return async (first_bytes = ''): Promise<Socket> => {
+      const before = accepted
+      const socket = connect({ port, host: '127.0.0.1' })
+      closing.push(() => socket.destroy())
+      socket.on('error', () => socket.destroy()).resume()
+      socket.write(first_bytes)
+      await eventually(
+        async () => accepted,
+        (count = 0) => count > before,
+      )
+      return socket
+    }
+  }
+  const isClosed = (socket: Socket) => async () => socket.destroyed || socket.readableEnded
+
+  test('closes connections without first bytes after 5 s, within a second', async () => {
+    const start = await serveInternal(10)
+    const [silent, speaking] = [await start(), await start('x')]
+    const young = manual.advance(1_000).then(() => start())
+    await manual.advance(4_000)
+    await manual.advance(1_000)
+    await eventually(isClosed(silent), (is_closed) => is_closed === true)
+    expect([await isClosed(speaking)(), await isClosed(await young)()]).toEqual([false, false])
+  })
+
+  test('that is full gives each new connection the place of the oldest', async () => {
+    const start = await serveInternal(3)
+    const sockets = [await start('x'), await start('x'), await start('x'), await start('x')]
+    const [oldest, ...others] = sockets
+    if (oldest) await eventually(isClosed(oldest), (is_closed) => is_closed === true)
+    for (const socket of others) expect(await isClosed(socket)()).toBe(false)
+  })
 })
