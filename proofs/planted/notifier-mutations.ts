@@ -9,6 +9,27 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
     replace: '    void storeEvent(deps, event, targets).catch(() => {})',
   },
   {
+    name: 'a forged event is stored',
+    file: 'services/notifier/subscribe-to-events.ts',
+    search: '      if (!isAuthentic(message, signer)) return\n',
+    replace: '      isAuthentic(message, signer)\n',
+    needs: ['bus is attacked'],
+  },
+  {
+    name: 'a forged receipt removes an event',
+    file: 'lib/patterns/effects/publish-on-bus.ts',
+    search: '    if (!isAuthentic(message, receipt_signer)) return\n',
+    replace: '    isAuthentic(message, receipt_signer)\n',
+    needs: ['bus is attacked'],
+  },
+  {
+    name: 'the signature of an event does not cover its bytes',
+    file: 'lib/bus/authentication.ts',
+    search: '), data])',
+    replace: ')]) && data.subarray(0, 0)',
+    needs: ['bus is attacked'],
+  },
+  {
     name: 'a notifier leases destinations that others have',
     file: 'services/notifier/pipeline/lease.ts',
     search: 'lease.until.getTime() > at_ms',

@@ -6,7 +6,12 @@ import { killUploads } from './end-uploads.ts'
 import { injectFaults } from './faults/inject.ts'
 import { removeOldKey } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
-import { callbacksAreSigned, deliveriesHaveEnded, type StoredDelivery } from './invariants/callbacks.ts'
+import {
+  callbacksAreSigned,
+  callbacksAreTrue,
+  deliveriesHaveEnded,
+  type StoredDelivery,
+} from './invariants/callbacks.ts'
 import { eventsAreDelivered } from './invariants/events.ts'
 import { filesAreUsedOnce, shownFilesExist } from './invariants/files.ts'
 import { documentsOf, type Invariant } from './invariants/judge.ts'
@@ -85,6 +90,7 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   eventsAreDelivered,
   deliveriesHaveEnded,
   callbacksAreSigned,
+  callbacksAreTrue,
   mutationsHappenOnce,
   supportEffectsEnd,
   refundsAgree,

@@ -72,6 +72,8 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     repeated: rateOf('bus repeats'),
     late: rateOf('bus is late'),
     late_max_ms: 5_000,
+    // Whatever the rate of the kind is: an attacker does not hold back.
+    attacked: rateOf('bus is attacked') > 0 ? 0.5 : 0,
   })
   Object.assign(provider_faults, {
     bad_response: rateOf('provider responds badly'),

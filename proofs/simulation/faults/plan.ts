@@ -61,6 +61,7 @@ export const LATER_FAULT_KINDS = [
   'receiver is gone',
   'process is killed at a create',
   'provider loses refunds',
+  'bus is attacked',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const

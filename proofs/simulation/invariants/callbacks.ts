@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { ReceivedCallback } from '../world/receiver.ts'
-import { documentsOf, type Evidence, type Invariant } from './judge.ts'
+import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
 
 /** An event as the notifier stores it. */
 export interface StoredEvent {
@@ -90,6 +90,30 @@ export const callbacksAreSigned: Invariant = function* ({ callbacks, merchants }
     const isValid = (secret: string): boolean =>
       headers['x-data-hash'] === createHash('sha512').update(body).update(secret).digest('hex')
     if (!secrets.some(isValid)) yield `the callback ${headers['x-webhook-id']} has no valid signature`
+  }
+}
+
+/** The fields of a callback about a payment that the invariants read. */
+interface PaymentCallback {
+  readonly data: {
+    readonly result: {
+      readonly payment?: {
+        readonly identifiers: { readonly h_id: string }
+        readonly amount: { readonly value: number }
+      }
+    }
+  }
+}
+
+/** Every callback about a payment shows that payment and its amount: a service has published it, and nobody has changed it. */
+export const callbacksAreTrue: Invariant = function* (evidence) {
+  const amounts = new Map(paymentsOf(evidence).map(({ h_id, amount }) => [h_id, amount]))
+  for (const { body, headers } of evidence.callbacks) {
+    const { payment } = (JSON.parse(body) as PaymentCallback).data.result
+    if (payment === undefined) continue
+    const amount = amounts.get(payment.identifiers.h_id)
+    if (amount !== BigInt(payment.amount.value))
+      yield `the callback ${headers['x-webhook-id']} shows ${payment.amount.value} instead of ${amount}`
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Bus, SUBSCRIPTION_DEFAULTS } from '#lib/bus/bus.ts'
+import { type Bus, type Message, SUBSCRIPTION_DEFAULTS } from '#lib/bus/bus.ts'
 import { assertMessage, assertPattern, createSubjectMatcher } from '#lib/bus/subject.ts'
 import { createSubscriptionQueue, type SubscriptionQueue } from '#lib/bus/subscription-queue.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -16,13 +16,20 @@ export interface BusFaults {
   late_max_ms: number
   /** While this is true, no process can publish or receive. */
   is_down: boolean
+  /** How often an attacker acts when it sees an event. */
+  attacked: number
 }
+
+/** A message as whoever may read the bus sees it. */
+export type SeenMessage = Pick<Message, 'subject' | 'data' | 'headers'>
 
 /** The server that carries messages between simulated processes. */
 export interface SimulatedBus {
   readonly faults: BusFaults
   /** The bus as one process sees it. */
   connect(process: SimulatedProcess): Bus
+  /** Sees all messages of processes from now on. What it does with `send` looks like a message of a process. */
+  attack(onMessage: (message: SeenMessage) => void): { send(message: SeenMessage): void }
 }
 
 /** The connection of one process. */
@@ -48,7 +55,8 @@ export function createSimulatedBus(
   onPublish: (subject: string, data: Uint8Array) => void = () => {},
 ): SimulatedBus {
   const subscribers = new Set<Subscriber>()
-  const faults: BusFaults = { lost: 0, repeated: 0, late: 0, late_max_ms: 0, is_down: false }
+  let seen: (message: SeenMessage) => void = () => {}
+  const faults: BusFaults = { lost: 0, repeated: 0, late: 0, late_max_ms: 0, is_down: false, attacked: 0 }
 
   function arrivalMs(connection: Connection): number {
     const now_ms = machine.scheduler.now_ms()
@@ -74,6 +82,10 @@ export function createSimulatedBus(
 
   return {
     faults,
+    attack(onMessage) {
+      seen = onMessage
+      return { send: ({ subject, data, headers }) => send(subject, data, headers) }
+    },
     connect(process) {
       const connection: Connection = { process, arrival_ms: 0 }
       let is_closed = false
@@ -86,7 +98,9 @@ export function createSimulatedBus(
           assertMessage(subject, data, headers)
           trace.add(`bus ${process.name} publishes ${subject} ${data.length}`)
           onPublish(subject, data)
-          if (!partitions.isCut(process, 'bus')) send(subject, data, headers)
+          if (partitions.isCut(process, 'bus')) return
+          send(subject, data, headers)
+          seen({ subject, data, headers })
         },
         async subscribe(pattern, handler, options = {}) {
           if (is_closed) throw new Unavailable('the bus is closed')

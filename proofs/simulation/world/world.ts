@@ -27,6 +27,7 @@ import { createDatabaseServers, type DatabaseServers } from '../parts/store/data
 import type { Change } from '../parts/store/memory-collection.ts'
 import { isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
+import { createBusAttacker } from './bus-attacker.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { createMasterKeys, type MasterKeys } from './master-keys.ts'
 import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
@@ -227,6 +228,7 @@ function createNetworks(
   })
   const rpc = createRpcNetwork(machine, choicesOf('rpc'), trace, partitions)
   const bus = createSimulatedBus(machine, choicesOf('bus'), trace, partitions, observers.onMessage)
+  createBusAttacker(bus, choicesOf('bus attacker'), trace)
   return { http, rpc, bus, partitions, scanner }
 }
 

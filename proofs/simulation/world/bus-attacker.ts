@@ -1,0 +1,76 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type MerchantEvent, MerchantEventSchema, ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { createKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
+import { RECEIPT_SUBJECT_HEADER, signedHeaders } from '#lib/bus/authentication.ts'
+import type { SeenMessage, SimulatedBus } from '../parts/bus.ts'
+import type { Choices } from '../parts/random.ts'
+import type { Trace } from '../parts/trace.ts'
+
+/** Keys like those of the system, of another master key. */
+const OWN_KEYS = createKeys(
+  { master_keys: parseMasterKeys(`own:${'c'.repeat(64)}`), derived_keys: new Map(), active_id: 'own' },
+  ['event_payments', 'event_support', 'receipt'],
+)
+
+/** The amount of every forged payment: no merchant asks for so little. */
+const FORGED_AMOUNT = 1n
+
+/**
+ * Lets somebody who may read and publish everything on the bus, but has no key, attack it (O10). It confirms events that it sees,
+ * so that their publishers forget them; it publishes other bodies under their keys and under those of the next statuses; and it
+ * sends what it saw to subjects of its choice.
+ */
+export function createBusAttacker(bus: SimulatedBus, choices: Choices, trace: Trace): void {
+  const { send } = bus.attack((message) => {
+    // Without an attack nothing is drawn, so that a seed has the history that it had before there was one.
+    if (bus.faults.attacked === 0 || !message.subject.startsWith('events.')) return
+    if (!choices.chance(bus.faults.attacked)) return
+    const event = fromBinary(MerchantEventSchema, message.data)
+    const attack = choices.pick([stealEvent, forgeEvent, forgeEvent, redirect])
+    const forged = attack(message, event, choices)
+    trace.add(`the bus is attacked: ${attack.name} ${event.eventKey}`)
+    send({ ...forged, headers: signed(forged, choices) })
+  })
+}
+
+/** No signature, one of the wrong key, or the one of the message that was seen. */
+function signed({ subject, data, headers }: SeenMessage, choices: Choices): SeenMessage['headers'] {
+  const signer = subject.startsWith('receipts.') ? OWN_KEYS.receipt : OWN_KEYS.event_payments
+  const unsigned = { [RECEIPT_SUBJECT_HEADER]: headers[RECEIPT_SUBJECT_HEADER] ?? '' }
+  return choices.pick([unsigned, signedHeaders(signer, subject, data, unsigned), headers])
+}
+
+/** A receipt for the event, and for the one that follows. */
+function stealEvent({ headers }: SeenMessage, { eventKey }: MerchantEvent): SeenMessage {
+  const [id] = eventKey.split(':')
+  const eventKeys = [eventKey, `${id}:success`, `${id}:completed`]
+  const data = toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys }))
+  return { subject: headers[RECEIPT_SUBJECT_HEADER] ?? '', data, headers }
+}
+
+/** Another body under the key of the event, or under a key that its payment will use, or never will. */
+function forgeEvent({ subject, headers }: SeenMessage, event: MerchantEvent, choices: Choices): SeenMessage {
+  const { resource } = event
+  if (resource.case === 'payment' && resource.value.amount) {
+    resource.value.amount.minor = FORGED_AMOUNT
+    const next = choices.pick([undefined, ['success', 'payment.completed'], ['refunded', 'payment.refunded']])
+    if (next !== undefined) {
+      const [status = '', name = ''] = next
+      event.eventKey = `${resource.value.paymentId}:${status}`
+      event.event = name
+      return { subject: `events.${name}`, data: toBinary(MerchantEventSchema, event), headers }
+    }
+  }
+  return { subject, data: toBinary(MerchantEventSchema, event), headers }
+}
+
+/** The same event with a receipt for somebody else, or on the subject of another role. */
+function redirect(
+  { subject, data, headers }: SeenMessage,
+  _event: MerchantEvent,
+  choices: Choices,
+): SeenMessage {
+  if (choices.chance(0.5))
+    return { subject, data, headers: { ...headers, [RECEIPT_SUBJECT_HEADER]: 'receipts.x' } }
+  return { subject: 'events.ticket.created', data, headers }
+}
