@@ -34,7 +34,11 @@ interface Peer {
 
 interface Selector {
   readonly matchLabels?: Labels
-  readonly matchExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[]
+  readonly matchExpressions?: readonly {
+    readonly key: string
+    readonly operator: string
+    readonly values: readonly string[]
+  }[]
 }
 
 /** The other end of a connection: a pod of the same namespace, a pod of another one, or an address outside. */
@@ -199,20 +203,18 @@ describeManifests('the network of production', () => {
   })
 
   test('the database and the bus are at the addresses of the overlay, and at no other', () => {
-    const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
     for (const port of [27_017, 4222]) {
       const open = (address: string) =>
         pods.filter((pod) => admits(labelsOf(pod), 'egress', { address }, port))
-      expect(open('192.0.2.10')).toEqual(own)
+      expect(open('192.0.2.10')).toEqual(pods.filter(isClientOf(port)))
       for (const address of PRIVATE) expect([address, open(address)]).toEqual([address, []])
     }
   })
 
-  test('every pod of Multihub reaches names, the database, the bus and collectors of traces', () => {
-    const own = pods.filter(({ metadata }) => metadata.name !== 'clamav')
+  test('every pod of Multihub reaches names, the database, collectors of traces and, but for the sandbox, the bus', () => {
     for (const [namespace, protocol, port] of SERVER_PORTS) {
       // The scanner finds the mirrors of its signatures by their names.
-      const calling = port === 53 ? pods : own
+      const calling = port === 53 ? pods : pods.filter(isClientOf(port))
       expect(pods.filter((pod) => admits(labelsOf(pod), 'egress', { namespace }, port, protocol))).toEqual(
         calling,
       )
@@ -222,6 +224,11 @@ describeManifests('the network of production', () => {
     }
   })
 })
+
+/** Makes a predicate: whether a pod uses the servers of a port. The scanner uses none, and the sandbox no bus (O10). */
+function isClientOf(port: number): (pod: Manifest) => boolean {
+  return ({ metadata: { name } }) => name !== 'clamav' && !(port === 4222 && name === 'sandbox')
+}
 
 function labelsOf({ spec }: Manifest): Labels {
   return spec.template.metadata.labels
@@ -273,11 +280,13 @@ function contains(ranges: readonly string[], address: string): boolean {
 function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
   return (
     Object.entries(matchLabels).every(([label, value]) => labels[label] === value) &&
-    matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''))
+    matchExpressions.every(
+      ({ key, operator, values }) => values.includes(labels[key] ?? '') === (operator === 'In'),
+    )
   )
 }
 
-/** The calls between roles, as `caller -> callee`, found by the clients that the code of each role makes. */
+/** The calls between roles, as `caller -> callee`, found by the clients and publishers that the code of each role makes. */
 function callsInCode(): readonly string[] {
   const folders = [...readdirSync('services').map((role) => join('services', role)), 'gateway']
   const calls = folders.flatMap((folder) =>
@@ -285,10 +294,14 @@ function callsInCode(): readonly string[] {
       .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(file))
       .flatMap((file) => {
         const source = readFileSync(join(folder, file), 'utf8')
-        return [...source.matchAll(/(?:clientOf\(|\bservice: )([A-Z]\w*Service)\b/g)].map(([, service]) => {
-          const imported = new RegExp(`\\b${service}\\b[^;]*?#gen/multihub/(\\w+)/v1`, 's').exec(source)
-          return `${folder.split('/').at(-1)} -> ${imported?.[1]}`
-        })
+        const publishes = source.includes('openPublisher(') ? [`${folder.split('/').at(-1)} -> notifier`] : []
+        const calls = [...source.matchAll(/(?:clientOf\(|\bservice: )([A-Z]\w*Service)\b/g)].map(
+          ([, service]) => {
+            const imported = new RegExp(`\\b${service}\\b[^;]*?#gen/multihub/(\\w+)/v1`, 's').exec(source)
+            return `${folder.split('/').at(-1)} -> ${imported?.[1]}`
+          },
+        )
+        return [...calls, ...publishes]
       }),
   )
   return [...new Set(calls)]
