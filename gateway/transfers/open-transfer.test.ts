@@ -139,7 +139,7 @@ test('a link authenticates its connection until it expires, and a false link nev
   const authenticated: unknown[] = []
   const openTransfer = createOpenTransfer({
     keys,
-    connections: { attach() {}, markAuthenticated: (socket) => void authenticated.push(socket) },
+    connections: { attach() {}, markAuthenticated: (peer) => void authenticated.push(peer) },
     flood: createFloodLimiter({ failures_per_minute: 10 }),
     trusted_proxies: undefined,
     now_ms: () => now().getTime(),
@@ -153,14 +153,15 @@ test('a link authenticates its connection until it expires, and a false link nev
     const path = kind === 'download' ? DOWNLOAD_PATH : UPLOAD_PATH
     openTransfer(exchange, kind, new RegExp(`^${path}(.*)$`)).end()
   }
+  const peer = (remotePort: number) => ({ remoteAddress: '198.51.100.7', remotePort })
   const upload = (valid_ms: number): string => linkOf('a', 0, valid_ms, 'test', 'upload')
-  const [valid, expired, false_one] = [{ id: 'valid' }, { id: 'expired' }, { id: 'false' }]
+  const [valid, expired, false_one] = [peer(1), peer(2), peer(3)]
   open('upload', upload(MINUTE_MS), valid)
   // The service refuses it: only it knows whether the session is open.
   open('upload', upload(-MINUTE_MS), expired)
   expect(() => open('download', linkOf('a', 0, -MINUTE_MS), expired)).toThrow('Attachment not found')
   expect(() => open('download', `${DOWNLOAD_PATH}false`, false_one)).toThrow('Attachment not found')
-  expect(authenticated).toEqual([valid])
+  expect(authenticated).toEqual(['198.51.100.7:1'])
 })
 
 // F6
