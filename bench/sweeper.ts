@@ -76,7 +76,7 @@ async function measureCompletions(polls: number): Promise<Slowest> {
   const roles = await startServices(join(directory, 'providers.json'), `http://127.0.0.1:${port}`)
   try {
     await sendReceipts(roles)
-    const { payments: collection } = await openPaymentsStore(roles.storeOf('payments'))
+    const { payments: collection } = await openPaymentsStore(roles.storeOf('payments'), roles.keys)
     await Promise.all(Array.from({ length: polls }, () => collection.insert(withDuePoll())))
     while (hanging < Math.min(polls, HANGING_POLLS)) await sleep(5)
     const slowest = { credit_ms: 0, event_ms: 0 }

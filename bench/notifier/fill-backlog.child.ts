@@ -2,7 +2,7 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Delivery } from '../../services/notifier/domain/delivery.ts'
-import { openNotifierStore } from '../../services/notifier/store/notifier-store.ts'
+import { openSealedStore } from '../../services/notifier/store/notifier-store.ts'
 import { startNotifierSystem } from './notifier-system.ts'
 import { DIRECTORY_VARIABLE, newReference, RECEIVERS_VARIABLE, runLoad } from './sender.ts'
 
@@ -20,7 +20,7 @@ async function fill(count: number): Promise<void> {
   await system.stop()
 
   const store = await openStore({ database: 'notifier', directory, timeout_ms: STORE_TIMEOUT_MS })
-  const { deliveries, destinations } = await openNotifierStore(store)
+  const { deliveries, destinations } = await openSealedStore(store)
   const made: Delivery[] = []
   for (const merchant_id of merchant_ids)
     made.push(...(await deliveries.find('by_created', { equals: [merchant_id] }, { limit: 1 })))

@@ -4,8 +4,8 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { databaseOf } from '../../app/roles.ts'
-import type { StoredPayment } from '../../services/payments/domain/payment.ts'
-import { openPaymentsStore } from '../../services/payments/store/payments-store.ts'
+import { openSealedStore } from '../../services/payments/store/payments-store.ts'
+import { type SealedPayment, withoutPerson } from '../../services/payments/store/sealed-payments.ts'
 import { type Demo, merchantClient } from '../../test/support/merchant.ts'
 
 /** How the `c_id` of a copy begins; its number follows, from 0. */
@@ -23,7 +23,7 @@ export async function copyPayments(home: string, count: number): Promise<void> {
   const directory = join(home, 'data')
   const store = await openStore({ database, directory, timeout_ms: STORE_TIMEOUT_MS })
   try {
-    const { payments } = await openPaymentsStore(store)
+    const { payments } = await openSealedStore(store)
     const original = await findSettled(payments, home)
     for (let first = 0; first < count; first += INSERTS_AT_ONCE) {
       const length = Math.min(INSERTS_AT_ONCE, count - first)
@@ -35,7 +35,7 @@ export async function copyPayments(home: string, count: number): Promise<void> {
   }
 }
 
-async function findSettled(payments: Collection<StoredPayment>, home: string): Promise<StoredPayment> {
+async function findSettled(payments: Collection<SealedPayment>, home: string): Promise<SealedPayment> {
   const demo: Demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   const { merchant_id } = merchantClient(() => demo).merchant
   const created = await payments.find('by_created', { equals: [merchant_id] }, { limit: 100 })
@@ -45,7 +45,8 @@ async function findSettled(payments: Collection<StoredPayment>, home: string): P
   return payment
 }
 
-function copyOf(original: StoredPayment, number: number): StoredPayment {
+/** Without what identifies a person, which is sealed for the original. */
+function copyOf(original: SealedPayment, number: number): SealedPayment {
   const id = uuidv7()
-  return { ...original, c_id: `${STORED_C_ID}${number}`, payment_id: id, h_id: id, ids: [id] }
+  return { ...withoutPerson(original), c_id: `${STORED_C_ID}${number}`, payment_id: id, h_id: id, ids: [id] }
 }

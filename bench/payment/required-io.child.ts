@@ -8,6 +8,7 @@ import {
   CreatePaymentRequestSchema,
   CreatePaymentResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
@@ -31,7 +32,7 @@ const LEASE_MS = 5_000
 
 const directory = join(process.env['BENCH_DIRECTORY'] ?? '', 'required-io')
 const store = await openStore({ database: 'payments', directory })
-const { payments } = await openPaymentsStore(store)
+const { payments } = await openPaymentsStore(store, testKeys())
 const entries = await store.collection<{ merchant_id: string; payment_id: string; amount: bigint; at: Date }>(
   {
     name: 'entries',

@@ -8,6 +8,8 @@ interface DueVisitor<D> {
   readonly visit: (document: Stored<D>) => Promise<void>
   /** Whether more documents may be visited. Without room nothing is read. */
   readonly hasRoom: () => boolean
+  /** Documents before this time are due: the present unless given. */
+  readonly dueBefore?: () => Date
 }
 
 const PAGE_SIZE = 256
@@ -24,7 +26,7 @@ const CONCURRENCY = 32
 export function createDueWalk<D extends object>(
   collection: Collection<D>,
   index: string,
-  { visit, hasRoom }: DueVisitor<D>,
+  { visit, hasRoom, dueBefore = now }: DueVisitor<D>,
 ): () => Promise<void> {
   let after: Stored<D> | undefined
 
@@ -48,7 +50,7 @@ export function createDueWalk<D extends object>(
       }
       const due = await collection.find(
         index,
-        { to: now() },
+        { to: dueBefore() },
         { limit: PAGE_SIZE, after: after && { ...after } },
       )
       after = due.length < PAGE_SIZE ? undefined : due.at(-1)

@@ -1,19 +1,11 @@
-import { createHmac } from 'node:crypto'
 import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { createErasureLog, readErasures } from './erasures.ts'
 
-/** A signer whose last key is the active one. */
-function signer(...ids: readonly string[]) {
-  const signUnder = (id: string, data: string): string =>
-    `${id}.${createHmac('sha256', id).update(data).digest('hex')}`
-  return {
-    sign: (data: string) => signUnder(ids.at(-1) ?? '', data),
-    signWithEach: (data: string) => ids.map((id) => signUnder(id, data)),
-  }
-}
+const signer = (...ids: readonly [string, ...string[]]) => testKeys(...ids).search
 
 const payment = { kind: 'payment', merchant_id: '7001', id: '019aa5b0-7c00-7000-8000-000000000001' } as const
 const ticket = { kind: 'ticket', merchant_id: '7001', id: '019aa5b0-7c00-7000-8000-000000000002' } as const
@@ -28,9 +20,9 @@ test('what was appended is in the list, also after a line that a crash has cut, 
   const path = join(directory, 'erasures.jsonl')
   await createErasureLog(path, signer('2025')).append(payment)
   await appendFile(path, '{"time":"2026-')
-  await createErasureLog(path, signer('2025', '2026')).append(ticket)
+  await createErasureLog(path, signer('2026', '2025')).append(ticket)
   const text = await readFile(path, 'utf8')
-  const erasures = readErasures(text, signer('2025', '2026'))
+  const erasures = readErasures(text, signer('2026', '2025'))
   expect(erasures.count).toBe(2)
   expect([payment, ticket].map(erasures.includes)).toEqual([true, true])
   const others = [

@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describedSetting, optionalSetting } from '#lib/base/config/config.ts'
-import { textSetting } from '#lib/base/config/settings.ts'
+import { durationSetting, textSetting } from '#lib/base/config/settings.ts'
+import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { syncDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
@@ -22,14 +23,20 @@ export const ERASURES_FILE_SETTING = describedSetting(
   optionalSetting(textSetting('MULTIHUB_ERASURES_FILE')),
 )
 
+const DAY_MS = 86_400_000
+
+/** The setting of the time after which what identifies a person is erased by itself. */
+export const PERSON_RETENTION_SETTING = describedSetting(
+  'How long what identifies a person is kept after the end of a payment or ticket. Then it is erased.',
+  durationSetting('MULTIHUB_PERSON_RETENTION', {
+    min: DAY_MS,
+    max: 36_600 * DAY_MS,
+    fallback: 400 * DAY_MS,
+  }),
+)
+
 /** What can be erased: a payment with all that follows from it, or a ticket. */
 export type ErasedKind = 'payment' | 'ticket'
-
-/** Signs under the key of the purpose `search`. */
-interface SearchSigner {
-  sign(data: string): string
-  signWithEach(data: string): readonly string[]
-}
 
 /** What was erased: a payment or a ticket of a merchant. */
 export interface ErasedSubject {
@@ -51,7 +58,7 @@ export interface ErasureLog {
 }
 
 /** Creates the list of a process: the file if there is one, else the log. */
-export function createErasureLog(path: string | undefined, search: Pick<SearchSigner, 'sign'>): ErasureLog {
+export function createErasureLog(path: string | undefined, search: Pick<Signer, 'sign'>): ErasureLog {
   return {
     async append(erased) {
       const { kind } = erased
@@ -83,10 +90,10 @@ export interface Erasures {
  * Reads a list of erasures. Lines that are none are skipped: other lines of a log, and lines that a crash has cut, whose
  * erasure did not follow. Throws `StartError` for lines under a key of the purpose `search` that is not configured.
  */
-export function readErasures(text: string, search: Pick<SearchSigner, 'signWithEach'>): Erasures {
+export function readErasures(text: string, search: Pick<Signer, 'signWithEach'>): Erasures {
   const subjects = new Set(text.split('\n').flatMap((line) => subjectOfLine(line) ?? []))
-  const known = new Set(search.signWithEach('').map(keyIdOf))
-  const unknown = new Set([...subjects].map(keyIdOf).filter((id) => !known.has(id)))
+  const known = new Set(search.signWithEach('').map(keyIdOfSignature))
+  const unknown = new Set([...subjects].map(keyIdOfSignature).filter((id) => !known.has(id)))
   if (unknown.size > 0)
     throw new StartError(
       `the list of erasures needs the keys ${[...unknown].join(', ')}: add them and repeat`,
@@ -95,10 +102,6 @@ export function readErasures(text: string, search: Pick<SearchSigner, 'signWithE
     count: subjects.size,
     includes: (erased) => search.signWithEach(subjectOf(erased)).some((hash) => subjects.has(hash)),
   }
-}
-
-function keyIdOf(subject: string): string {
-  return subject.slice(0, subject.lastIndexOf('.'))
 }
 
 function subjectOfLine(line: string): string | undefined {

@@ -1,5 +1,7 @@
 import { keyIdOf } from '#lib/base/crypto/keyring.ts'
 import type { Keys, SealingPurpose } from '#lib/base/crypto/keys.ts'
+import { type PersonSealer, personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
+import type { Erasures } from '#lib/patterns/erasures.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { Finding, Requirement } from './requirement.ts'
@@ -47,6 +49,11 @@ export interface RoleOperations {
   /** What becomes of a document of a collection when it is restored: it is older than what the world knows of it (P19). */
   restoreDocument?(collection: string, document: object): object
   /**
+   * Erases again, after a restore, what a list says was erased since the backup (O11). What is open again is marked, so that it is
+   * erased when it ends. The role is not running. Returns the number of documents that it changed.
+   */
+  erase?(store: Store, readDocuments: ReadDocuments, erasures: Erasures, keys: Keys): Promise<number>
+  /**
    * Changes what was restored from a backup so that the role can go on with it. No role is running, and all databases are
    * filled.
    */
@@ -70,8 +77,9 @@ export type Reseal = (purpose: SealingPurpose, sealed: string, owner: string) =>
 
 interface SealedDocuments<D extends object> {
   readonly spec: CollectionSpec
-  /** The document with its sealed texts after `reseal`; the same document when none of them changed. Pure but for that. */
-  change(document: D, reseal: Reseal): D
+  /** The document with its sealed texts after `reseal`, and sealed persons; the same document when none of them changed. Pure
+   * but for that. */
+  change(document: D, reseal: Reseal, person: Pick<PersonSealer, 'reseal'>): D
   /** Applies `decide` to the stored document in a guarded write; `undefined` from it means "no change". */
   update(document: D, decide: (current: D) => D | undefined): Promise<unknown>
 }
@@ -91,13 +99,22 @@ export async function resealDocuments<D extends object>(
   const failures: string[] = []
   const by_key: Record<string, number> = {}
   let key: string | undefined
-  const resealed = (document: D): D | undefined => {
-    const next = change(document, (purpose, sealed, owner) => {
-      key = keyIdOf(sealed)
-      const again = keys[purpose].reseal(sealed, owner)
-      key = keyIdOf(again)
+  const reseal: Reseal = (purpose, sealed, owner) => {
+    key = keyIdOf(sealed)
+    const again = keys[purpose].reseal(sealed, owner)
+    key = keyIdOf(again)
+    return again
+  }
+  const person: Pick<PersonSealer, 'reseal'> = {
+    reseal(sealed, ...place) {
+      key = personKeyIdOf(sealed)
+      const again = keys.person.reseal(sealed, ...place)
+      key = personKeyIdOf(again)
       return again
-    })
+    },
+  }
+  const resealed = (document: D): D | undefined => {
+    const next = change(document, reseal, person)
     return next === document ? undefined : next
   }
   for await (const document of readDocuments<D>(spec)) {

@@ -8,9 +8,9 @@ import { BATCH_FORMATS } from '../../services/balances/domain/hash-chain.ts'
 import { credit } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
-import type { StoredPayment } from '../../services/payments/domain/payment.ts'
 import { keyOfPayment } from '../../services/payments/store/payments.ts'
-import { openPaymentsStore, type PaymentsStore } from '../../services/payments/store/payments-store.ts'
+import { openSealedStore } from '../../services/payments/store/payments-store.ts'
+import type { SealedPayment } from '../../services/payments/store/sealed-payments.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import type { FleetSystem } from './fleet-system.ts'
@@ -42,7 +42,7 @@ export function addUnknownEffects(
   c_ids: readonly string[],
 ): Promise<void> {
   return withPayments(system, async ({ payments }) => {
-    const runner = createEffectRunner<StoredPayment>({
+    const runner = createEffectRunner<SealedPayment>({
       name: 'payments',
       collection: payments,
       keyOf: keyOfPayment,
@@ -89,11 +89,11 @@ function keyOf(merchant_id: string, c_id: string) {
 
 async function withPayments(
   system: FleetSystem,
-  work: (store: PaymentsStore) => Promise<void>,
+  work: (store: Awaited<ReturnType<typeof openSealedStore>>) => Promise<void>,
 ): Promise<void> {
   const store = await openStoreOf(system, 'payments')
   try {
-    await work(await openPaymentsStore(store))
+    await work(await openSealedStore(store))
   } finally {
     await store.close()
   }

@@ -54,7 +54,7 @@ export async function openNotifier(
   const { endpointsReadAfter = async () => [], bus = createMemoryBus(), clock_guard = trustedClock } = options
   const { wrapAttempt = (make) => make, wrapStore = (store) => store } = options
   const opened = wrapStore(await openStore({ database: 'notifier', directory, timeout_ms: HANG_LIMIT_MS }))
-  const store = await openNotifierStore(opened)
+  const store = await openNotifierStore(opened, keys.person)
   const { events, deliveries, replays } = store
   const http = createHttpClient({ allow: allowPublicAddressesAnd(['127.0.0.0/8']) })
   const stopping = new AbortController()
@@ -70,6 +70,7 @@ export async function openNotifier(
             secret: keys.webhook.unseal(secret.sealed, secret.owner),
             address: { url, timeout_seconds, max_retries, retry_delay_seconds },
           },
+        person: keys.person,
         post: createPostDelivery({ test: http, production: http }, stopping.signal),
         stopping: stopping.signal,
       }),
@@ -83,6 +84,7 @@ export async function openNotifier(
     replays,
     pipeline,
     endpointsReadAfter,
+    person: keys.person,
     retention_ms: 86_400_000,
     background: createBackgroundWork(),
     registry: { getEndpoint: async () => create(GetEndpointResponseSchema) },

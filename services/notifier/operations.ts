@@ -1,24 +1,26 @@
 import { readConfig } from '#lib/base/config/config.ts'
+import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { clock, now } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
 import { type DataCheck, type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
-import { type Delivery, deliveryKeyOf } from './domain/delivery.ts'
+import { type Delivery, deliveryKeyOf, placeOfResponse } from './domain/delivery.ts'
 import type { DeliveryTarget } from './domain/destination.ts'
 import type { StoredEvent } from './domain/event.ts'
 import { ensureAwake } from './pipeline/lease.ts'
 import { NOTIFIER_CONFIG } from './service.ts'
 import { DELIVERIES } from './store/deliveries.ts'
-import { EVENTS, type NotifierStore, openNotifierStore } from './store/notifier-store.ts'
+import { EVENTS, type NotifierStore, openSealedStore } from './store/notifier-store.ts'
+import { resealBody } from './store/sealed-events.ts'
 
 /** What the commands of an installation need of the notifier. */
 export const operations: RoleOperations = {
   name: 'notifier',
-  openCollections: openNotifierStore,
+  openCollections: openSealedStore,
   checkData: async (store, _readDocuments, variables) =>
-    createDataCheck(await openNotifierStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
-  afterRestore: async (store) => wakeRestored(await openNotifierStore(store)),
+    createDataCheck(await openSealedStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
+  afterRestore: async (store) => wakeRestored(await openSealedStore(store)),
   async *reseal(store, readDocuments, keys) {
-    const { events, deliveries } = await openNotifierStore(store)
+    const { events, deliveries } = await openSealedStore(store)
     const deps = { readDocuments, keys }
     // Events come first, because a repetition of an event makes deliveries of what it has.
     yield await resealDocuments<StoredEvent>(deps, {
@@ -28,7 +30,7 @@ export const operations: RoleOperations = {
     })
     yield await resealDocuments<Delivery>(deps, {
       spec: DELIVERIES,
-      change: resealTarget,
+      change: resealDelivery,
       update: (delivery, decide) => update(deliveries, { ...deliveryKeyOf(delivery) }, decide),
     })
   },
@@ -70,11 +72,22 @@ async function* pagesOf(
   } while (after)
 }
 
-function resealEvent(event: StoredEvent, reseal: Reseal): StoredEvent {
+function resealEvent(event: StoredEvent, reseal: Reseal, person: Pick<PersonSealer, 'reseal'>): StoredEvent {
   const destinations = event.destinations.map((target) => resealTarget(target, reseal))
-  return destinations.every((target, at) => target === event.destinations[at])
-    ? event
-    : { ...event, destinations }
+  const body = resealBody(event, person)
+  const is_same = body === event.body && destinations.every((target, at) => target === event.destinations[at])
+  return is_same ? event : { ...event, body, destinations }
+}
+
+function resealDelivery(delivery: Delivery, reseal: Reseal, person: Pick<PersonSealer, 'reseal'>): Delivery {
+  const { merchant_id } = delivery
+  const attempts = delivery.attempts.map((attempt) => {
+    const { response_start: sealed } = attempt
+    const response_start = sealed && person.reseal(sealed, merchant_id, placeOfResponse(delivery))
+    return response_start === sealed ? attempt : { ...attempt, response_start }
+  })
+  const target = resealTarget(delivery, reseal)
+  return attempts.every((attempt, at) => attempt === delivery.attempts[at]) ? target : { ...target, attempts }
 }
 
 function resealTarget<T extends DeliveryTarget>(target: T, reseal: Reseal): T {

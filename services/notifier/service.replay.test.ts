@@ -9,7 +9,7 @@ import { now } from '#lib/base/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type ReceiverResponse, signatureV3 } from '../../test/support/receiver.ts'
 import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
-import { openEvents, openReplays } from './store/notifier-store.ts'
+import { openNotifierStore, openReplays } from './store/notifier-store.ts'
 
 const { DEAD, DELIVERED } = DeliveryStatus
 
@@ -78,7 +78,7 @@ describe('the replay of one delivery', () => {
     const { merchantId, receiver, secret } = await newShop((count) => ({ status: count <= 2 ? 500 : 200 }))
     const [paymentId] = await publish(merchantId, 1)
     const [dead] = await waitFor(merchantId, DEAD, 1)
-    const events = await openEvents(system.roles.storeOf('notifier'))
+    const { events } = await openNotifierStore(system.roles.storeOf('notifier'), system.roles.keys.person)
     const key = { merchant_id: merchantId, event_key: `${paymentId}:3` }
     const event = await events.get(key)
     if (event === undefined) throw new Error('the event is not stored')

@@ -12,6 +12,7 @@ import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import { SLOT_LIMITS } from './pipeline/slots.ts'
+import { createDeliveryErasureRpc } from './rpc/delivery-erasure-service.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { subscribeToEvents } from './subscribe-to-events.ts'
@@ -42,7 +43,7 @@ export const role: Role<'notifier'> = {
   async start(context) {
     const { bus, clock_guard, stopping } = context
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
-    const store = await openNotifierStore(await context.openStore())
+    const store = await openNotifierStore(await context.openStore(), context.keys.person)
     const { events, deliveries, replays, event_checks } = store
     const registry = context.clientOf(RegistryService)
     const registry_cache = createRegistryCache({
@@ -66,6 +67,7 @@ export const role: Role<'notifier'> = {
         findBody: async ({ merchant_id, event_key }) => (await events.get({ merchant_id, event_key }))?.body,
         findTarget,
         post: createPostDelivery(clients, stopping),
+        person: context.keys.person,
         stopping,
       }),
       hasSecret: async (delivery) => (await findTarget(delivery)) !== undefined,
@@ -84,6 +86,7 @@ export const role: Role<'notifier'> = {
       registry,
       background,
       endpointsReadAfter,
+      person: context.keys.person,
       retention_ms: config.retention_ms,
       storeNow: () => new Date(clock_guard.store_now_ms()),
       isStopping: () => stopping.aborted,
@@ -95,7 +98,7 @@ export const role: Role<'notifier'> = {
       (subject, data) => receiveEvent(deps, data, subject),
     )
     return {
-      services: [createDeliveryRpc(deps)],
+      services: [createDeliveryRpc(deps), createDeliveryErasureRpc(deps)],
       async stop() {
         await Promise.all([subscription.close(), replay_walk.stop(), event_check.stop()])
         await pipeline.stop()

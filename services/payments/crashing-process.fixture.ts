@@ -1,7 +1,10 @@
+import { create as createMessage } from '@bufbuild/protobuf'
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { type HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
+import { ErasePersonResponseSchema as NotifierErased } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { ErasePersonResponseSchema as SupportErased } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Direction } from '#lib/contract/payment-methods.ts'
@@ -134,6 +137,10 @@ export function startCrashingProcess(
       ledger,
       findRoute,
       support: supportOf(outside, step),
+      erasers: {
+        notifier: { erasePerson: async () => createMessage(NotifierErased) },
+        support: { erasePerson: async () => createMessage(SupportErased) },
+      },
     }),
   })
   const deps: CreatePaymentDeps = {

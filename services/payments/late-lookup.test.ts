@@ -53,7 +53,10 @@ afterEach(async () => {
  * create stores it; the service does the rest.
  */
 async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
-  const { payments: collection } = await openPaymentsStore(system.roles.storeOf('payments'))
+  const { payments: collection } = await openPaymentsStore(
+    system.roles.storeOf('payments'),
+    system.roles.keys,
+  )
   const runner = createEffectRunner<StoredPayment>({
     name: 'payments',
     collection,

@@ -11,7 +11,7 @@ import { createSwitchedClockGuard, trustedClock } from '../../test/support/clock
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { type InstalledClock, installManualClock, settled } from '../../test/support/manual-clock.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
-import { type InstanceNumberLease, openPaymentsStore } from './store/payments-store.ts'
+import { type InstanceNumberLease, openSealedStore } from './store/payments-store.ts'
 
 let directory: string
 let opened: Store
@@ -24,7 +24,7 @@ const restores: (() => void)[] = []
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multihub-numeric-ids-'))
   opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
-  leases = watched((await openPaymentsStore(opened)).instance_number_leases)
+  leases = watched((await openSealedStore(opened)).instance_number_leases)
   clock = installManualClock()
 })
 

@@ -1,6 +1,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
+import { KEY_SETTINGS, readKeys } from '#lib/base/config/key-settings.ts'
 import { now } from '#lib/base/time.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
@@ -22,13 +23,15 @@ import type { Requirement } from '#lib/role/requirement.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { ProviderAccount } from './connectors/provider-account.ts'
 import { type ProviderAccountSettings, readProviderAccounts } from './connectors/provider-accounts.ts'
+import { erasePayment, hasEnded } from './domain/erase-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { adoptClaim, agreesWith } from './domain/payment-claims.ts'
 import { requirementsOfPayment } from './domain/payment-requirements.ts'
 import { markRestored } from './domain/restored.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
 import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
-import { openPaymentsStore } from './store/payments-store.ts'
+import { openPaymentsStore, openSealedStore } from './store/payments-store.ts'
+import { resealPerson, type SealedPayment, withoutPerson } from './store/sealed-payments.ts'
 
 const LIMIT_MS = 5_000
 
@@ -78,7 +81,10 @@ async function checkProvider(origin: string, accounts: readonly ProviderAccount[
  * The payment with the secret of its callback address encrypted again, also in the events that wait to be published;
  * the same payment when nothing changes.
  */
-export function resealPayment<D extends StoredPayment>(payment: D, reseal: Reseal): D {
+export function resealPayment<D extends Pick<StoredPayment, 'webhook' | 'effects' | 'merchant_id' | 'c_id'>>(
+  payment: D,
+  reseal: Reseal,
+): D {
   const { webhook } = payment
   if (webhook === undefined) return payment
   const sealed_secret = reseal('webhook', webhook.sealed_secret, ownerOfWebhookSecret(payment))
@@ -117,39 +123,63 @@ async function adopt(payments: Collection<StoredPayment>, { id, claim, at }: Req
   return adopted !== undefined && agreesWith(adopted, claim)
 }
 
+/** The restored payment after its erasure, or with the mark that it is erased when it has ended again. */
+function eraseRestored(payment: StoredPayment): StoredPayment | undefined {
+  if (payment.erased_at !== undefined) return undefined
+  if (!hasEnded(payment)) return { ...payment, erase_when_ended: true }
+  const erased = erasePayment(payment, 'request', now())
+  return withDueTimes(erased, now())
+}
+
 /** What the commands of an installation need of payments. */
 export const operations: RoleOperations = {
   name: 'payments',
-  openCollections: openPaymentsStore,
+  openCollections: openSealedStore,
   // The ledger and the notifier have what follows from the payments.
-  async checkData(store, readDocuments) {
-    const { payments } = await openPaymentsStore(store)
+  async checkData(store, readDocuments, variables) {
+    const { payments } = await openSealedStore(store)
     return {
       async *listRequirements() {
-        for await (const payment of readDocuments<StoredPayment>(PAYMENTS))
-          yield* requirementsOfPayment(payment)
+        for await (const payment of readDocuments<SealedPayment>(PAYMENTS))
+          yield* requirementsOfPayment(withoutPerson(payment))
       },
       async find({ id, claim }) {
         const payment = await findByAnyId(payments, id)
         if (payment === undefined) return 'missing'
-        return claim === undefined || agreesWith(payment, claim) ? 'found' : 'different'
+        return claim === undefined || agreesWith(withoutPerson(payment), claim) ? 'found' : 'different'
       },
-      adopt: (requirement) => adopt(payments, requirement),
+      // What it adds are events too, which show the whole payment.
+      async adopt(requirement) {
+        const keys = readKeys(readConfig(KEY_SETTINGS, variables), ['person', 'search'])
+        return adopt((await openPaymentsStore(store, keys)).payments, requirement)
+      },
     }
   },
   restoreDocument: (collection, document) =>
     collection === PAYMENTS.name ? asRestored(document as StoredPayment) : document,
   // It changes neither the number nor the times of effects, so it needs no runner.
   async *reseal(store, readDocuments, keys) {
-    const { payments } = await openPaymentsStore(store)
-    yield await resealDocuments<StoredPayment>(
+    const { payments } = await openSealedStore(store)
+    yield await resealDocuments<SealedPayment>(
       { readDocuments, keys },
       {
         spec: PAYMENTS,
-        change: resealPayment,
+        change: (payment, reseal, person) => resealPerson(resealPayment(payment, reseal), person, keys),
         update: (payment, decide) => update(payments, keyOfPayment(payment), decide),
       },
     )
+  },
+  async erase(store, readDocuments, erasures, keys) {
+    const { payments } = await openPaymentsStore(store, keys)
+    let changed = 0
+    for await (const { merchant_id, payment_id: id, environment, c_id } of readDocuments<SealedPayment>(
+      PAYMENTS,
+    )) {
+      if (!erasures.includes({ kind: 'payment', merchant_id, id })) continue
+      await update(payments, { merchant_id, environment, c_id }, eraseRestored)
+      changed += 1
+    }
+    return changed
   },
   environmentChecks: (context) => accountChecks(readConfig(PAYMENTS_CONFIG, context.variables), context),
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -52,7 +53,7 @@ export function behindFormerPrimary(
 export async function openPayments(): Promise<PaymentsFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-payments-'))
   const opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
-  const store = await openPaymentsStore(opened)
+  const store = await openPaymentsStore(opened, testKeys())
   const runners: EffectRunner<StoredPayment>[] = []
   const newRunner: PaymentsFixture['runner'] = (effects = [], options = {}) => {
     const runner = createEffectRunner<StoredPayment>({

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import type { LedgerEntry } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
@@ -21,6 +21,7 @@ import { RECEIPT_SUBJECT_HEADER } from '#lib/bus/authentication.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { createReceiptSender } from '#lib/patterns/effects/publish-on-bus.ts'
+import { openEvent } from '#lib/patterns/sealed-event.ts'
 import type { Role } from '#lib/role/role.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
@@ -81,22 +82,28 @@ const SANDBOX_SILENCE = '1s'
 
 /**
  * Starts the services. `acme` and `rival` are accounts at a provider whose answers the test decides; nothing listens at the
- * addresses of `down-1` and `down-2`. `accounts` are more accounts, as the accounts file has them.
+ * addresses of `down-1` and `down-2`. `accounts` are more accounts, as the accounts file has them; `others` are roles that start
+ * last.
  */
 export async function startPayments({
   notifier,
   accounts = [],
   bus,
+  others = [],
+  variables = {},
 }: {
   readonly notifier?: Role
   readonly bus?: Bus
   readonly accounts?: readonly object[]
+  readonly others?: readonly Role[]
+  readonly variables?: Readonly<Record<string, string>>
 } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
   const roles = await startRoles(
-    [sandbox, merchants, balances, payments, ...(notifier ? [notifier] : [])],
+    [sandbox, merchants, balances, payments, ...(notifier ? [notifier] : []), ...others],
     {
+      ...variables,
       MULTIHUB_SANDBOX_PORT: '0',
       MULTIHUB_SANDBOX_KEY: randomHex(32),
       MULTIHUB_SANDBOX_DELAY: '50ms',
@@ -123,7 +130,7 @@ export async function startPayments({
   const owner = { merchantId, environment: Environment.TEST }
   const create = createPaymentsOf(clients, merchantId)
   const payment = async (paymentId: string): Promise<Payment> => {
-    const { payment: found } = await clients.operator.getPayment({ paymentId })
+    const { payment: found } = await clients.operator.getPayment({ paymentId, reveal: true })
     return requirePayment(found)
   }
   return {
@@ -257,7 +264,7 @@ async function consumeEvents({ bus, keys }: TestRoles): Promise<ReadonlyMap<stri
   const published = new Map<string, MerchantEvent>()
   const receipts = createReceiptSender(bus, keys.receipt)
   await bus.subscribe(ALL_EVENTS_SUBJECT, ({ data, headers }) => {
-    const event = fromBinary(MerchantEventSchema, data)
+    const event = openEvent(data, keys.person)
     const event_key = event.eventKey
     const before = published.get(event_key)
     if (before && before.event !== event.event) throw new Error(`two events have the key ${event_key}`)

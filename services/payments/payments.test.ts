@@ -1,11 +1,10 @@
-import { fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { AnomalyKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { eventSubject } from '#lib/contract/events.ts'
+import { openEvent } from '#lib/patterns/sealed-event.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, RIVAL_KEY, startPayments, statusesOf } from './payments-system.fixture.ts'
 import { post, type ReceivedOrder } from './scripted-provider.fixture.ts'
@@ -63,7 +62,7 @@ describe('a deposit in the sandbox', () => {
     }
     const before = await available()
     const watching = await bus.subscribe(eventSubject('payment.completed'), async ({ data }) => {
-      const { resource } = fromBinary(MerchantEventSchema, data)
+      const { resource } = openEvent(data, system.roles.keys.person)
       if (resource.case === 'payment' && resource.value.amount?.minor === AMOUNT + 1_908n)
         resolve(await available())
     })

@@ -1,8 +1,10 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { DeliveryErasureService } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { TicketErasureService } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   CREATE_TIMEOUT_SETTING,
@@ -15,10 +17,11 @@ import {
 import { every } from '#lib/base/time.ts'
 import type { Listening } from '#lib/http/network.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
-import type { Role } from '#lib/role/role.ts'
+import type { Role, RoleContext } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
 import { openConnectors } from './connectors/connect-account.ts'
@@ -33,13 +36,15 @@ import {
   createProviderCallbackReceiver,
   providerCallbackPath,
 } from './provider-callbacks/receive-provider-callback.ts'
+import { createPaymentErasureRpc } from './rpc/payment-erasure-service.ts'
 import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-proto.ts'
 import { measureOpenAnomalies } from './store/anomalies.ts'
 import { keyOfPayment } from './store/payments.ts'
-import { openPaymentsStore } from './store/payments-store.ts'
+import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+import { startRetentionWalk } from './use-cases/erase-person.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
 /** The settings of the payments service. */
@@ -65,9 +70,28 @@ export const PAYMENTS_CONFIG = {
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
   ...PUBLISHER_SETTINGS,
+  erasures_file: ERASURES_FILE_SETTING,
+  retention_ms: PERSON_RETENTION_SETTING,
+}
+
+/** The clients of the other roles that payments call. */
+function clientsOf({ clientOf }: Pick<RoleContext, 'clientOf'>) {
+  return {
+    ledger: clientOf(LedgerService),
+    support: { refunds: clientOf(RefundService), chargebacks: clientOf(ChargebackService) },
+    erasers: { notifier: clientOf(DeliveryErasureService), support: clientOf(TicketErasureService) },
+  }
 }
 
 const MEASURE_MS = 15_000
+
+function startMeasuring({ anomalies }: Pick<PaymentsStore, 'anomalies'>) {
+  return every(
+    MEASURE_MS,
+    () => measureOpenAnomalies(anomalies),
+    (error) => log.debug({ error }, 'anomalies could not be measured'),
+  )
+}
 
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
 export const role: Role<'payments'> = {
@@ -75,13 +99,9 @@ export const role: Role<'payments'> = {
   settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
-    const store = await openPaymentsStore(await context.openStore())
-    const registry_cache = createRegistryCache({
-      client: context.clientOf(RegistryService),
-      bus: context.bus,
-      role: 'payments',
-    })
-    const ledger = context.clientOf(LedgerService)
+    const store = await openPaymentsStore(await context.openStore(), context.keys)
+    const { bus, clientOf } = context
+    const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'payments' })
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
     const publisher = await openPublisher(context, context.keys.event_payments)
@@ -89,10 +109,7 @@ export const role: Role<'payments'> = {
     const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
-    const support = {
-      refunds: context.clientOf(RefundService),
-      chargebacks: context.clientOf(ChargebackService),
-    }
+    const clients = clientsOf(context)
     let listening_url = ''
     let provider_callback_server: Listening | undefined
 
@@ -110,7 +127,7 @@ export const role: Role<'payments'> = {
       collection: store.payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
-      effects: bindEffects({ store, provider_calls, publisher, ledger, findRoute, support }),
+      effects: bindEffects({ store, provider_calls, publisher, findRoute, ...clients }),
     })
     const deps = {
       ...store,
@@ -119,21 +136,25 @@ export const role: Role<'payments'> = {
       runner,
       findRoute,
       findAccount,
-      ledger,
+      ledger: clients.ledger,
       nextNumericId: numeric_ids.next,
       idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
-      notifier: context.clientOf(DeliveryService),
+      notifier: clientOf(DeliveryService),
       refreshStale: createRefreshStalePayment(runner),
       clock_guard: context.clock_guard,
+      erasures: createErasureLog(config.erasures_file, context.keys.search),
+      search: context.keys.search,
     }
     await registry_cache.start()
-    const measuring = every(
-      MEASURE_MS,
-      () => measureOpenAnomalies(store.anomalies),
-      (error) => log.debug({ error }, 'anomalies could not be measured'),
-    )
+    const measuring = startMeasuring(store)
+    const retention_walk = startRetentionWalk(deps, config.retention_ms)
     return {
-      services: [createPaymentRpc(deps), createPaymentRefundRpc(deps), createProviderAccountRpc(accounts)],
+      services: [
+        createPaymentRpc(deps),
+        createPaymentRefundRpc(deps),
+        createProviderAccountRpc(accounts),
+        createPaymentErasureRpc(deps),
+      ],
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
@@ -144,6 +165,7 @@ export const role: Role<'payments'> = {
       },
       async stop() {
         measuring.cancel()
+        await retention_walk.stop()
         await provider_callback_server?.close()
         await runner.stop()
         await publisher.close()

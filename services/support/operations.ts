@@ -10,12 +10,26 @@ import type { PaymentReference } from './domain/support-resource.ts'
 import type { Refund } from './refunds/domain/refund.ts'
 import { findRefundById, REFUNDS } from './refunds/store/refunds.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
+import { eraseTicket } from './tickets/domain/erase-ticket.ts'
+import { type Ticket, withListing } from './tickets/domain/ticket.ts'
+import { keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
 
 /** What the commands of an installation need of support. */
 export const operations: RoleOperations = {
   name: 'support',
   openCollections: openSupportStore,
   checkData: async (store, readDocuments) => createDataCheck(await openSupportStore(store), readDocuments),
+  async erase(store, readDocuments, erasures) {
+    const { tickets } = await openSupportStore(store)
+    let changed = 0
+    for await (const ticket of readDocuments<Ticket>(TICKETS)) {
+      const { merchant_id, ticket_id: id } = ticket
+      if (!erasures.includes({ kind: 'ticket', merchant_id, id })) continue
+      await update(tickets, keyOfTicket(ticket), eraseRestored)
+      changed += 1
+    }
+    return changed
+  },
 }
 
 /** Checks refunds and chargebacks against their payments, which decide about them. */
@@ -84,4 +98,12 @@ function requirementOfChargeback(chargeback: Chargeback): Requirement {
   const is_won = status === 'won' && !effects.some(returnAmountEffect.matches)
   const claim = { kind: 'chargeback', chargeback_id, amount, currency, is_won } as const
   return { ...requirementOf(chargeback, `the chargeback ${chargeback_id}`), claim }
+}
+
+/** The restored ticket after its erasure, or with the mark that it is erased when its effects have ended. */
+function eraseRestored(ticket: Ticket): Ticket {
+  const at = now()
+  return ticket.effects.length > 0
+    ? withListing({ ...ticket, is_to_be_erased: true })
+    : withDueTimes(eraseTicket(ticket, at), at)
 }

@@ -1,6 +1,7 @@
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { readConfig } from '#lib/base/config/config.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
@@ -8,6 +9,7 @@ import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
@@ -29,18 +31,29 @@ import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
+import { bindEraseThread } from './tickets/effects/erase-thread.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
+import { createTicketErasureRpc } from './tickets/rpc/ticket-erasure-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
 import { findTicketById, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
+import { startRetentionWalk } from './tickets/use-cases/erase-person.ts'
 import { isUsedByComment, isUsedByTicket } from './tickets/use-cases/use-files.ts'
 import type { FileUsers } from './use-cases/attachment-use.ts'
 import { type StuckDocumentsDeps, stuckDocuments } from './use-cases/stuck-effects.ts'
 
+/** The settings of the support service. */
+export const SUPPORT_CONFIG = {
+  ...PUBLISHER_SETTINGS,
+  erasures_file: ERASURES_FILE_SETTING,
+  retention_ms: PERSON_RETENTION_SETTING,
+}
+
 /** The support service: tickets, refunds and chargebacks. */
 export const role: Role<'support'> = {
   name: 'support',
-  settings: PUBLISHER_SETTINGS,
+  settings: SUPPORT_CONFIG,
   async start(context) {
+    const config = readConfig(SUPPORT_CONFIG, context.variables)
     const store = await openSupportStore(await context.openStore())
     const { tickets, ticket_comments, refunds, refund_comments, chargebacks } = store
     const payment_refunds = context.clientOf(PaymentRefundService)
@@ -51,17 +64,10 @@ export const role: Role<'support'> = {
       attachments: context.clientOf(AttachmentService),
       keys: context.keys,
     }
-    const ticket_effects = createEffects<Ticket>(context, TICKETS, {
-      collection: tickets,
-      effects: [bindStoreComment<Ticket>(ticket_comments), publishEventEffect.bind<Ticket>(publish)],
-      keyOf: keyOfTicket,
-      idOf: ({ ticket_id }) => ticket_id,
-      async get(id) {
-        const ticket = await findTicketById(tickets, id)
-        if (!ticket) throw new PublicError(10001)
-        return ticket
-      },
-    })
+    const ticket_effects = createTicketEffects(context, store, [
+      bindEraseThread({ comments: ticket_comments, attachments: shared.attachments }),
+      publishEventEffect.bind<Ticket>(publish),
+    ])
     const refund_effects = createEffects<Refund>(context, REFUNDS, {
       collection: refunds,
       effects: [bindStoreComment<Refund>(refund_comments), publishEventEffect.bind<Refund>(publish)],
@@ -82,7 +88,10 @@ export const role: Role<'support'> = {
       comments: ticket_comments,
       runner: ticket_effects.runner,
       payments: context.clientOf(PaymentService),
+      clock_guard: context.clock_guard,
+      erasures: createErasureLog(config.erasures_file, context.keys.search),
     }
+    const retention_walk = startRetentionWalk(ticket_deps, config.retention_ms)
     const refund_deps = {
       ...shared,
       refunds,
@@ -101,6 +110,7 @@ export const role: Role<'support'> = {
       services: [
         createMerchantTicketRpc(ticket_deps),
         createTicketRpc(ticket_deps),
+        createTicketErasureRpc(ticket_deps),
         createMerchantRefundRpc(refund_deps),
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
@@ -113,11 +123,30 @@ export const role: Role<'support'> = {
         return {}
       },
       async stop() {
+        await retention_walk.stop()
         for (const { runner } of all_effects) await runner.stop()
         await publisher.close()
       },
     }
   },
+}
+
+function createTicketEffects(
+  context: RoleContext<'support'>,
+  { tickets, ticket_comments }: SupportStore,
+  others: readonly BoundEffect<Ticket>[],
+) {
+  return createEffects<Ticket>(context, TICKETS, {
+    collection: tickets,
+    effects: [bindStoreComment<Ticket>(ticket_comments), ...others],
+    keyOf: keyOfTicket,
+    idOf: ({ ticket_id }) => ticket_id,
+    async get(id) {
+      const ticket = await findTicketById(tickets, id)
+      if (!ticket) throw new PublicError(10001)
+      return ticket
+    },
+  })
 }
 
 /** The resources that have files, each asked by the part that it belongs to (F7). */

@@ -1,4 +1,5 @@
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRpc } from '#lib/rpc/rpc.ts'
@@ -35,7 +36,7 @@ export async function openResend(
   makeAttempt?: MakeAttempt,
 ): Promise<ResendProcess> {
   const store = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
-  const payments = await openPaymentsStore(store)
+  const payments = await openPaymentsStore(store, testKeys())
   const notifier = await openNotifier(directory, makeAttempt ? { wrapAttempt: () => makeAttempt } : {})
   const rpc = await createRpc(rpcConfig())
   rpc.add([createDeliveryRpc(notifier)])

@@ -33,7 +33,7 @@ test('what one purpose has sealed, another cannot open', () => {
   const keys = createKeys(given(`2026:${old}`, '', '2026'), PURPOSES)
   const sealed = keys.credential.seal(new Secret('x'), 'a')
   expect(keys.credential.unseal(sealed, 'a').reveal()).toBe('x')
-  for (const other of ['endpoint', 'webhook', 'link', 'cursor', 'person', 'session'] as const)
+  for (const other of ['endpoint', 'webhook', 'link', 'cursor', 'session'] as const)
     expect(() => keys[other].unseal(sealed, 'a')).toThrow()
 })
 

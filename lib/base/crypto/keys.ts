@@ -1,5 +1,6 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { createKeyring, type KeyList, type Keyring } from './keyring.ts'
+import { createPersonSealer, type PersonSealer } from './person-seal.ts'
 import { createSigner, type Signer } from './signer.ts'
 
 /**
@@ -12,7 +13,7 @@ const CREATE = {
   webhook: createKeyring,
   link: createKeyring,
   cursor: createKeyring,
-  person: createKeyring,
+  person: createPersonSealer,
   session: createKeyring,
   event_payments: createSigner,
   event_support: createSigner,
@@ -20,7 +21,7 @@ const CREATE = {
   audit: createSigner,
   journal: createSigner,
   search: createSigner,
-} as const satisfies Readonly<Record<string, (list: KeyList) => Keyring | Signer>>
+} as const satisfies Readonly<Record<string, (list: KeyList) => Keyring | PersonSealer | Signer>>
 
 /** The name of a purpose. */
 export type Purpose = keyof typeof CREATE
@@ -33,7 +34,7 @@ export type SealingPurpose = {
   [P in Purpose]: ReturnType<(typeof CREATE)[P]> extends Keyring ? P : never
 }[Purpose]
 
-/** The keys of some purposes: a keyring where secrets are encrypted, a signer elsewhere. */
+/** The keys of some purposes: a keyring where secrets are encrypted, the sealer of persons, a signer elsewhere. */
 export type Keys<P extends Purpose = Purpose> = {
   readonly [Name in P]: ReturnType<(typeof CREATE)[Name]>
 }

@@ -1,12 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { clock } from '../time.ts'
+import type { KeyList } from './keyring.ts'
 import { randomBytes } from './random.ts'
-
-/** The keys of the purpose by their ids, and the id of the one that seals. */
-interface KeyList {
-  readonly active_id: string
-  readonly keys: ReadonlyMap<string, KeyObject>
-}
 
 const DAY_MS = 86_400_000
 const DAY_BYTES = 2

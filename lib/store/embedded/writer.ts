@@ -1,6 +1,7 @@
 import type { RootDatabase } from 'lmdb'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { originalWrite } from '../coded-collection.ts'
 import { Ambiguous, PrecedingWriteFailed } from '../errors.ts'
 import type { TransactionNumbers } from './data-file.ts'
 
@@ -172,7 +173,7 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
     write(decide, after) {
       if (after === undefined) return write(decide)
       // Writes run in the order of their calls, so this one follows in the same group or a later one.
-      const preceding = writes.get(after)
+      const preceding = writes.get(originalWrite(after))
       if (preceding !== undefined) return write(decide, preceding)
       return after.then(
         () => write(decide),

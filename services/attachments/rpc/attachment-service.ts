@@ -14,6 +14,7 @@ import { attachmentToProto } from '../domain/attachment.ts'
 import { checkNewFile, type NewFile } from '../domain/session.ts'
 import { CLAIM_MAX, claimAttachments, releaseAttachments } from '../use-cases/claim-attachments.ts'
 import type { AttachmentsDeps } from '../use-cases/deps.ts'
+import { eraseAttachments } from '../use-cases/erase-attachments.ts'
 import { finalizeAttachment } from '../use-cases/finalize-attachment.ts'
 import { prepareAttachment } from '../use-cases/prepare-attachment.ts'
 import { DOWNLOAD_LINK_MS, getAttachment, getAttachments, linkTo } from '../use-cases/read-attachment.ts'
@@ -90,6 +91,13 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         ticket_id: request.ticketId,
       })
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }
+    }),
+    eraseAttachments: by(['support'], async (request) => {
+      await eraseAttachments(deps, {
+        ...scopeFromProto(request),
+        attachment_ids: checkedIds(request.attachmentIds, READ_MAX),
+      })
+      return {}
     }),
     releaseAttachments: by(['support'], async (request) => {
       await releaseAttachments(deps, claimedOf(request), executionOf(request))

@@ -6,7 +6,7 @@ import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
 
 /** Attachments of one merchant. */
-interface AttachmentList extends Pick<AttachmentIdentity, 'merchant_id' | 'environment'> {
+export interface AttachmentList extends Pick<AttachmentIdentity, 'merchant_id' | 'environment'> {
   readonly attachment_ids: readonly string[]
 }
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
+import { placeOfResponse } from '../domain/delivery.ts'
 import {
   type AttemptOptions,
   type AttemptOutcome,
@@ -31,6 +33,7 @@ async function attempt(deps: Partial<MakeAttemptDeps> = {}, options: Partial<Att
       posted.push({ url, body: sent, timeout_ms, id: sign(AT)['X-Webhook-Id'] })
       return { ...SENT, http_status: 204 }
     },
+    person: testKeys().person,
     stopping: new AbortController().signal,
     ...deps,
   })
@@ -104,14 +107,20 @@ describe('an attempt', () => {
   })
 
   test.each([100, 199, 300, 301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
-    'fails with HTTP %d, and keeps the start of the response',
+    'fails with HTTP %d, and keeps the start of the response, sealed',
     async (http_status) => {
       const response_start = Buffer.from('no')
       const { outcome } = await attempt({ post: async () => ({ ...SENT, http_status, response_start }) })
-      expect(outcome).toMatchObject({
-        kind: 'ended',
-        result: { http_status, failure: 'http_status', response_start },
-      })
+      expect(outcome).toMatchObject({ kind: 'ended', result: { http_status, failure: 'http_status' } })
+      const sealed = outcome.kind === 'ended' ? outcome.result.response_start : undefined
+      const { merchant_id, delivery_id } = delivery()
+      const opened = testKeys().person.open(
+        sealed ?? new Uint8Array(),
+        merchant_id,
+        placeOfResponse({ delivery_id }),
+      )
+      expect(Buffer.from(opened)).toEqual(response_start)
+      expect(Buffer.from(sealed ?? '').includes(response_start)).toBe(false)
     },
   )
 

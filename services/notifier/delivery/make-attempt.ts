@@ -1,10 +1,11 @@
+import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { inSpan, type SpanDescription } from '#lib/telemetry/span.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
-import type { Delivery } from '../domain/delivery.ts'
+import { type Delivery, placeOfResponse } from '../domain/delivery.ts'
 import { type DeliveryAddress, hostOf } from '../domain/destination.ts'
 import type { FindTarget } from './find-target.ts'
 import type { PostDelivery } from './post-delivery.ts'
@@ -16,6 +17,8 @@ export interface MakeAttemptDeps {
   findBody(delivery: Delivery): Promise<Uint8Array | undefined>
   readonly findTarget: FindTarget
   readonly post: PostDelivery
+  /** Seals what the receiver answers. */
+  readonly person: Pick<PersonSealer, 'seal'>
   /** Aborts when the process stops. */
   readonly stopping: AbortSignal
 }
@@ -83,7 +86,7 @@ function postpone({ stopping }: MakeAttemptDeps, { delivery_id }: Delivery, erro
 }
 
 async function signAndPost(
-  { findBody, findTarget, post }: MakeAttemptDeps,
+  { findBody, findTarget, post, person }: MakeAttemptDeps,
   delivery: Delivery,
   options: AttemptOptions,
 ): Promise<AttemptOutcome> {
@@ -96,7 +99,7 @@ async function signAndPost(
   // The attempt has a slot of its former host. It is queued again, due now, and then gets one of the new host.
   if (address.url !== delivery.url && hostOf(address.url) !== hostOf(delivery.url))
     return { kind: 'postponed', wait_ms: 0, address }
-  const { environment, delivery_id } = delivery
+  const { environment, merchant_id, delivery_id } = delivery
   const { response_start, ...result } = await post({
     url: address.url,
     environment,
@@ -114,7 +117,9 @@ async function signAndPost(
     address,
     result: {
       ...result,
-      response_start: response_start?.length ? response_start : undefined,
+      response_start: response_start?.length
+        ? person.seal(response_start, merchant_id, placeOfResponse(delivery))
+        : undefined,
       failure: is_refused ? 'http_status' : result.failure,
     },
   }

@@ -36,7 +36,10 @@ export interface AttemptRecord {
   readonly started_at: Date
   readonly duration_ms: number
   readonly http_status?: number | undefined
-  /** The first 4 KiB of the response body. Any bytes: the receiver chose them. */
+  /**
+   * The first 4 KiB of the response body. Any bytes: the receiver chose them, so they may identify a person and are sealed
+   * (O11).
+   */
   readonly response_start?: Uint8Array | undefined
   /** Absent after a success. */
   readonly failure?: AttemptFailure | undefined
@@ -74,6 +77,8 @@ export interface Delivery extends DeliveryTarget {
    * breaker that cost it a try closes.
    */
   readonly waits_since?: Date | undefined
+  /** When what it says was erased (O11). It ended then, and cannot be replayed. */
+  readonly erased_at?: Date | undefined
   /** Set while it is the probe of its breaker: if the probe fails, it waits again. */
   readonly is_probe?: true | undefined
   readonly created_at: Date
@@ -89,6 +94,30 @@ export type DeliveryKey = Pick<Delivery, 'merchant_id' | 'delivery_id'>
 /** The key under which a delivery is stored. */
 export function deliveryKeyOf({ merchant_id, delivery_id }: DeliveryKey): DeliveryKey {
   return { merchant_id, delivery_id }
+}
+
+/**
+ * The delivery after what its callback said and its receivers answered was erased (O11). One that waits for a try is dead, and the
+ * result of a try in progress is dropped. Pure.
+ */
+export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date): D {
+  const { status, attempts } = delivery
+  return {
+    ...delivery,
+    status: status === 'delivered' ? status : 'dead',
+    attempt: undefined,
+    attempts: attempts.map(({ response_start: _erased, ...attempt }) => attempt),
+    try_kind: undefined,
+    due_at: undefined,
+    waits_since: undefined,
+    is_probe: undefined,
+    erased_at,
+  }
+}
+
+/** Where the beginning of a response belongs, for its seal. */
+export function placeOfResponse({ delivery_id }: Pick<Delivery, 'delivery_id'>): string {
+  return `response:${delivery_id}`
 }
 
 /** A delivery of a stored event that waits for its first try. `created_at` is by the clock of the store. */

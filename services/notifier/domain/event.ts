@@ -13,8 +13,10 @@ export interface StoredEvent {
   readonly event: string
   /** The internal id of what the event is about: the `payment_id` of a payment; empty without a resource. */
   readonly resource_id: string
-  /** The JSON of the callback, made once. */
-  readonly body: Uint8Array
+  /** The JSON of the callback, made once; absent when it was erased. */
+  readonly body?: Uint8Array | undefined
+  /** When the body was erased, because it identified a person (O11). */
+  readonly erased_at?: Date | undefined
   readonly destinations: readonly DeliveryTarget[]
   readonly created_at: Date
   /** When the store deletes it. */

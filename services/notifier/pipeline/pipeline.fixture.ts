@@ -1,3 +1,4 @@
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import type { Stored } from '#lib/store/store.ts'
@@ -93,7 +94,7 @@ export async function openPipelines(): Promise<PipelineFixture> {
   const bus = createMemoryBus()
   const processes: TestProcess[] = []
   const open = (carry: Parameters<typeof openSimulatedStore>[1]): Promise<NotifierStore> =>
-    openNotifierStore(openSimulatedStore(database, carry, now))
+    openNotifierStore(openSimulatedStore(database, carry, now), testKeys().person)
   const store = await open(async (_command, apply) => apply(undefined))
 
   const startProcess: PipelineFixture['startProcess'] = async (name, options = {}) => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { createMakeAttempt } from '../delivery/make-attempt.ts'
 import type { AttemptResult } from '../domain/attempt.ts'
@@ -25,6 +26,7 @@ beforeEach(async () => {
       most = Math.max(most, answers.length)
       return promise
     },
+    person: testKeys().person,
     stopping: new AbortController().signal,
   })
   fixture.respond = ({ delivery }) => makeAttempt(delivery, { hasLease: () => true })

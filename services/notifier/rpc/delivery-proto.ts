@@ -22,10 +22,13 @@ export const DELIVERY_STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusPro
   blocked: DeliveryStatusProto.BLOCKED,
 })
 
-/** Converts a delivery. A `summary` has no `responseStart`: a page of deliveries with it would be too large. */
+/**
+ * Converts a delivery. Without `openResponse` it has no `responseStart`: that may identify a person, and a page of deliveries with
+ * it would be too large.
+ */
 export function deliveryToProto(
   delivery: Delivery,
-  extent: 'whole' | 'summary',
+  openResponse?: (sealed: Uint8Array) => Uint8Array,
 ): MessageInitShape<typeof DeliverySchema> {
   const { due_at } = delivery
   return {
@@ -38,15 +41,16 @@ export function deliveryToProto(
     endpointId: delivery.endpoint_id ?? '',
     url: delivery.url,
     status: DELIVERY_STATUSES.toProto(delivery.status),
-    attempts: delivery.attempts.map((attempt) => attemptToProto(attempt, extent)),
+    attempts: delivery.attempts.map((attempt) => attemptToProto(attempt, openResponse)),
     nextAttemptTime: due_at && timestampFromDate(due_at),
     createTime: timestampFromDate(delivery.created_at),
+    eraseTime: delivery.erased_at && timestampFromDate(delivery.erased_at),
   }
 }
 
 function attemptToProto(
   { number, started_at, duration_ms, http_status, failure, response_start }: AttemptRecord,
-  extent: 'whole' | 'summary',
+  openResponse: ((sealed: Uint8Array) => Uint8Array) | undefined,
 ): MessageInitShape<typeof AttemptSchema> {
   return {
     number,
@@ -54,7 +58,7 @@ function attemptToProto(
     durationMs: duration_ms,
     httpStatus: http_status ?? 0,
     failure: failure ?? '',
-    ...(response_start && extent === 'whole' ? { responseStart: response_start } : {}),
+    ...(response_start && openResponse ? { responseStart: openResponse(response_start) } : {}),
   }
 }
 

@@ -8,7 +8,10 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
+import { mayReveal } from '#lib/rpc/reveal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { placeOfResponse } from '../domain/delivery.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
@@ -61,17 +64,23 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       const filter = { ...selectionFromProto(request, ''), status }
       const page = await listDeliveries(deliveries, filter, request.pageSize, request.pageToken)
       return {
-        deliveries: page.deliveries.map((delivery) => deliveryToProto(delivery, 'summary')),
+        deliveries: page.deliveries.map((delivery) => deliveryToProto(delivery)),
         nextPageToken: page.next_page_token,
       }
     }),
     getDelivery: by(['operator', 'internal'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
-      return { delivery: deliveryToProto(await getDelivery(deliveries, delivery_id), 'whole') }
+      const delivery = await getDelivery(deliveries, delivery_id)
+      if (!mayReveal(request.reveal)) return { delivery: deliveryToProto(delivery) }
+      const { merchant_id } = delivery
+      log.info({ delivery_id, merchant_id }, 'what a receiver answered was shown to the operator')
+      const openResponse = (sealed: Uint8Array): Uint8Array =>
+        deps.person.open(sealed, merchant_id, placeOfResponse(delivery))
+      return { delivery: deliveryToProto(delivery, openResponse) }
     }),
     replayDelivery: by(['operator'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
-      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id), 'whole') }
+      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id)) }
     }),
     replayDeliveries: by(['operator'], async ({ filter, dryRun }) => {
       const selection = selectionFromProto(requiredMessage(filter, 'filter'), 'filter.')

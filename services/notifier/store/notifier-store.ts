@@ -1,19 +1,25 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
+import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { createMembers, MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Replay } from '../domain/delivery-filter.ts'
 import type { Destination } from '../domain/destination.ts'
 import type { StoredEvent } from '../domain/event.ts'
 import { openDeliveries } from './deliveries.ts'
+import { eventCodec } from './sealed-events.ts'
 
-/** The collections of the notifier. */
-export type NotifierStore = Awaited<ReturnType<typeof openNotifierStore>>
+/** Opens the collections of the notifier, the events in the form in which it uses them. */
+export async function openNotifierStore(store: Store, person: PersonSealer) {
+  const { events, ...others } = await openSealedStore(store)
+  return { ...others, events: withCodec(events, eventCodec(person)) }
+}
 
 /**
- * Opens the collections of the notifier. The order is the order of a backup (docs/operators/backup.md): deliveries are read
+ * Opens the collections of the notifier as they are stored. The order is the order of a backup (docs/operators/backup.md): deliveries are read
  * after the replays that queue them, and before the events whose bodies they send.
  */
-export async function openNotifierStore(store: Store) {
+export async function openSealedStore(store: Store) {
   return {
     replays: await openReplays(store),
     destinations: await store.collection<Destination>(DESTINATIONS),
@@ -24,6 +30,9 @@ export async function openNotifierStore(store: Store) {
     members: createMembers(await store.collection<Member<object>>(MEMBERS_SPEC), 'notifier'),
   }
 }
+
+/** The collections of the notifier. */
+export type NotifierStore = Awaited<ReturnType<typeof openNotifierStore>>
 
 /** The collection of events. */
 export type Events = Collection<StoredEvent>

@@ -1,12 +1,9 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
-import {
-  type MerchantEvent,
-  MerchantEventHeadSchema,
-  MerchantEventSchema,
-} from '#gen/multihub/events/v1/event_pb.ts'
+import { type MerchantEvent, MerchantEventHeadSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import type { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
@@ -14,6 +11,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
+import { openEvent } from '#lib/patterns/sealed-event.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
 import { callbackBody, testBody, toPublicResource } from '../domain/callback-body.ts'
@@ -32,6 +30,8 @@ import { type Events, eventKeyOf } from '../store/notifier-store.ts'
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps extends Pick<RegistryCache, 'endpointsReadAfter'> {
   readonly events: Events
+  /** Opens the resources of events. */
+  readonly person: PersonSealer
   readonly pipeline: Pick<Pipeline, 'queueDelivery'>
   /** How long events and their deliveries are stored for the operator. */
   readonly retention_ms: number
@@ -60,7 +60,7 @@ export async function receiveEvent(
     throw new TypeError(`the event ${head.event} came on the subject ${subject}`)
   const targets = await findTargets(deps, head)
   if (targets.length > 0) {
-    const event = fromBinary(MerchantEventSchema, data)
+    const event = openEvent(data, deps.person)
     await storeEvent(deps, event, targets)
     return head.eventKey
   }
@@ -166,14 +166,16 @@ function newStoredEvent(
   }
 }
 
-/** Creates one delivery per destination of a stored event. Deliveries that exist are left alone. */
+/** Creates one delivery per destination of a stored event that was not erased. Deliveries that exist are left alone. */
 export async function createDeliveries(
   { pipeline, storeNow }: Pick<ReceiveEventDeps, 'pipeline' | 'storeNow'>,
   stored: StoredEvent,
   options?: InsertOptions,
 ): Promise<void> {
+  const { body } = stored
+  if (body === undefined) return
   const deliveries = stored.destinations.map((target) => newDelivery(target, stored, storeNow()))
-  await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, stored.body, options)))
+  await Promise.all(deliveries.map((delivery) => pipeline.queueDelivery(delivery, body, options)))
 }
 
 /** What a test event needs. */
@@ -196,20 +198,18 @@ export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string
   const id = uuidv7()
   const identity = { merchant_id, event_key: `${TEST_EVENT}:${id}`, created_at }
   const target = newTarget(identity, environment, { endpoint_id, ...addressOfEndpoint(endpoint) })
+  const metadata = { created_at, request_id: uuidv7(), processing_time: 0 }
+  const body = testBody(`${id}:${TEST_EVENT}`, merchant_id, metadata)
   const stored = await deps.events.insert({
     ...identity,
     environment,
     event: TEST_EVENT,
     resource_id: '',
-    body: testBody(`${id}:${TEST_EVENT}`, merchant_id, {
-      created_at,
-      request_id: uuidv7(),
-      processing_time: 0,
-    }),
+    body,
     destinations: [target],
     kept_until: new Date(created_at.getTime() + deps.retention_ms),
   })
   const delivery = newDelivery(target, stored, created_at)
-  await deps.pipeline.queueDelivery(delivery, stored.body)
+  await deps.pipeline.queueDelivery(delivery, body)
   return target.delivery_id
 }

@@ -26,10 +26,14 @@ interface ReplayDeliveryDeps {
 
 /**
  * Queues one dead delivery again (N6), and returns it. A delivery that waits already is returned as it is, so that a
- * repetition does no harm. Throws 1003 for an unknown delivery and 9000 for one that was delivered.
+ * repetition does no harm. Throws 1003 for an unknown delivery, 9000 for one that was delivered, and 8801 for one that was erased.
  */
 export async function replayDelivery(deps: ReplayDeliveryDeps, delivery_id: string): Promise<Delivery> {
   const found = await getDelivery(deps.deliveries, delivery_id)
+  if (found.erased_at !== undefined)
+    throw new PublicError(8801, {
+      details: { description: 'delivery_id', reason: 'what it said was erased' },
+    })
   if (found.status === 'delivered') throw fieldError(9000, 'delivery_id', 'a delivery that was not delivered')
   const queued = await requeueDead(deps, found)
   // Also when it was queued before: the process that queued it may have crashed before this.
@@ -47,7 +51,7 @@ export async function requeueDead(
 ): Promise<Delivery | undefined> {
   let is_queued = false
   const stored = await update(deliveries, deliveryKeyOf(dead), (current) => {
-    is_queued = current.status === 'dead'
+    is_queued = current.status === 'dead' && current.erased_at === undefined
     return is_queued ? queueAgain(current, storeNow()) : undefined
   })
   return is_queued ? stored : undefined
@@ -124,7 +128,9 @@ async function nextBatch(deps: ReplayDeliveriesDeps, replay: Stored<Replay>): Pr
   const { index, range, equals, matches = () => true } = planFilter({ ...replay, status: 'dead' })
   const after = replay.position && { ...equals, merchant_id: replay.merchant_id, ...replay.position }
   const found = await deliveries.find(index, range, { limit: BATCH_SIZE, after })
-  const dead = found.filter((delivery) => delivery.status === 'dead' && matches(delivery))
+  const dead = found.filter(
+    (delivery) => delivery.status === 'dead' && delivery.erased_at === undefined && matches(delivery),
+  )
   const { stored, queued } = replay.is_dry_run
     ? { stored: replay, queued: 0 }
     : await queueAll(deps, replay, dead)

@@ -73,6 +73,7 @@ export function paymentToProto(payment: Payment): PaymentProto {
     createTime,
     updateTime: timestampFromDate(payment.updated_at),
     finishTime: finished_at && timestampFromDate(finished_at),
+    eraseTime: payment.erased_at && timestampFromDate(payment.erased_at),
   })
 }
 

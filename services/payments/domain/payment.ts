@@ -120,6 +120,14 @@ interface PaymentFields extends EffectDocument {
   readonly highest_attempt?: number
   /** The earlier attempt that the operator found to be paid; absent when the current one was. */
   readonly paid_attempt?: number | undefined
+  /** Keyed hashes by which the operator finds the payments of a person (O6); none after an erasure. */
+  readonly person_hashes?: readonly string[] | undefined
+  /** When what identifies a person was erased (O11): there are no details, beneficiary or instructions any more. */
+  readonly erased_at?: Date | undefined
+  /** Set in a restored payment that was erased after its backup and is open again: it is erased when it ends. */
+  readonly erase_when_ended?: true | undefined
+  /** See `erasableSince`; the store derives it. */
+  readonly erasable_since?: Date | undefined
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions | undefined
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */

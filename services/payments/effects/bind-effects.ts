@@ -7,6 +7,7 @@ import { bindExpirePayment, bindFindRestored, bindLookUpLate, bindPollProvider }
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { bindDiscardRefused } from './discard-refused.ts'
+import { bindErasePerson, type ErasureClients } from './erase-person.ts'
 import { bindHoldFunds, bindPostEntry, type HoldFundsDeps } from './post-to-ledger.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
 import { bindCloseAnomaly, bindRecordAnomaly, bindReportOpen } from './report-to-operator.ts'
@@ -18,6 +19,7 @@ interface PaymentEffectDeps extends HoldFundsDeps {
   readonly provider_calls: ProviderCallDeps
   readonly publisher: Publisher
   readonly support: SupportClients
+  readonly erasers: ErasureClients
 }
 
 /** Binds every kind of effect that a payment can have. */
@@ -37,6 +39,7 @@ export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<Store
     bindCloseAnomaly(store.anomalies),
     bindReportOpen(),
     ...bindReportsToSupport(deps.support),
+    bindErasePerson(deps.erasers),
     bindPaymentEffect(publishEventEffect, publishEventHandler(deps.publisher)),
   ]
 }

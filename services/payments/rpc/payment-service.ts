@@ -1,15 +1,21 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { WithdrawalRefusalSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import type {
+  Payment as PaymentProto,
+  WithdrawalRefusalSchema,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { maskPayment } from '#lib/contract/mask-person.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
+import { mayReveal } from '#lib/rpc/reveal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
-import { isAdmitted, type StoredPayment } from '../domain/payment.ts'
+import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
 import { PAYMENTS } from '../store/payments.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
@@ -60,11 +66,14 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
     ),
     getPayment: by(['operator', 'internal'], async (request) => {
       const payment = await getPayment(deps, requiredId(request.paymentId, 'payment_id'))
-      return { payment: paymentToProto(payment) }
+      return { payment: shownToPerson(payment, request) }
     }),
     listPayments: by(['operator', 'internal'], async (request) => {
       const page = await listPayments(deps.payments, filterFromProto(request), pageRequest(request))
-      return { payments: page.items.map(paymentToProto), nextPageToken: page.next_page_token }
+      return {
+        payments: page.items.map((payment) => shownToPerson(payment, request)),
+        nextPageToken: page.next_page_token,
+      }
     }),
     listAnomalies: by(['operator', 'internal'], async (request) => {
       const page = await listAnomalies(deps.anomalies, anomalyFilterFromProto(request), pageRequest(request))
@@ -87,12 +96,21 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       const payment_id = requiredId(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
       const payment = await retryEffect(deps, payment_id, effect_id)
-      return isAdmitted(payment) ? { payment: paymentToProto(payment) } : {}
+      return isAdmitted(payment) ? { payment: maskPayment(paymentToProto(payment)) } : {}
     }),
     explainRoute: by(['operator', 'internal'], async (request) =>
       routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request))),
     ),
   })
+}
+
+/** The payment as the operator and internal teams see it: masked, unless the operator asks for all of it (O11). */
+function shownToPerson(payment: Payment, { reveal }: { readonly reveal: boolean }): PaymentProto {
+  const message = paymentToProto(payment)
+  if (!mayReveal(reveal)) return maskPayment(message)
+  const { payment_id, merchant_id } = payment
+  log.info({ payment_id, merchant_id }, 'what identifies the person of a payment was shown to the operator')
+  return message
 }
 
 function pageRequest(request: { readonly pageSize: number; readonly pageToken: string }): PageRequest {

@@ -1,10 +1,11 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
+import { withCodec } from '#lib/store/coded-collection.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
-import type { StoredPayment } from '../domain/payment.ts'
 import { ANOMALIES } from './anomalies.ts'
 import { PAYMENTS } from './payments.ts'
+import { type PersonKeysOfPayments, paymentCodec, type SealedPayment } from './sealed-payments.ts'
 
 /**
  * The lease of an instance number, which only one live process has. The 18-digit ids of two processes differ by it
@@ -33,14 +34,20 @@ const WITHDRAWAL_REFUSALS: CollectionSpec = {
 /** The collections of the payments service. */
 export type PaymentsStore = Awaited<ReturnType<typeof openPaymentsStore>>
 
+/** Opens the collections, the payments in the form in which the service uses them. */
+export async function openPaymentsStore(store: Store, keys: PersonKeysOfPayments) {
+  const { payments, ...others } = await openSealedStore(store)
+  return { ...others, payments: withCodec(payments, paymentCodec(keys)) }
+}
+
 /**
- * Opens the collections. The order is the order of a backup (docs/operators/backup.md): a payment carries an anomaly or a
+ * Opens the collections as they are stored. The order is the order of a backup (docs/operators/backup.md): a payment carries an anomaly or a
  * refusal until that is stored, so payments are read first. A record is completed after its work, so records are read
  * last.
  */
-export async function openPaymentsStore(store: Store) {
+export async function openSealedStore(store: Store) {
   return {
-    payments: await store.collection<StoredPayment>(PAYMENTS),
+    payments: await store.collection<SealedPayment>(PAYMENTS),
     anomalies: await store.collection<Anomaly>(ANOMALIES),
     /** What remains of the withdrawals that the ledger refused. */
     withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),

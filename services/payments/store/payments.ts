@@ -15,6 +15,8 @@ export const PAYMENTS = {
     by_h_id: { fields: ['merchant_id', 'environment', 'h_id'] },
     by_id: { fields: ['ids[]'], across_partitions: true },
     by_created: { fields: ['merchant_id', 'created_at'] },
+    by_person: { fields: ['person_hashes[]'], across_partitions: true },
+    by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec
@@ -35,7 +37,29 @@ export function findByHId(
   return findOne(payments, 'by_h_id', [merchant_id, environment, h_id], { linearizable: true })
 }
 
+/**
+ * A page of the payments of a merchant with this keyed hash of a person, after another one of them. Equal entries are in the order
+ * of their keys, which begin with the merchant, so those of other merchants are not read.
+ */
+export async function findByPerson(
+  payments: Collection<StoredPayment>,
+  hash: string,
+  merchant_id: string,
+  after?: PaymentKey,
+) {
+  const position = after ?? { merchant_id, environment: ' ', c_id: ' ' }
+  const found = await payments.find(
+    'by_person',
+    { equals: [hash] },
+    { limit: PERSON_PAGE, after: { ...position } },
+  )
+  return found.filter((payment) => payment.merchant_id === merchant_id)
+}
+
+/** How many payments of a person are read at once. */
+const PERSON_PAGE = 100
+
 /** The payment of any merchant with this `payment_id` or `h_id`. */
-export function findByAnyId(payments: Collection<StoredPayment>, id: string) {
+export function findByAnyId<D extends object>(payments: Pick<Collection<D>, 'find'>, id: string) {
   return findOne(payments, 'by_id', [id])
 }

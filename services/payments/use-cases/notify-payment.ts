@@ -48,13 +48,30 @@ export async function notifyPayment(
   const payment = await findPayment(deps, request)
   const work = async (id: SeededId): Promise<Uint8Array> => {
     await queueStatusEvent(deps, payment, id)
-    const response = create(NotifyPaymentResponseSchema, { payment: paymentToProto(payment) })
-    return toBinary(NotifyPaymentResponseSchema, response)
+    const kept = { ...paymentToProto(payment), ...withoutPerson(payment) }
+    return toBinary(NotifyPaymentResponseSchema, create(NotifyPaymentResponseSchema, { payment: kept }))
   }
   const key = idempotencyKey(request, payment)
   const lifetime_ms = request.operation_id === undefined ? MINUTE_KEY_LIFETIME_MS : undefined
   const result = await deps.idempotency.run(key, request.payload_hash, work, lifetime_ms)
-  return fromBinary(NotifyPaymentResponseSchema, result)
+  const response = fromBinary(NotifyPaymentResponseSchema, result)
+  const { details, receiver, redirect } = paymentToProto(payment)
+  const { payment: kept } = response
+  if (kept) {
+    kept.details = details
+    kept.receiver ??= receiver
+    kept.redirect ??= redirect
+  }
+  return response
+}
+
+/**
+ * The fields of a payment that identify a person and that its record of a request does not keep (O11). They are never changed:
+ * a response that showed them gets them from the payment again, as long as it has them.
+ */
+function withoutPerson({ beneficiary, instructions }: Payment) {
+  const is_empty = beneficiary === undefined && instructions === undefined
+  return { details: undefined, ...(is_empty ? {} : { receiver: undefined, redirect: undefined }) }
 }
 
 /**

@@ -14,7 +14,57 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/attachments/v1/attachment_service.proto.
  */
 export const file_multihub_attachments_v1_attachment_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBtdWx0aWh1Yi9hdHRhY2htZW50cy92MS9hdHRhY2htZW50X3NlcnZpY2UucHJvdG8SF211bHRpaHViLmF0dGFjaG1lbnRzLnYxIk4KB05ld0ZpbGUSDAoEbmFtZRgBIAEoCRIRCgltaW1lX3R5cGUYAiABKAkSEgoKc2l6ZV9ieXRlcxgDIAEoAxIOCgZzaGEyNTYYBCABKAki/gEKGFByZXBhcmVBdHRhY2htZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI7CgdwdXJwb3NlGAMgASgOMioubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudFB1cnBvc2USLgoEZmlsZRgEIAEoCzIgLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLk5ld0ZpbGUSFAoMb3BlcmF0aW9uX2lkGAUgASgJEhQKDHBheWxvYWRfaGFzaBgGIAEoCSKNAQoZUHJlcGFyZUF0dGFjaG1lbnRSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudBI3CgZ1cGxvYWQYAiABKAsyJy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50TGluayLxAQoZRmluYWxpemVBdHRhY2htZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIVCg1hdHRhY2htZW50X2lkGAMgASgJEkYKEnBlcm1pdHRlZF9wdXJwb3NlcxgEIAMoDjIqLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRQdXJwb3NlEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkiVQoaRmluYWxpemVBdHRhY2htZW50UmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQiqQEKFlByZXBhcmVFdmlkZW5jZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLgoEZmlsZRgDIAEoCzIgLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLk5ld0ZpbGUSFAoMb3BlcmF0aW9uX2lkGAQgASgJIosBChdQcmVwYXJlRXZpZGVuY2VSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudBI3CgZ1cGxvYWQYAiABKAsyJy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50TGluayKRAQoXRmluYWxpemVFdmlkZW5jZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNYXR0YWNobWVudF9pZBgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkiUwoYRmluYWxpemVFdmlkZW5jZVJlc3BvbnNlEjcKCmF0dGFjaG1lbnQYASABKAsyIy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50IngKFEdldEF0dGFjaG1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhUKDWF0dGFjaG1lbnRfaWQYAyABKAkiiwEKFUdldEF0dGFjaG1lbnRSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudBI5Cghkb3dubG9hZBgCIAEoCzInLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRMaW5rInoKFUdldEF0dGFjaG1lbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIWCg5hdHRhY2htZW50X2lkcxgDIAMoCSJSChZHZXRBdHRhY2htZW50c1Jlc3BvbnNlEjgKC2F0dGFjaG1lbnRzGAEgAygLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudCLuAQoXQ2xhaW1BdHRhY2htZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSOwoHcHVycG9zZRgDIAEoDjIqLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRQdXJwb3NlEhYKDmF0dGFjaG1lbnRfaWRzGAQgAygJEg8KB3VzZWRfYnkYBSABKAkSEQoJdGlja2V0X2lkGAYgASgJEg8KB2NhbGxfaWQYByABKAkiVAoYQ2xhaW1BdHRhY2htZW50c1Jlc3BvbnNlEjgKC2F0dGFjaG1lbnRzGAEgAygLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudCKgAQoZUmVsZWFzZUF0dGFjaG1lbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIWCg5hdHRhY2htZW50X2lkcxgDIAMoCRIPCgd1c2VkX2J5GAQgASgJEg8KB2NhbGxfaWQYBSABKAkiHAoaUmVsZWFzZUF0dGFjaG1lbnRzUmVzcG9uc2Uy2AcKEUF0dGFjaG1lbnRTZXJ2aWNlEnoKEVByZXBhcmVBdHRhY2htZW50EjEubXVsdGlodWIuYXR0YWNobWVudHMudjEuUHJlcGFyZUF0dGFjaG1lbnRSZXF1ZXN0GjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuUHJlcGFyZUF0dGFjaG1lbnRSZXNwb25zZRJ9ChJGaW5hbGl6ZUF0dGFjaG1lbnQSMi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5GaW5hbGl6ZUF0dGFjaG1lbnRSZXF1ZXN0GjMubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVBdHRhY2htZW50UmVzcG9uc2USdAoPUHJlcGFyZUV2aWRlbmNlEi8ubXVsdGlodWIuYXR0YWNobWVudHMudjEuUHJlcGFyZUV2aWRlbmNlUmVxdWVzdBowLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVFdmlkZW5jZVJlc3BvbnNlEncKEEZpbmFsaXplRXZpZGVuY2USMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5GaW5hbGl6ZUV2aWRlbmNlUmVxdWVzdBoxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkZpbmFsaXplRXZpZGVuY2VSZXNwb25zZRJuCg1HZXRBdHRhY2htZW50Ei0ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudFJlcXVlc3QaLi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5HZXRBdHRhY2htZW50UmVzcG9uc2UScQoOR2V0QXR0YWNobWVudHMSLi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5HZXRBdHRhY2htZW50c1JlcXVlc3QaLy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5HZXRBdHRhY2htZW50c1Jlc3BvbnNlEncKEENsYWltQXR0YWNobWVudHMSMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5DbGFpbUF0dGFjaG1lbnRzUmVxdWVzdBoxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkNsYWltQXR0YWNobWVudHNSZXNwb25zZRJ9ChJSZWxlYXNlQXR0YWNobWVudHMSMi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5SZWxlYXNlQXR0YWNobWVudHNSZXF1ZXN0GjMubXVsdGlodWIuYXR0YWNobWVudHMudjEuUmVsZWFzZUF0dGFjaG1lbnRzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_attachments_v1_attachment, file_multihub_common_v1_environment]);
+  fileDesc("CjBtdWx0aWh1Yi9hdHRhY2htZW50cy92MS9hdHRhY2htZW50X3NlcnZpY2UucHJvdG8SF211bHRpaHViLmF0dGFjaG1lbnRzLnYxInwKF0VyYXNlQXR0YWNobWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhYKDmF0dGFjaG1lbnRfaWRzGAMgAygJIhoKGEVyYXNlQXR0YWNobWVudHNSZXNwb25zZSJOCgdOZXdGaWxlEgwKBG5hbWUYASABKAkSEQoJbWltZV90eXBlGAIgASgJEhIKCnNpemVfYnl0ZXMYAyABKAMSDgoGc2hhMjU2GAQgASgJIv4BChhQcmVwYXJlQXR0YWNobWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSOwoHcHVycG9zZRgDIAEoDjIqLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRQdXJwb3NlEi4KBGZpbGUYBCABKAsyIC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5OZXdGaWxlEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkijQEKGVByZXBhcmVBdHRhY2htZW50UmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSNwoGdXBsb2FkGAIgASgLMicubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudExpbmsi8QEKGUZpbmFsaXplQXR0YWNobWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNYXR0YWNobWVudF9pZBgDIAEoCRJGChJwZXJtaXR0ZWRfcHVycG9zZXMYBCADKA4yKi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50UHVycG9zZRIUCgxvcGVyYXRpb25faWQYBSABKAkSFAoMcGF5bG9hZF9oYXNoGAYgASgJIlUKGkZpbmFsaXplQXR0YWNobWVudFJlc3BvbnNlEjcKCmF0dGFjaG1lbnQYASABKAsyIy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50IqkBChZQcmVwYXJlRXZpZGVuY2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei4KBGZpbGUYAyABKAsyIC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5OZXdGaWxlEhQKDG9wZXJhdGlvbl9pZBgEIAEoCSKLAQoXUHJlcGFyZUV2aWRlbmNlUmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSNwoGdXBsb2FkGAIgASgLMicubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudExpbmsikQEKF0ZpbmFsaXplRXZpZGVuY2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhUKDWF0dGFjaG1lbnRfaWQYAyABKAkSFAoMb3BlcmF0aW9uX2lkGAQgASgJIlMKGEZpbmFsaXplRXZpZGVuY2VSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudCJ4ChRHZXRBdHRhY2htZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIVCg1hdHRhY2htZW50X2lkGAMgASgJIosBChVHZXRBdHRhY2htZW50UmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSOQoIZG93bmxvYWQYAiABKAsyJy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50TGluayJ6ChVHZXRBdHRhY2htZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFgoOYXR0YWNobWVudF9pZHMYAyADKAkiUgoWR2V0QXR0YWNobWVudHNSZXNwb25zZRI4CgthdHRhY2htZW50cxgBIAMoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQi7gEKF0NsYWltQXR0YWNobWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjsKB3B1cnBvc2UYAyABKA4yKi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50UHVycG9zZRIWCg5hdHRhY2htZW50X2lkcxgEIAMoCRIPCgd1c2VkX2J5GAUgASgJEhEKCXRpY2tldF9pZBgGIAEoCRIPCgdjYWxsX2lkGAcgASgJIlQKGENsYWltQXR0YWNobWVudHNSZXNwb25zZRI4CgthdHRhY2htZW50cxgBIAMoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQioAEKGVJlbGVhc2VBdHRhY2htZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFgoOYXR0YWNobWVudF9pZHMYAyADKAkSDwoHdXNlZF9ieRgEIAEoCRIPCgdjYWxsX2lkGAUgASgJIhwKGlJlbGVhc2VBdHRhY2htZW50c1Jlc3BvbnNlMtEIChFBdHRhY2htZW50U2VydmljZRJ6ChFQcmVwYXJlQXR0YWNobWVudBIxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVBdHRhY2htZW50UmVxdWVzdBoyLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVBdHRhY2htZW50UmVzcG9uc2USfQoSRmluYWxpemVBdHRhY2htZW50EjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVBdHRhY2htZW50UmVxdWVzdBozLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkZpbmFsaXplQXR0YWNobWVudFJlc3BvbnNlEnQKD1ByZXBhcmVFdmlkZW5jZRIvLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVFdmlkZW5jZVJlcXVlc3QaMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5QcmVwYXJlRXZpZGVuY2VSZXNwb25zZRJ3ChBGaW5hbGl6ZUV2aWRlbmNlEjAubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVFdmlkZW5jZVJlcXVlc3QaMS5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5GaW5hbGl6ZUV2aWRlbmNlUmVzcG9uc2USbgoNR2V0QXR0YWNobWVudBItLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkdldEF0dGFjaG1lbnRSZXF1ZXN0Gi4ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudFJlc3BvbnNlEnEKDkdldEF0dGFjaG1lbnRzEi4ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudHNSZXF1ZXN0Gi8ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudHNSZXNwb25zZRJ3ChBDbGFpbUF0dGFjaG1lbnRzEjAubXVsdGlodWIuYXR0YWNobWVudHMudjEuQ2xhaW1BdHRhY2htZW50c1JlcXVlc3QaMS5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5DbGFpbUF0dGFjaG1lbnRzUmVzcG9uc2USfQoSUmVsZWFzZUF0dGFjaG1lbnRzEjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuUmVsZWFzZUF0dGFjaG1lbnRzUmVxdWVzdBozLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlJlbGVhc2VBdHRhY2htZW50c1Jlc3BvbnNlEncKEEVyYXNlQXR0YWNobWVudHMSMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5FcmFzZUF0dGFjaG1lbnRzUmVxdWVzdBoxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkVyYXNlQXR0YWNobWVudHNSZXNwb25zZWIGcHJvdG8z", [file_multihub_attachments_v1_attachment, file_multihub_common_v1_environment]);
+
+/**
+ * EraseAttachmentsRequest names files of a ticket and its comments.
+ *
+ * @generated from message multihub.attachments.v1.EraseAttachmentsRequest
+ */
+export type EraseAttachmentsRequest = Message<"multihub.attachments.v1.EraseAttachmentsRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the files.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the files.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * attachment_ids are at most 1,000.
+   *
+   * @generated from field: repeated string attachment_ids = 3;
+   */
+  attachmentIds: string[];
+};
+
+/**
+ * Describes the message multihub.attachments.v1.EraseAttachmentsRequest.
+ * Use `create(EraseAttachmentsRequestSchema)` to create a new message.
+ */
+export const EraseAttachmentsRequestSchema: GenMessage<EraseAttachmentsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_attachments_v1_attachment_service, 0);
+
+/**
+ * EraseAttachmentsResponse is sent when the names are erased. The bytes follow within moments.
+ *
+ * @generated from message multihub.attachments.v1.EraseAttachmentsResponse
+ */
+export type EraseAttachmentsResponse = Message<"multihub.attachments.v1.EraseAttachmentsResponse"> & {
+};
+
+/**
+ * Describes the message multihub.attachments.v1.EraseAttachmentsResponse.
+ * Use `create(EraseAttachmentsResponseSchema)` to create a new message.
+ */
+export const EraseAttachmentsResponseSchema: GenMessage<EraseAttachmentsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_attachments_v1_attachment_service, 1);
 
 /**
  * NewFile is what the sender announces of a file.
@@ -56,7 +106,7 @@ export type NewFile = Message<"multihub.attachments.v1.NewFile"> & {
  * Use `create(NewFileSchema)` to create a new message.
  */
 export const NewFileSchema: GenMessage<NewFile> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 0);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 2);
 
 /**
  * PrepareAttachmentRequest describes the file that a merchant will upload.
@@ -112,7 +162,7 @@ export type PrepareAttachmentRequest = Message<"multihub.attachments.v1.PrepareA
  * Use `create(PrepareAttachmentRequestSchema)` to create a new message.
  */
 export const PrepareAttachmentRequestSchema: GenMessage<PrepareAttachmentRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 1);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 3);
 
 /**
  * PrepareAttachmentResponse contains the session. A repetition returns the same.
@@ -140,7 +190,7 @@ export type PrepareAttachmentResponse = Message<"multihub.attachments.v1.Prepare
  * Use `create(PrepareAttachmentResponseSchema)` to create a new message.
  */
 export const PrepareAttachmentResponseSchema: GenMessage<PrepareAttachmentResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 2);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 4);
 
 /**
  * FinalizeAttachmentRequest identifies an uploaded attachment.
@@ -196,7 +246,7 @@ export type FinalizeAttachmentRequest = Message<"multihub.attachments.v1.Finaliz
  * Use `create(FinalizeAttachmentRequestSchema)` to create a new message.
  */
 export const FinalizeAttachmentRequestSchema: GenMessage<FinalizeAttachmentRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 3);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 5);
 
 /**
  * FinalizeAttachmentResponse contains the attachment as it was after the request.
@@ -217,7 +267,7 @@ export type FinalizeAttachmentResponse = Message<"multihub.attachments.v1.Finali
  * Use `create(FinalizeAttachmentResponseSchema)` to create a new message.
  */
 export const FinalizeAttachmentResponseSchema: GenMessage<FinalizeAttachmentResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 4);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 6);
 
 /**
  * PrepareEvidenceRequest describes evidence that the operator will upload.
@@ -259,7 +309,7 @@ export type PrepareEvidenceRequest = Message<"multihub.attachments.v1.PrepareEvi
  * Use `create(PrepareEvidenceRequestSchema)` to create a new message.
  */
 export const PrepareEvidenceRequestSchema: GenMessage<PrepareEvidenceRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 5);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 7);
 
 /**
  * PrepareEvidenceResponse contains the session. A repetition returns the same.
@@ -287,7 +337,7 @@ export type PrepareEvidenceResponse = Message<"multihub.attachments.v1.PrepareEv
  * Use `create(PrepareEvidenceResponseSchema)` to create a new message.
  */
 export const PrepareEvidenceResponseSchema: GenMessage<PrepareEvidenceResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 6);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 8);
 
 /**
  * FinalizeEvidenceRequest identifies uploaded evidence.
@@ -329,7 +379,7 @@ export type FinalizeEvidenceRequest = Message<"multihub.attachments.v1.FinalizeE
  * Use `create(FinalizeEvidenceRequestSchema)` to create a new message.
  */
 export const FinalizeEvidenceRequestSchema: GenMessage<FinalizeEvidenceRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 7);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 9);
 
 /**
  * FinalizeEvidenceResponse contains the evidence as it was after the request.
@@ -350,7 +400,7 @@ export type FinalizeEvidenceResponse = Message<"multihub.attachments.v1.Finalize
  * Use `create(FinalizeEvidenceResponseSchema)` to create a new message.
  */
 export const FinalizeEvidenceResponseSchema: GenMessage<FinalizeEvidenceResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 8);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 10);
 
 /**
  * GetAttachmentRequest identifies an attachment.
@@ -385,7 +435,7 @@ export type GetAttachmentRequest = Message<"multihub.attachments.v1.GetAttachmen
  * Use `create(GetAttachmentRequestSchema)` to create a new message.
  */
 export const GetAttachmentRequestSchema: GenMessage<GetAttachmentRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 9);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 11);
 
 /**
  * GetAttachmentResponse contains the attachment.
@@ -413,7 +463,7 @@ export type GetAttachmentResponse = Message<"multihub.attachments.v1.GetAttachme
  * Use `create(GetAttachmentResponseSchema)` to create a new message.
  */
 export const GetAttachmentResponseSchema: GenMessage<GetAttachmentResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 10);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 12);
 
 /**
  * GetAttachmentsRequest identifies attachments of one merchant.
@@ -448,7 +498,7 @@ export type GetAttachmentsRequest = Message<"multihub.attachments.v1.GetAttachme
  * Use `create(GetAttachmentsRequestSchema)` to create a new message.
  */
 export const GetAttachmentsRequestSchema: GenMessage<GetAttachmentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 11);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 13);
 
 /**
  * GetAttachmentsResponse contains the attachments that exist, in the order of the request.
@@ -469,7 +519,7 @@ export type GetAttachmentsResponse = Message<"multihub.attachments.v1.GetAttachm
  * Use `create(GetAttachmentsResponseSchema)` to create a new message.
  */
 export const GetAttachmentsResponseSchema: GenMessage<GetAttachmentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 12);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 14);
 
 /**
  * ClaimAttachmentsRequest names attachments and what will use them.
@@ -533,7 +583,7 @@ export type ClaimAttachmentsRequest = Message<"multihub.attachments.v1.ClaimAtta
  * Use `create(ClaimAttachmentsRequestSchema)` to create a new message.
  */
 export const ClaimAttachmentsRequestSchema: GenMessage<ClaimAttachmentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 13);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 15);
 
 /**
  * ClaimAttachmentsResponse contains the claimed attachments.
@@ -554,7 +604,7 @@ export type ClaimAttachmentsResponse = Message<"multihub.attachments.v1.ClaimAtt
  * Use `create(ClaimAttachmentsResponseSchema)` to create a new message.
  */
 export const ClaimAttachmentsResponseSchema: GenMessage<ClaimAttachmentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 14);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 16);
 
 /**
  * ReleaseAttachmentsRequest names attachments and the call that does not use them.
@@ -603,7 +653,7 @@ export type ReleaseAttachmentsRequest = Message<"multihub.attachments.v1.Release
  * Use `create(ReleaseAttachmentsRequestSchema)` to create a new message.
  */
 export const ReleaseAttachmentsRequestSchema: GenMessage<ReleaseAttachmentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 15);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 17);
 
 /**
  * ReleaseAttachmentsResponse is empty.
@@ -618,7 +668,7 @@ export type ReleaseAttachmentsResponse = Message<"multihub.attachments.v1.Releas
  * Use `create(ReleaseAttachmentsResponseSchema)` to create a new message.
  */
 export const ReleaseAttachmentsResponseSchema: GenMessage<ReleaseAttachmentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 16);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 18);
 
 /**
  * AttachmentService keeps the files of merchants. Their bytes travel over the links of its responses, not over RPCs.
@@ -709,6 +759,17 @@ export const AttachmentService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseAttachmentsRequestSchema;
     output: typeof ReleaseAttachmentsResponseSchema;
+  },
+  /**
+   * EraseAttachments destroys the names and bytes of files, because they identify a person. They are expired then. Those that do not
+   * exist, or are erased already, are left out.
+   *
+   * @generated from rpc multihub.attachments.v1.AttachmentService.EraseAttachments
+   */
+  eraseAttachments: {
+    methodKind: "unary";
+    input: typeof EraseAttachmentsRequestSchema;
+    output: typeof EraseAttachmentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_attachments_v1_attachment_service, 0);

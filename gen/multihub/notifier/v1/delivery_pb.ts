@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery.proto.
  */
 export const file_multihub_notifier_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEinAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUSFgoOcmVzcG9uc2Vfc3RhcnQYBiABKAwikQMKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqkAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGAoUREVMSVZFUllfU1RBVFVTX0RFQUQQAxIbChdERUxJVkVSWV9TVEFUVVNfQkxPQ0tFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEinAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUSFgoOcmVzcG9uc2Vfc3RhcnQYBiABKAwiwQMKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgplcmFzZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqkAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGAoUREVMSVZFUllfU1RBVFVTX0RFQUQQAxIbChdERUxJVkVSWV9TVEFUVVNfQkxPQ0tFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * Attempt is one try of a delivery, with its HTTP request if one was sent.
@@ -61,7 +61,8 @@ export type Attempt = Message<"multihub.notifier.v1.Attempt"> & {
   durationMs: number;
 
   /**
-   * response_start has the first 4 KiB of the body of the response, any bytes. ListDeliveries leaves it out.
+   * response_start has the first 4 KiB of the body of the response, any bytes. It may identify a person, so it
+   * is shown by GetDelivery with reveal only.
    *
    * @generated from field: bytes response_start = 6;
    */
@@ -164,6 +165,13 @@ export type Delivery = Message<"multihub.notifier.v1.Delivery"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 12;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * erase_time is when what its callback says was erased; it cannot be replayed since.
+   *
+   * @generated from field: google.protobuf.Timestamp erase_time = 13;
+   */
+  eraseTime?: Timestamp | undefined;
 };
 
 /**

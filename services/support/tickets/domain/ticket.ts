@@ -41,6 +41,12 @@ export interface Ticket extends CommentThread {
   readonly listed_at?: Date | undefined
   /** The deadline, while the ticket is unresolved. */
   readonly open_deadline?: Date | undefined
+  /** When its texts and files were erased (O11). What was written later is still there. */
+  readonly erased_at?: Date | undefined
+  /** Set in a restored ticket that was erased after its backup: it is erased when its effects have ended. */
+  readonly is_to_be_erased?: true | undefined
+  /** Since when it is ended and not erased. A later comment does not change it. */
+  readonly erasable_since?: Date | undefined
 }
 
 const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
@@ -51,12 +57,22 @@ const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_cus
  */
 export function withListing(ticket: Ticket): Ticket {
   const { deleted_at, created_at, sla_deadline, status } = ticket
-  if (deleted_at) return { ...ticket, listed_at: undefined, open_deadline: undefined }
+  const erasable_since = erasableSince(ticket)
+  if (deleted_at) return { ...ticket, erasable_since, listed_at: undefined, open_deadline: undefined }
   return {
     ...ticket,
+    erasable_since,
     listed_at: created_at,
     open_deadline: UNRESOLVED.includes(status) ? sla_deadline : undefined,
   }
+}
+
+function erasableSince(ticket: Ticket): Date | undefined {
+  const { deleted_at, status, last_activity_at, erased_at, is_to_be_erased } = ticket
+  if (is_to_be_erased) return new Date(0)
+  const is_open = deleted_at === undefined && UNRESOLVED.includes(status)
+  const since = deleted_at ?? last_activity_at
+  return is_open || (erased_at !== undefined && erased_at >= since) ? undefined : since
 }
 
 /** Every change of status that the operator can make (S4). */

@@ -35,6 +35,7 @@ export const TICKETS = {
     by_h_id: { fields: [...SCOPE, 'ticket_id'] },
     by_id: { fields: ['ticket_id'], across_partitions: true },
     by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
+    by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     by_replaced: { fields: [...SCOPE, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
     ...listIndexes(TICKET_LIST),
     ...EFFECT_INDEXES,
