@@ -26,7 +26,11 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
     purpose: 'fills empty databases from a backup, and with --verify checks the result',
     run: restore,
   },
-  verify: { words: '', purpose: 'checks that the databases are complete and agree', run: verify },
+  verify: {
+    words: '[--heads FILE]',
+    purpose: 'checks that the databases are complete and agree',
+    run: verify,
+  },
   reseal: {
     words: '[--to ID]',
     purpose: 'encrypts stored secrets again under the active master key',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
+import { ledger_signer } from '../services/balances/ledger.fixture.ts'
 import { createLedger } from '../services/balances/ledger.ts'
 import { openLedgerStore } from '../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../test/support/clock-guard.ts'
@@ -100,7 +101,7 @@ async function withLedger(
   work: (ours: (accounts: number) => Promise<TransferRate>, store: Store) => Promise<void>,
 ): Promise<void> {
   const store = await openStore({ database, directory })
-  const ledger = createLedger(await openLedgerStore(store), trustedClock)
+  const ledger = createLedger(await openLedgerStore(store, ledger_signer), trustedClock)
   const transfer = createLedgerTransfer(ledger)
   try {
     await work((accounts) => measureTransfers(transfer, accounts, CONCURRENCY), store)

@@ -1,5 +1,8 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
+import { systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { DataCheck } from '#lib/role/operations.ts'
@@ -16,12 +19,21 @@ import {
 } from './databases.ts'
 import { unmetRequirements } from './requirements.ts'
 
+/** What the signatures of the ledger prove, and what only a copy of its heads outside the databases can. */
+const GUARANTEE =
+  'only a holder of the keys of the purpose journal can have made the journals of the ledger, as far as they reach'
+const NO_HEADS =
+  'that none was cut off at its end shows only the log: repeat with --heads and a file of log lines'
+
 /**
- * `node main.ts verify`: checks that the databases of all roles are complete and agree, and prints each problem. It changes
- * nothing and may run while the system works. Throws `StartError` when there is a problem.
+ * `node main.ts verify [--heads FILE]`: checks that the databases of all roles are complete and agree, and prints each
+ * problem. The file has lines of the log, whose heads of the ledger must be in the journals. It changes nothing and may run
+ * while the system works. Throws `StartError` when there is a problem. Prints which guarantee it gives.
  */
 export const verify: Command = async (words, variables, { printLine, printProgress }) => {
-  if (words.length > 0) throw new StartError(`${words[0]} is not a word of verify: leave it out`)
+  const [option, heads_file, ...more] = words
+  if (option !== undefined && (option !== '--heads' || heads_file === undefined || more.length > 0))
+    throw new StartError(`${words.join(' ')} is not understood: verify takes --heads and a file of log lines`)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.verify)
   const databases = databasesOf(config)
@@ -49,12 +61,14 @@ export const verify: Command = async (words, variables, { printLine, printProgre
         continue
       }
       const readDocuments = readerOf(snapshot, databases.nameOf(role), printProgress)
-      const check = await role.checkData?.(store, readDocuments, variables)
+      const check = await role.checkData?.(store, readDocuments, variables, keys)
       if (check) checks.set(role.name, check)
     }
     for (const [role, check] of checks) {
       printProgress(`${role}: checking`)
       for await (const problem of check.findProblems?.() ?? []) report(role, problem)
+      if (heads_file !== undefined)
+        for await (const problem of check.compareWithLog?.(linesOf(heads_file)) ?? []) report(role, problem)
       for await (const { requirement, finding } of unmetRequirements(check, checks))
         report(
           role,
@@ -68,4 +82,14 @@ export const verify: Command = async (words, variables, { printLine, printProgre
   if (problems > 0)
     throw new StartError(`${problemsText(problems)}: docs/operators/backup.md says what to do`)
   printLine('the databases are complete and agree')
+  printLine(`${GUARANTEE}; ${heads_file === undefined ? NO_HEADS : 'and they reach the heads in the log'}`)
+}
+
+/** The lines of a file. Throws `StartError` when it cannot be read. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
+  } catch (error) {
+    throw new StartError(`${path} cannot be read (${systemErrorCode(error)}): name a file of log lines`)
+  }
 }

@@ -2,6 +2,7 @@ import { Long, MongoClient } from 'mongodb'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { openStore } from '#lib/store/open.ts'
+import { ledger_signer } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
@@ -19,7 +20,7 @@ export interface MongodbTransfers {
 export async function openMongodbTransfers(uri: string, accounts: number): Promise<MongodbTransfers> {
   const database = `bench-${randomHex(4)}`
   const store = await openStore({ database, mongodb_uri: new Secret(uri), timeout_ms: 60_000 })
-  const ledger = createLedger(await openLedgerStore(store), trustedClock)
+  const ledger = createLedger(await openLedgerStore(store, ledger_signer), trustedClock)
   const client = new MongoClient(uri, { writeConcern: { w: 'majority', journal: true } })
   const balances = client
     .db(database)

@@ -2,6 +2,7 @@ import { clock } from '#lib/base/time.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
 import { environmentOfShard, SHARDS, shardOf } from '../../services/balances/domain/shard.ts'
+import { ledger_signer } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
@@ -56,7 +57,7 @@ function costOf(rounds: readonly Round<TransferRate>[]): Pick<BenchResult, 'ours
 
 async function openShardedLedger(directory: string, shards: number): Promise<ShardedLedger> {
   const store = await openStore({ database: `shards-${shards}`, directory })
-  const ledger = createLedger(await openLedgerStore(store), trustedClock)
+  const ledger = createLedger(await openLedgerStore(store, ledger_signer), trustedClock)
   const merchants = merchantOfEachShard()
   const transfer = createLedgerTransfer(ledger, (shard) => ({
     environment: environmentOfShard(shard),
@@ -103,7 +104,7 @@ export async function measureLoad(directory: string): Promise<BenchResult> {
 
 /** Writes a journal and returns a function that measures one load of its shard. */
 async function createHistory(store: Store, entries: number): Promise<() => Promise<number>> {
-  const opened = await openLedgerStore(store)
+  const opened = await openLedgerStore(store, ledger_signer)
   const transfer = createLedgerTransfer(createLedger(opened, trustedClock))
   let count = 0
   const worker = async (): Promise<void> => {

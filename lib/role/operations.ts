@@ -14,6 +14,8 @@ export type ReadDocuments = <D extends object>(spec: CollectionSpec) => AsyncIte
 export interface DataCheck {
   /** What is wrong within the database of the role, one sentence per problem. */
   findProblems?(): AsyncIterable<string>
+  /** What the role has written to the log, and no longer has stored, one sentence per problem. */
+  compareWithLog?(lines: AsyncIterable<string>): AsyncIterable<string>
   /** What other roles must have, because documents of this one say so. */
   listRequirements?(): AsyncIterable<Requirement>
   /** Whether the role has what another one requires, or may have deleted it since, and whether it agrees with the claim. */
@@ -41,6 +43,9 @@ export interface ResealCount {
   readonly failures: readonly string[]
 }
 
+/** The keys that the checks of stored data need. */
+export type CheckKeys = Keys<'credential' | 'journal'>
+
 /** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `doctor`) need of a role. */
 export interface RoleOperations {
   readonly name: RoleName
@@ -63,6 +68,7 @@ export interface RoleOperations {
     store: Store,
     readDocuments: ReadDocuments,
     variables: Readonly<Record<string, string | undefined>>,
+    keys: CheckKeys,
   ): Promise<DataCheck>
   /** Encrypts the stored secrets again that are not under the active key. The role may be running. */
   reseal?(store: Store, readDocuments: ReadDocuments, keys: Keys): AsyncIterable<ResealCount>

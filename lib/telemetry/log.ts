@@ -20,7 +20,7 @@ export const LOG_FIELDS = [
   'merchant_id', 'environment', 'service_id', 'payment_id', 'ticket_id', 'refund_id', 'chargeback_id',
   'attachment_id', 'delivery_id', 'endpoint_id', 'destination_key', 'anomaly_id', 'operation', 'currency', 'status', 'from_status',
   // internals
-  'event', 'kind', 'effect', 'transition', 'subject', 'queue', 'collection', 'index', 'database', 'shard', 'seq',
+  'event', 'kind', 'effect', 'transition', 'subject', 'queue', 'collection', 'index', 'database', 'shard', 'seq', 'hash', 'signature',
   'batch', 'lease', 'provider', 'provider_account', 'connector', 'reason', 'outcome', 'state', 'field',
   // amounts and times
   'attempt', 'tries', 'count', 'dropped', 'pending', 'limit', 'size_bytes', 'duration_ms', 'delay_ms', 'timeout_ms',

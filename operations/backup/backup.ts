@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readConfig } from '#lib/base/config/config.ts'
+import { readKeys } from '#lib/base/config/key-settings.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
@@ -11,7 +12,7 @@ import { packBody } from '#lib/store/embedded/record.ts'
 import type { DatabaseSnapshot } from '#lib/store/maintenance.ts'
 import { readBuildInfo } from '../../app/build-info.ts'
 import type { Command, CommandOutput } from '../../app/run.ts'
-import { BACKUP_ORDER, DATABASE_SETTINGS, databasesOf, loadOperations } from '../databases.ts'
+import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
 
@@ -67,7 +68,8 @@ export const backUp: Command = async (words, variables, { printLine, printProgre
   const [directory] = words
   if (directory === undefined || words.length > 1 || directory.startsWith('-'))
     throw new StartError('name one new directory: node main.ts backup DIRECTORY')
-  const config = readConfig(DATABASE_SETTINGS, variables)
+  const config = readConfig(VERIFY_SETTINGS, variables)
+  const { journal: signer } = readKeys(config, COMMAND_PURPOSES.backup)
   await createEmpty(directory)
   const began_at = now().toISOString()
   const roles = await loadOperations(BACKUP_ORDER)
@@ -93,7 +95,8 @@ export const backUp: Command = async (words, variables, { printLine, printProgre
   const { version } = readBuildInfo()
   const { system_name } = config
   const ended_at = now().toISOString()
-  await writeManifest(directory, { version, system_name, store, consistency, began_at, ended_at, contents })
+  const manifest = { version, system_name, store, consistency, began_at, ended_at, contents }
+  await writeManifest(directory, manifest, signer)
   const bytes = contents.reduce((sum, content) => sum + content.bytes, 0)
   printLine(`the backup in ${directory} is complete: ${contents.length} files, ${bytes} bytes`)
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { syncDirectory, systemErrorCode } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 
@@ -41,13 +41,17 @@ export type BackupContent = Readonly<z.infer<typeof CONTENT>>
 /** What a backup holds. It is written last, so a backup without it is not complete. */
 export type Manifest = Readonly<z.infer<typeof MANIFEST>>
 
-/** Writes the manifest, with the SHA-256 of its own text. The backup is complete and durable when the promise resolves. */
+/**
+ * Writes the manifest, signed with the key of the purpose `journal`: it has the SHA-256 of each file, so nobody else can make or
+ * change a backup. The backup is complete and durable when the promise resolves.
+ */
 export async function writeManifest(
   directory: string,
   manifest: Omit<Manifest, 'product' | 'format'>,
+  signer: Pick<Signer, 'sign'>,
 ): Promise<void> {
   const content = { product: PRODUCT, format: FORMAT, ...manifest }
-  const text = JSON.stringify({ ...content, sha256: digest(content) }, undefined, 2)
+  const text = JSON.stringify({ ...content, signature: signer.sign(signedText(content)) }, undefined, 2)
   const handle = await open(join(directory, FILE), 'wx', 0o600)
   try {
     await handle.writeFile(`${text}\n`)
@@ -58,13 +62,16 @@ export async function writeManifest(
   await syncDirectory(directory)
 }
 
-/** Reads a manifest. Throws `Unavailable`, with what to do, when the backup is partial, damaged, newer or not of Multihub. */
-export async function readManifest(directory: string): Promise<Manifest> {
+/**
+ * Reads a manifest. Throws `Unavailable`, with what to do, when the backup is partial, damaged, newer, not of Multihub, or not
+ * signed by this system.
+ */
+export async function readManifest(directory: string, signer: Pick<Signer, 'verify'>): Promise<Manifest> {
   const text = await readFile(join(directory, FILE), 'utf8').catch((error: unknown) => {
     if (systemErrorCode(error) !== 'ENOENT') throw error
     throw new Unavailable(`${directory} has no ${FILE}: the backup was not completed; use another one`)
   })
-  const { sha256, ...content } = parse(text, directory)
+  const { signature, ...content } = parse(text, directory)
   if (content['product'] !== PRODUCT)
     throw new Unavailable(`${directory} is not a backup of Multihub: name another directory`)
   if (Number(content['format']) > FORMAT)
@@ -72,7 +79,11 @@ export async function readManifest(directory: string): Promise<Manifest> {
       `${directory} was made by the newer release ${content['version']}: restore it with that release`,
     )
   const manifest = MANIFEST.safeParse(content)
-  if (!manifest.success || sha256 !== digest(content)) throw damaged(directory)
+  if (!manifest.success || typeof signature !== 'string') throw damaged(directory)
+  if (!signer.verify(signedText(content), signature))
+    throw new Unavailable(
+      `${join(directory, FILE)} was not signed by this system (${keyIdOfSignature(signature)}): set the keys of the time of the backup, or use another one`,
+    )
   return manifest.data
 }
 
@@ -90,6 +101,6 @@ function damaged(directory: string): Unavailable {
   return new Unavailable(`${join(directory, FILE)} is damaged: use another backup`)
 }
 
-function digest(content: object): string {
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+function signedText(content: object): string {
+  return `backup ${JSON.stringify(content)}`
 }

@@ -1,21 +1,16 @@
 import { join } from 'node:path'
 import { readConfig } from '#lib/base/config/config.ts'
+import { readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
+import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { unpackBody } from '#lib/store/embedded/record.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { Blobs, Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Command, CommandOutput } from '../../app/run.ts'
-import {
-  BACKUP_ORDER,
-  DATABASE_SETTINGS,
-  databasesOf,
-  loadOperations,
-  VERIFY_SETTINGS,
-} from '../databases.ts'
+import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
 import { verify } from '../verify.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from './adopt-later-facts.ts'
 import { blobsOfFrames, digestFile, readFrames, withProgress } from './frames.ts'
@@ -102,8 +97,9 @@ export const restore: Command = async (words, variables, output) => {
   const [directory, ...others] = words.filter((word) => word !== '--verify')
   if (directory === undefined || others.length > 0 || directory.startsWith('-'))
     throw new StartError('name the directory of a backup: node main.ts restore [--verify] DIRECTORY')
-  const config = readConfig(is_verified ? VERIFY_SETTINGS : DATABASE_SETTINGS, variables)
-  const { contents, began_at, system_name, consistency } = await readManifest(directory)
+  const config = readConfig(VERIFY_SETTINGS, variables)
+  const keys = readKeys(config, COMMAND_PURPOSES.restore)
+  const { contents, began_at, system_name, consistency } = await readManifest(directory, keys.journal)
   if (system_name !== config.system_name)
     throw new StartError(
       `the backup is of the system ${system_name}: set MULTIHUB_SYSTEM_NAME to it, or name another backup`,
@@ -131,7 +127,8 @@ export const restore: Command = async (words, variables, output) => {
         printProgress(`${role.name}: ${content.name}: restored`)
       }
     }
-    if (consistency === 'ordered') await completePayments(opened, { directory, contents }, variables, output)
+    if (consistency === 'ordered')
+      await completePayments(opened, { directory, contents }, variables, keys, output)
     for (const { role, store } of opened) await role.afterRestore?.(store)
   } finally {
     for (const { store } of opened) await store.close()
@@ -152,12 +149,13 @@ async function completePayments(
   opened: readonly OpenedRole[],
   backup: { readonly directory: string; readonly contents: readonly BackupContent[] },
   variables: Parameters<Command>[1],
+  keys: CheckKeys,
   { printLine }: CommandOutput,
 ): Promise<void> {
   const checks = new Map<RoleName, DataCheck>()
   for (const { role, store } of opened) {
     if (!ADOPTING_ROLES.includes(role.name)) continue
-    const check = await role.checkData?.(store, readerOfBackup(backup, role.name), variables)
+    const check = await role.checkData?.(store, readerOfBackup(backup, role.name), variables, keys)
     if (check) checks.set(role.name, check)
   }
   await adoptLaterFacts(checks, (role, subject) =>

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { createKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { LANES } from '#lib/patterns/effects/effect.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { openStore } from '#lib/store/open.ts'
@@ -26,7 +28,7 @@ export async function commitInNextFormat(system: FleetSystem, merchant_id: strin
   const store = await openStoreOf(system, 'balances')
   const format = BATCH_FORMATS.read_max + 1
   const ledger = createLedger(
-    await openLedgerStore(store, { written: format, read_max: format }),
+    await openLedgerStore(store, signerOf(system), { written: format, read_max: format }),
     trustedClock,
   )
   // Not in the currency of the payments, so that their balance remains what they add up to.
@@ -97,6 +99,14 @@ async function withPayments(
   } finally {
     await store.close()
   }
+}
+
+/** The key with which the processes sign the ledger. */
+function signerOf({ fleet }: FleetSystem): Signer {
+  const { MULTIHUB_MASTER_KEYS = '' } = fleet.settings.shared
+  const master_keys = parseMasterKeys(MULTIHUB_MASTER_KEYS)
+  const [active_id = ''] = master_keys.keys()
+  return createKeys({ master_keys, derived_keys: new Map(), active_id }, ['journal']).journal
 }
 
 /** Opens the embedded store of a role, which its processes use at the same time. */

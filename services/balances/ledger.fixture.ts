@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
@@ -18,6 +19,9 @@ import { createLedger, type Ledger } from './ledger.ts'
 import type { Journal } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 
+/** The key that signs the ledgers of tests. */
+export const ledger_signer = testKeys().journal
+
 /** A ledger on its own embedded store, for tests. */
 export interface LedgerFixture extends AsyncDisposable {
   readonly store: LedgerStore
@@ -29,7 +33,7 @@ export interface LedgerFixture extends AsyncDisposable {
 export async function openFixture(wrap = (store: LedgerStore): LedgerStore => store): Promise<LedgerFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-'))
   const opened = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
-  const store = wrap(await openLedgerStore(opened))
+  const store = wrap(await openLedgerStore(opened, ledger_signer))
   const ledger = createLedger(store, trustedClock)
   return {
     store,

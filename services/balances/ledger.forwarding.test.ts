@@ -6,7 +6,16 @@ import { adjustmentId, type Command } from './domain/command.ts'
 import { NewerBatchFormat } from './domain/hash-chain.ts'
 import { shardOf } from './domain/shard.ts'
 import { rankShardOwners } from './forwarding/shard-placement.ts'
-import { credit, hold, openFixture, resolve, settle, withdrawal, withJournal } from './ledger.fixture.ts'
+import {
+  credit,
+  hold,
+  ledger_signer,
+  openFixture,
+  resolve,
+  settle,
+  withdrawal,
+  withJournal,
+} from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 import { verifyLedger } from './verification/verification.fixture.ts'
@@ -95,7 +104,7 @@ test('decides commands itself when the owner of the shard stops, and none twice'
 // R9
 test('the owner of a shard with a newer batch forwards its commands, and tells the others', async () => {
   await using fixture = await openFixture()
-  const newer_store = await openLedgerStore(fixture.opened, { written: 2, read_max: 2 })
+  const newer_store = await openLedgerStore(fixture.opened, ledger_signer, { written: 2, read_max: 2 })
   await using older = await startProcess(fixture.store)
   await using newer = await startProcess(newer_store)
   const merchant = merchantOf(older, newer)

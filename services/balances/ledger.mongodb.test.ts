@@ -7,7 +7,7 @@ import type { Store } from '#lib/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../test/support/servers.ts'
-import { credit, hold } from './ledger.fixture.ts'
+import { credit, hold, ledger_signer } from './ledger.fixture.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { verifyLedger } from './verification/verification.fixture.ts'
@@ -25,7 +25,10 @@ async function openTwoProcesses(uri: string): Promise<TwoProcesses> {
   const open = (): Promise<Store> =>
     openStore({ database, mongodb_uri: new Secret(uri), timeout_ms: HANG_LIMIT_MS })
   const opened = [await open(), await open()] as const
-  const stores = [await openLedgerStore(opened[0]), await openLedgerStore(opened[1])] as const
+  const stores = [
+    await openLedgerStore(opened[0], ledger_signer),
+    await openLedgerStore(opened[1], ledger_signer),
+  ] as const
   return {
     ledgers: stores.map((store) => createLedger(store, trustedClock)),
     store: stores[0],

@@ -1,3 +1,4 @@
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { ClaimedPosting, Requirement } from '#lib/role/requirement.ts'
 import { readCheckpoint, sequenceOf } from './checkpoints/checkpoint.ts'
@@ -5,6 +6,7 @@ import type { Batch, Entry } from './domain/entry.ts'
 import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
+import { missingHeads } from './store/exported-heads.ts'
 import { JOURNAL } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import {
@@ -15,27 +17,42 @@ import {
 } from './verification/checks.ts'
 import { type Pace, replayJournal } from './verification/replay-journal.ts'
 
+function withoutKeys(): never {
+  throw new TypeError('the collections of the ledger were opened without its keys')
+}
+
+/** For the commands that do not read the ledger as such. */
+const NO_KEYS: Signer = { sign: withoutKeys, signWithEach: withoutKeys, verify: withoutKeys }
+
 /** What the commands of an installation need of the ledger. */
 export const operations: RoleOperations = {
   name: 'balances',
-  openCollections: openLedgerStore,
-  checkData: async (store, readDocuments) => createDataCheck(await openLedgerStore(store), readDocuments),
+  openCollections: (store) => openLedgerStore(store, NO_KEYS),
+  checkData: async (store, readDocuments, _variables, keys) =>
+    createDataCheck(await openLedgerStore(store, keys.journal), readDocuments, keys.journal),
 }
 
 const UNPACED: Pace = { run: (slice) => slice() }
 
 /** Checks every shard from its first batch, without a pause and without a write, and that its payments exist. */
-export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments): DataCheck {
+export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments, signer: Signer): DataCheck {
   return {
     async *findProblems() {
       for (let shard = 0; shard < SHARDS; shard += 1) yield* await problemsOfShard(store, shard)
     },
+    compareWithLog: (lines) => missingHeads(store.journal, signer, lines),
     async *listRequirements() {
       for await (const batch of readDocuments<Batch>(JOURNAL)) yield* requirementsOf(batch)
     },
     async find({ merchant_id, environment, id }) {
       const shard = shardOf(merchant_id, environment === 'production' ? 'production' : 'test')
-      return (await store.journal.findByEntryId(shard, id, 1)).length > 0 ? 'found' : 'missing'
+      try {
+        return (await store.journal.findByEntryId(shard, id, 1)).length > 0 ? 'found' : 'missing'
+      } catch (error) {
+        if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
+        // It is there, and the check of its shard reports that it cannot be trusted.
+        return 'found'
+      }
     },
   }
 }

@@ -8,6 +8,7 @@ import { createBalanceRpc } from './rpc/balance-service.ts'
 import { createForwardClient } from './rpc/forward-proto.ts'
 import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { createVerificationRpc } from './rpc/verification-service.ts'
+import { withExportedHeads } from './store/exported-heads.ts'
 import { withJournalMetrics } from './store/journal.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 import { createVerifier } from './verification/verifier.ts'
@@ -34,8 +35,9 @@ export const role: Role<'balances'> = {
   settings: BALANCES_CONFIG,
   async start(context) {
     const { self_address, memory_max_bytes } = readConfig(BALANCES_CONFIG, context.variables)
-    const opened = await openLedgerStore(await context.openStore())
-    const store = { ...opened, journal: withJournalMetrics(opened.journal) }
+    const opened = await openLedgerStore(await context.openStore(), context.keys.journal)
+    const heads = withExportedHeads(withJournalMetrics(opened.journal), context.keys.journal)
+    const store = { ...opened, journal: heads.journal }
     const { clientAt } = context
     const forwarding =
       self_address !== undefined && clientAt !== undefined
@@ -56,6 +58,7 @@ export const role: Role<'balances'> = {
       limitations: () => ledger.limitations(),
       async stop() {
         await Promise.all([verifier.stop(), ledger.stop()])
+        heads.stop()
       },
     }
   },

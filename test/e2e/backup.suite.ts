@@ -37,7 +37,8 @@ export async function expectBackupUnderLoad(backed_up: BackedUpSystem): Promise<
   await storm.begun
   const accepted_before = [...storm.payments].filter(([, { response }]) => response?.body?.success)
   const backup = join(system.home, 'backup')
-  await runToEnd('main.ts', ['backup', backup], variables)
+  const keys = await keysOf(system)
+  await runToEnd('main.ts', ['backup', backup], { ...variables, ...keys })
   await storm.over
   await system.kill()
   await backed_up.destroy()
@@ -81,8 +82,7 @@ async function expectRestore(
   { system, variables, is_instant }: BackedUpSystem,
   backup: string,
 ): Promise<ReadonlySet<string>> {
-  const { master_key } = JSON.parse(await readFile(join(system.home, 'keys.json'), 'utf8'))
-  const keys = { MULTIHUB_MASTER_KEYS: `local:${master_key}` }
+  const keys = await keysOf(system)
   const restored = await runUntilEnd('main.ts', ['restore', '--verify', backup], { ...variables, ...keys })
   const problems = restored.output.split('\n').filter((line) => line.startsWith('PROBLEM'))
   const later = /^PROBLEM {2}balances: the payment (\S+) of the ledger entry \S+ is missing$/
@@ -130,6 +130,12 @@ async function deliveredPayment({ system, receiver }: BackedUpSystem) {
       deliveries.length > 0 && deliveries.every(({ status }) => status === 'DELIVERY_STATUS_DELIVERED'),
   )
   return { c_id, value, callbacks: receiver.of(c_id).length }
+}
+
+/** The setting of the master key that `npm start` has made. */
+export async function keysOf({ home }: Pick<TestSystem, 'home'>) {
+  const { master_key } = JSON.parse(await readFile(join(home, 'keys.json'), 'utf8'))
+  return { MULTIHUB_MASTER_KEYS: `local:${master_key}` }
 }
 
 /** Destroys the embedded files of a system. */

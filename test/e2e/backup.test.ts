@@ -13,7 +13,7 @@ import { merchantClient } from '../support/merchant.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { mongodbForTests } from '../support/servers.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
-import { destroyFiles, expectBackupUnderLoad } from './backup.suite.ts'
+import { destroyFiles, expectBackupUnderLoad, keysOf } from './backup.suite.ts'
 
 const LONG_MS = 900_000
 const server = await mongodbForTests()
@@ -75,12 +75,14 @@ describe('under load', () => {
 
 describe('a backup of embedded files', () => {
   let system: TestSystem
+  let keys: Readonly<Record<string, string>>
   let variables: Readonly<Record<string, string>>
   let backup: string
   let c_id: string
   beforeAll(async () => {
     system = await startOneProcess()
-    variables = { MULTIHUB_HOME: system.home }
+    keys = await keysOf(system)
+    variables = { MULTIHUB_HOME: system.home, ...keys }
     const alpha = merchantClient(system.demo)
     c_id = (await alpha.deposit(100_000)).c_id
     await alpha.finalPayment(c_id)
@@ -95,7 +97,7 @@ describe('a backup of embedded files', () => {
     const copy = join(system.home, `copy-${randomHex(4)}`)
     await cp(backup, copy, { recursive: true })
     await change(copy)
-    const elsewhere = { MULTIHUB_HOME: join(system.home, `home-${randomHex(4)}`), ...more }
+    const elsewhere = { MULTIHUB_HOME: join(system.home, `home-${randomHex(4)}`), ...keys, ...more }
     const output = { printLine: () => {}, printProgress: () => {} }
     const refusal = await restore([copy], elsewhere, output).catch(explainStartError)
     expect(await readdir(elsewhere.MULTIHUB_HOME).catch(() => [])).toEqual([])
@@ -149,7 +151,14 @@ describe('a backup of embedded files', () => {
       expect(await refusalOf((copy) => appendFile(join(copy, 'balances.journal.documents'), 'x'))).toBe(
         'cannot start: COPY/balances.journal.documents is damaged: use another backup',
       )
+      // O9: whoever changes a file and its checksum cannot sign the manifest.
       expect(await refusalOf(editManifest('"frames": 0', '"frames": 1'))).toBe(
+        'cannot start: COPY/manifest.json was not signed by this system (local): set the keys of the time of the backup, or use another one',
+      )
+      expect(await refusalOf(async () => {}, { MULTIHUB_MASTER_KEYS: `other:${'0'.repeat(64)}` })).toContain(
+        'was not signed by this system (local)',
+      )
+      expect(await refusalOf(editManifest('"signature"', '"other"'))).toBe(
         'cannot start: COPY/manifest.json is damaged: use another backup',
       )
       expect(await refusalOf(editManifest('"format": 1', '"format": 2'))).toBe(
@@ -180,7 +189,7 @@ describe('a backup of embedded files', () => {
   test(
     'is not made of nothing, nor over another one',
     async () => {
-      const nothing = { MULTIHUB_HOME: join(system.home, 'nothing') }
+      const nothing = { ...keys, MULTIHUB_HOME: join(system.home, 'nothing') }
       const missing = await runUntilEnd('main.ts', ['backup', join(system.home, 'none')], nothing)
       expect(missing.code).toBe(1)
       expect(missing.log).toContain('does not exist: set MULTIHUB_HOME to the directory of the system')
@@ -198,7 +207,7 @@ describe('a backup of embedded files', () => {
         const directory = join(system.home, `killed-${randomHex(4)}`)
         return { words: [directory], variables, watched: directory, last: join(directory, 'manifest.json') }
       })
-      const elsewhere = { MULTIHUB_HOME: join(system.home, 'after-killed') }
+      const elsewhere = { ...keys, MULTIHUB_HOME: join(system.home, 'after-killed') }
       const { code, log } = await runUntilEnd('main.ts', ['restore', killed], elsewhere)
       expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
       await runToEnd('main.ts', ['backup', join(system.home, 'second')], variables)
@@ -212,10 +221,15 @@ describe('a backup of embedded files', () => {
       const unfinished = await interrupt('restore', () => {
         const home = join(system.home, `restored-${randomHex(4)}`)
         const watched = join(home, 'data.restoring')
-        return { words: [backup], variables: { MULTIHUB_HOME: home }, watched, last: join(home, 'data') }
+        return {
+          words: [backup],
+          variables: { ...keys, MULTIHUB_HOME: home },
+          watched,
+          last: join(home, 'data'),
+        }
       })
       const home = dirname(unfinished)
-      const elsewhere = { MULTIHUB_HOME: home }
+      const elsewhere = { ...keys, MULTIHUB_HOME: home }
       expect(await readdir(home)).toEqual(['data.restoring'])
       const { code, log } = await runUntilEnd('main.ts', ['restore', backup], elsewhere)
       expect(code).toBe(1)

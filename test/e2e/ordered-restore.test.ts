@@ -1,6 +1,7 @@
-import { copyFile, mkdir, readFile, rename } from 'node:fs/promises'
+import { copyFile, mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
 import { readManifest, writeManifest } from '../../operations/backup/manifest.ts'
 import { runToEnd, runUntilEnd } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
@@ -8,7 +9,7 @@ import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
-import { destroyFiles } from './backup.suite.ts'
+import { destroyFiles, keysOf } from './backup.suite.ts'
 
 const LONG_MS = 900_000
 const REFUNDS = 'multihub.support.v1.RefundService'
@@ -65,9 +66,18 @@ async function openChargeback(h_id: string, value: number, operationId: string):
 }
 
 /** A backup as of a server without snapshots: payments as they were in `first`, all else as it was in `last`. */
-async function composeOrdered(first: string, last: string, directory: string): Promise<void> {
+async function composeOrdered(
+  first: string,
+  last: string,
+  directory: string,
+  master_key: string,
+): Promise<void> {
   await mkdir(directory)
-  const [earlier, later] = [await readManifest(first), await readManifest(last)]
+  const { journal: signer } = createKeys(
+    { master_keys: parseMasterKeys(master_key), derived_keys: new Map(), active_id: 'local' },
+    ['journal'],
+  )
+  const [earlier, later] = [await readManifest(first, signer), await readManifest(last, signer)]
   const contents = later.contents.map((content) => {
     const found = earlier.contents.find(({ file }) => file === content.file)
     return content.role === 'payments' && found ? found : content
@@ -75,7 +85,7 @@ async function composeOrdered(first: string, last: string, directory: string): P
   for (const { role, file } of contents)
     await copyFile(join(role === 'payments' ? first : last, file), join(directory, file))
   const { product: _product, format: _format, ...manifest } = later
-  await writeManifest(directory, { ...manifest, consistency: 'ordered', contents })
+  await writeManifest(directory, { ...manifest, consistency: 'ordered', contents }, signer)
 }
 
 // P18: what was given back while an ordered backup ran is neither lost nor given back twice.
@@ -92,7 +102,7 @@ test(
       string,
       string,
     ]
-    const variables = { MULTIHUB_HOME: system.home }
+    const variables = { MULTIHUB_HOME: system.home, ...(await keysOf(system)) }
     await runToEnd('main.ts', ['backup', first], variables)
     await completeRefund(alpha, refunded.c_id, '70000')
     await completeRefund(alpha, partly.c_id, '10000')
@@ -101,13 +111,11 @@ test(
     await operator(`${CHARGEBACKS}/MoveChargeback`, { chargebackId, status: 'CHARGEBACK_STATUS_WON' })
     const balance = await alpha.balance()
     await runToEnd('main.ts', ['backup', last], variables)
-    await composeOrdered(first, last, ordered)
+    await composeOrdered(first, last, ordered, variables.MULTIHUB_MASTER_KEYS)
     await system.kill()
     await rename(join(system.home, 'data'), join(system.home, 'data.before'))
 
-    const { master_key } = JSON.parse(await readFile(join(system.home, 'keys.json'), 'utf8'))
-    const keys = { MULTIHUB_MASTER_KEYS: `local:${master_key}` }
-    const restored = await runUntilEnd('main.ts', ['restore', '--verify', ordered], { ...variables, ...keys })
+    const restored = await runUntilEnd('main.ts', ['restore', '--verify', ordered], variables)
     expect(restored.output.split('\n').filter((line) => line.startsWith('PROBLEM'))).toEqual([])
     expect(restored.code).toBe(0)
     expect(restored.output).toMatch(
@@ -128,7 +136,7 @@ test(
     expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
     // Effects that the restore added have run, and nothing was booked twice.
     await system.kill()
-    const verified = await runUntilEnd('main.ts', ['verify'], { ...variables, ...keys })
+    const verified = await runUntilEnd('main.ts', ['verify'], variables)
     expect(verified.output).toContain('the databases are complete and agree')
     await destroyFiles(system)
   },

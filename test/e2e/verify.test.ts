@@ -85,15 +85,23 @@ async function deleteAll(role: 'merchants' | 'payments' | 'balances' | 'notifier
 }
 
 test('a whole system has no problem', async () => {
-  expect(await run()).toEqual({ lines: ['the databases are complete and agree'], error: undefined })
+  expect(await run()).toEqual({
+    lines: ['the databases are complete and agree', expect.stringContaining('repeat with --heads')],
+    error: undefined,
+  })
 })
 
 test('the keys of another system are a problem', async () => {
   const { lines, error } = await run({ MULTIHUB_MASTER_KEYS: `other:${'0'.repeat(64)}` })
-  expect(lines).toEqual([
+  const [first, ...others] = lines
+  expect(first).toBe(
     'PROBLEM  merchants: none of the stored secrets can be decrypted; provide the keys that encrypted them',
-  ])
-  expect(error).toBe('1 problem was found: docs/operators/backup.md says what to do')
+  )
+  expect(others.length).toBeGreaterThan(0)
+  expect(
+    others.filter((line) => !/^PROBLEM {2}balances: .*not signed with a key of the ledger/.test(line)),
+  ).toEqual([])
+  expect(error).toMatch(/problems were found: docs\/operators\/backup.md says what to do$/)
 })
 
 test('a payment without its ledger entries or events is a problem', async () => {

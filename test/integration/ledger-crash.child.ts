@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openStore } from '#lib/store/open.ts'
-import { credit, hold, resolve } from '../../services/balances/ledger.fixture.ts'
+import { credit, hold, ledger_signer, resolve } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../support/clock-guard.ts'
@@ -12,7 +12,7 @@ const MERCHANTS = ['1', '12', '31', '1000', '2000']
 
 /** Submits commands without end and prints one line per acknowledged command, until the parent kills the process. */
 const store = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
-const ledger = createLedger(await openLedgerStore(store), trustedClock)
+const ledger = createLedger(await openLedgerStore(store, ledger_signer), trustedClock)
 
 await Promise.all(
   Array.from({ length: WORKERS }, async (_, worker) => {

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { expect, test } from '@jest/globals'
 import { openStore } from '#lib/store/open.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
+import { ledger_signer } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { verifyLedger } from '../../services/balances/verification/verification.fixture.ts'
@@ -38,7 +39,7 @@ test('a process that is killed under load loses nothing that it acknowledged, an
   expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * ACKNOWLEDGEMENTS)
 
   const opened = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
-  const store = await openLedgerStore(opened)
+  const store = await openLedgerStore(opened, ledger_signer)
   const ledger = createLedger(store, trustedClock)
   const verification = await verifyLedger(store)
   expect(verification.problems).toEqual([])

@@ -9,7 +9,7 @@ import { openStore } from '#lib/store/open.ts'
 import { startProcess } from '../../services/balances/balances-process.fixture.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
 import { rankShardOwners } from '../../services/balances/forwarding/shard-placement.ts'
-import { credit } from '../../services/balances/ledger.fixture.ts'
+import { credit, ledger_signer } from '../../services/balances/ledger.fixture.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { verifyLedger } from '../../services/balances/verification/verification.fixture.ts'
 import { eventually } from '../support/eventually.ts'
@@ -21,7 +21,7 @@ const MERCHANTS = Array.from({ length: 40 }, (_, number) => `m${number}`)
 test('a process that is killed loses nothing, and the others decide its shards at once', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-ledger-sharing-'))
   const opened = await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
-  const store = await openLedgerStore(opened)
+  const store = await openLedgerStore(opened, ledger_signer)
   const own = await startProcess(store)
   const child = spawn(process.execPath, [CHILD, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [address] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]

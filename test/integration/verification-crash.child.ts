@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openStore } from '#lib/store/open.ts'
+import { ledger_signer } from '../../services/balances/ledger.fixture.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { startVerification } from '../../services/balances/use-cases/verification.ts'
 import { createVerifier } from '../../services/balances/verification/verifier.ts'
@@ -11,6 +12,7 @@ const [directory = ''] = process.argv.slice(2)
 /** Verifies a ledger from its first batch, and prints each stored resume point, until the parent kills the process. */
 const opened = await openLedgerStore(
   await openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS }),
+  ledger_signer,
 )
 const verifications: typeof opened.verifications = {
   ...opened.verifications,

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { expect, test } from '@jest/globals'
 import { useClock } from '#lib/base/time.ts'
 import { openStore } from '#lib/store/open.ts'
+import { ledger_signer } from '../../services/balances/ledger.fixture.ts'
 import { CHECKPOINT_INTERVAL_BATCHES } from '../../services/balances/limits.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import {
@@ -41,13 +42,13 @@ test('a verification survives kill -9: another process continues at the resume p
   const directory = await mkdtemp(join(tmpdir(), 'multihub-verification-crash-'))
   const open = () => openStore({ database: 'balances', directory, timeout_ms: HANG_LIMIT_MS })
   const first = await open()
-  const [batch] = await writeJournal(await openLedgerStore(first), BATCHES)
+  const [batch] = await writeJournal(await openLedgerStore(first, ledger_signer), BATCHES)
   await first.close()
   const marked_seq = await verifyAndKill(directory)
   expect(marked_seq).toBeLessThan(BATCHES)
 
   const opened = await open()
-  const store = await openLedgerStore(opened)
+  const store = await openLedgerStore(opened, ledger_signer)
   const reads: bigint[] = []
   const recording = withReads(store, (shard, seq) => {
     if (shard === batch?.shard) reads.push(seq)

@@ -1,10 +1,15 @@
-import { createKeys, type Keys, PURPOSES, parseMasterKeys } from '#lib/base/crypto/keys.ts'
+import { createKeys, deriveKey, type Keys, PURPOSES, parseMasterKeys } from '#lib/base/crypto/keys.ts'
 
 /** The master key of all processes, and its successor, by their ids. */
 export const MASTER_KEYS = {
   old: `old:${'5a'.repeat(32)}`,
   new: `new:${'a5'.repeat(32)}`,
 } as const
+
+/** What the old key has signed in the ledger is verified after its removal too. */
+const KEPT = new Map(
+  Array.from(parseMasterKeys(MASTER_KEYS.old), ([id, key]) => [id, deriveKey(key, 'journal')]),
+)
 
 type KeyId = keyof typeof MASTER_KEYS
 

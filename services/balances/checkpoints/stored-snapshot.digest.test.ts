@@ -12,7 +12,7 @@ const PART: SnapshotPart = {
   early_releases: ['early'],
   withdrawal_totals: [],
 }
-const HEAD: Omit<SnapshotHead, 'digest'> = {
+const HEAD: Omit<SnapshotHead, 'digest' | 'signature'> = {
   shard: 3,
   format: 1,
   seq: 7n,

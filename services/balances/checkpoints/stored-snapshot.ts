@@ -34,6 +34,7 @@ const STORED_HEAD = record<SnapshotHead>({
   parts: listOf(STORED_REFERENCE),
   repair_id: optional(TEXT),
   digest: TEXT,
+  signature: TEXT,
 })
 
 const STORED_ROWS = Object.fromEntries(ROW_KINDS.map((kind) => [kind, listOf(ROW_TABLES[kind].stored)]))
@@ -62,7 +63,7 @@ const NO_ROWS: Rows = { accounts: [], holds: [], early_releases: [], withdrawal_
  * first write, so it may go on meanwhile.
  */
 export async function saveParts(
-  parts: Pick<SnapshotPartCollection, 'putPart'>,
+  parts: Pick<SnapshotPartCollection, 'putPart' | 'signDigest'>,
   state: Pick<ShardState, 'shard' | 'head' | 'pages'>,
   base?: SnapshotHead,
   repair_id = base?.repair_id,
@@ -88,7 +89,8 @@ export async function saveParts(
     written.push(() => page.markStored(id, version))
   }
   const content = { shard, format: SNAPSHOT_FORMAT, seq, time: new Date(time_ms), hash, parts: references }
-  const saved_head: SnapshotHead = { ...content, repair_id, digest: digestOfSnapshot(content) }
+  const digest = digestOfSnapshot(content)
+  const saved_head: SnapshotHead = { ...content, repair_id, digest, signature: parts.signDigest(digest) }
   return {
     head: saved_head,
     /** Call it once the head is stored: then the pages need not be written again. */
@@ -100,10 +102,10 @@ export async function saveParts(
 
 /**
  * Reads a snapshot and checks it: its documents have the form that they were written in, every part is there, the rows
- * match the digests, and the journal has its batch with the same hash.
+ * match the digests, the head is signed, and the journal has its batch with the same hash.
  */
 export async function loadSnapshot(
-  parts: Pick<SnapshotPartCollection, 'getPart'>,
+  parts: Pick<SnapshotPartCollection, 'getPart' | 'isSigned'>,
   journal: Pick<Journal, 'getBatch'>,
   head: SnapshotHead,
 ): Promise<LoadedSnapshot> {
@@ -115,6 +117,7 @@ export async function loadSnapshot(
   const is_unaltered = present.every((part, at) => digestOfPart(part) === head.parts[at]?.digest)
   if (!is_unaltered || head.digest !== digestOfSnapshot(head))
     return { status: 'damaged', problem: 'does not match its digest' }
+  if (!parts.isSigned(head)) return { status: 'damaged', problem: 'was not signed with a key of the ledger' }
   if ((await journal.getBatch(shard, seq))?.hash !== hash)
     return { status: 'damaged', problem: 'is of a batch that is not in the journal' }
   return {
@@ -143,7 +146,7 @@ async function readParts(
  * Digest of the fields of a head and, through the digests of its parts, of all rows. Like the hash chain of the journal,
  * it is computed over JSON with a fixed order of fields, so that it does not depend on how a store keeps documents.
  */
-export function digestOfSnapshot(snapshot: Omit<SnapshotHead, 'digest'>): string {
+export function digestOfSnapshot(snapshot: Omit<SnapshotHead, 'digest' | 'signature'>): string {
   const { shard, format, seq, time, hash, parts } = snapshot
   const head = JSON.stringify([format, shard, String(seq), time.getTime(), hash, parts.length])
   const references = parts.map((part) => JSON.stringify(STORED_REFERENCE.toJson(part)))

@@ -4,7 +4,7 @@ import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { NewerBatchFormat } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, type LedgerFixture, openFixture } from '../ledger.fixture.ts'
+import { credit, type LedgerFixture, ledger_signer, openFixture } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
@@ -25,7 +25,10 @@ beforeEach(async () => {
   fixture = await openFixture()
   manual = installManualClock()
   older = createLedger(countingReads(fixture.store), trustedClock)
-  newer = createLedger(await openLedgerStore(fixture.opened, { written: 2, read_max: 2 }), trustedClock)
+  newer = createLedger(
+    await openLedgerStore(fixture.opened, ledger_signer, { written: 2, read_max: 2 }),
+    trustedClock,
+  )
 })
 afterEach(async () => {
   manual[Symbol.dispose]()
@@ -95,7 +98,10 @@ describe('a batch of a newer format', () => {
 
   test('does not appear before a release that writes it: a release reads it first', async () => {
     const next_release = { written: 1, read_max: 2 }
-    const reader = createLedger(await openLedgerStore(fixture.opened, next_release), trustedClock)
+    const reader = createLedger(
+      await openLedgerStore(fixture.opened, ledger_signer, next_release),
+      trustedClock,
+    )
     await newer.submit('test', credit('a', 5n))
     expect(await reader.submit('test', credit('b', 1n))).toMatchObject({ recorded: { seq: 2n } })
     expect(await newer.submit('test', credit('c', 1n))).toMatchObject({ recorded: { seq: 3n } })
@@ -105,7 +111,10 @@ describe('a batch of a newer format', () => {
 
   test('a shard that can be read again is taken back', async () => {
     let { journal } = fixture.store
-    const { journal: readable } = await openLedgerStore(fixture.opened, { written: 1, read_max: 2 })
+    const { journal: readable } = await openLedgerStore(fixture.opened, ledger_signer, {
+      written: 1,
+      read_max: 2,
+    })
     const switched: LedgerStore['journal'] = {
       ...journal,
       getBatch: (...parameters) => journal.getBatch(...parameters),

@@ -1,3 +1,4 @@
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { deleteUnchanged, upsert } from '#lib/patterns/update.ts'
 import type { Store, Stored } from '#lib/store/store.ts'
 import type { StoredRows } from '../domain/paged-rows.ts'
@@ -33,6 +34,8 @@ export interface SnapshotHead {
   readonly repair_id?: string | undefined
   /** SHA-256 over the fields before and, by their digests, all rows. A snapshot that does not match it is not used. */
   readonly digest: string
+  /** Over the digest, with a key of the ledger. Without a right one the snapshot is not used: others could have made it. */
+  readonly signature: string
 }
 
 /** One document with some rows of one kind. It never changes. */
@@ -49,7 +52,7 @@ export type SnapshotPartCollection = Awaited<ReturnType<typeof openSnapshotParts
 const PARTS_PER_DELETE = 16
 
 /** Opens a collection of snapshot parts. */
-export async function openSnapshotParts(store: Store, name: string) {
+export async function openSnapshotParts(store: Store, signer: Signer, name: string) {
   const format = SNAPSHOT_FORMAT
   const parts = await store.collection<SnapshotPart>({
     name,
@@ -57,6 +60,9 @@ export async function openSnapshotParts(store: Store, name: string) {
     key: ['shard', 'format', 'seq', 'id'],
   })
   return {
+    signDigest: (digest: string): string => signer.sign(`snapshot ${digest}`),
+    isSigned: ({ digest, signature }: SnapshotHead): boolean =>
+      signer.verify(`snapshot ${digest}`, signature),
     getPart: (shard: number, { seq, id }: PartKey): Promise<SnapshotPart | undefined> =>
       parts.get({ shard, format, seq, id }),
     /** Writes a part under its id, which no other part has. */
@@ -92,7 +98,7 @@ export async function openSnapshotParts(store: Store, name: string) {
 export type Checkpoints = Awaited<ReturnType<typeof openCheckpoints>>
 
 /** Opens the collections `checkpoints` and `checkpoint_parts`. */
-export async function openCheckpoints(store: Store) {
+export async function openCheckpoints(store: Store, signer: Signer) {
   const format = SNAPSHOT_FORMAT
   const heads = await store.collection<SnapshotHead>({
     name: 'checkpoints',
@@ -101,7 +107,7 @@ export async function openCheckpoints(store: Store) {
     indexes: { by_repair: { fields: ['repair_id'], where: 'repair_id', across_partitions: true } },
   })
   return {
-    ...(await openSnapshotParts(store, 'checkpoint_parts')),
+    ...(await openSnapshotParts(store, signer, 'checkpoint_parts')),
     getHead: (shard: number): Promise<Stored<SnapshotHead> | undefined> => heads.get({ shard, format }),
     /**
      * Makes this the shard's checkpoint and returns it as stored; `undefined` when another one stays. With `base_version`

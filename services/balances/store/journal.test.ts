@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { Collection, Store } from '#lib/store/store.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture } from '../ledger.fixture.ts'
+import { credit, hold, ledger_signer, openFixture } from '../ledger.fixture.ts'
 import { openJournal } from './journal.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -30,9 +30,9 @@ test.each([
   await using fixture = await openFixture()
   await fixture.ledger.submit('test', credit('a', 100n))
   await fixture.ledger.submit('test', hold('h', 10n))
-  const journal = await openJournal(withFields(fixture.opened, {}))
+  const journal = await openJournal(withFields(fixture.opened, {}), ledger_signer)
   expect(await journal.getBatch(SHARD, 2n)).toMatchObject({ entries: [{ id: 'h' }] })
-  const altered = await openJournal(withFields(fixture.opened, change))
+  const altered = await openJournal(withFields(fixture.opened, change), ledger_signer)
   await expect(altered.getBatch(SHARD, 2n)).rejects.toThrow(CorruptJournal)
 })
 
@@ -43,7 +43,7 @@ test.each(['amount', 'available', 'held'] as const)(
     await fixture.ledger.submit('test', credit('a', 100n))
     const { entries = [] } = (await fixture.store.journal.getBatch(SHARD, 1n)) ?? {}
     const changed = entries.map((entry) => ({ ...entry, [field]: Number(entry[field]) }))
-    const altered = await openJournal(withFields(fixture.opened, { entries: changed }))
+    const altered = await openJournal(withFields(fixture.opened, { entries: changed }), ledger_signer)
     await expect(altered.getBatch(SHARD, 1n)).rejects.toThrow('does not have the form of a batch')
   },
 )

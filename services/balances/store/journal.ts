@@ -1,3 +1,4 @@
+import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { clock } from '#lib/base/time.ts'
 import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
@@ -45,17 +46,20 @@ export interface SequenceRange {
 
 /**
  * A stored batch with the lists that are indexed: the ids of its entries in their order, and the statements that its
- * entries belong to, each once. They follow from the entries, so the hash of the batch does not cover them.
+ * entries belong to, each once. They follow from the entries, so the hash of the batch does not cover them. The signature
+ * is over the position and the hash: whoever can write the database cannot make another journal, which anyone can hash.
  */
 interface JournalDocument extends Batch {
   readonly ids: readonly string[]
   readonly statements: readonly string[]
+  readonly signature: string
 }
 
 const hasBatchForm = record<JournalDocument>({
   ...STORED_BATCH,
   ids: listOf(TEXT),
   statements: listOf(TEXT),
+  signature: TEXT,
 }).isValid
 
 /** The collection of batches. */
@@ -70,10 +74,19 @@ export const JOURNAL: CollectionSpec = {
   },
 }
 
+/** What the signature of a batch covers. */
+export function signedHead({ shard, seq, hash }: Pick<Batch, 'shard' | 'seq' | 'hash'>): string {
+  return `journal ${shard} ${seq} ${hash}`
+}
+
 /** Opens the collection `journal`. The formats differ from those of this release only in tests. */
-export async function openJournal(store: Store, { written, read_max }: BatchFormats = BATCH_FORMATS) {
+export async function openJournal(
+  store: Store,
+  signer: Signer,
+  { written, read_max }: BatchFormats = BATCH_FORMATS,
+) {
   const collection = await store.collection<JournalDocument>(JOURNAL)
-  const batchOf = (document: JournalDocument): Batch => batchFrom(document, read_max)
+  const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
   return {
     /** The format in which this process writes batches. */
     format: written,
@@ -81,7 +94,12 @@ export async function openJournal(store: Store, { written, read_max }: BatchForm
     async append(batch: Batch): Promise<AppendResult> {
       try {
         // Under load many shards commit at a time, each a small batch.
-        await collection.insert({ ...batch, ...indexedLists(batch.entries) }, { is_grouped: true })
+        const document = {
+          ...batch,
+          ...indexedLists(batch.entries),
+          signature: signer.sign(signedHead(batch)),
+        }
+        await collection.insert(document, { is_grouped: true })
         return 'appended'
       } catch (error) {
         if (error instanceof Duplicate) return error.index === 'key' ? 'occupied' : 'repeated_id'
@@ -167,8 +185,8 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
 }
 
 /** The batch of a document. Throws `CorruptJournal` for one that is not as a release of a known format wrote it. */
-function batchFrom(document: JournalDocument, read_max: number): Batch {
-  const { ids, statements, ...batch } = document
+function batchFrom(document: JournalDocument, signer: Signer, read_max: number): Batch {
+  const { ids, statements, signature, ...batch } = document
   const { shard, seq, format } = batch
   // A newer format may have other fields, so its documents are not checked further.
   if (Number.isSafeInteger(document.format) && document.format > read_max) {
@@ -178,6 +196,10 @@ function batchFrom(document: JournalDocument, read_max: number): Batch {
   }
   if (!hasBatchForm(document))
     throw new CorruptJournal(`shard ${shard}: batch ${seq} does not have the form of a batch`)
+  if (!signer.verify(signedHead(batch), signature))
+    throw new CorruptJournal(
+      `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(signature)}); it was altered, or its key is not configured`,
+    )
   const expected = indexedLists(batch.entries)
   if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements))
     throw new CorruptJournal(`shard ${shard}: the indexed lists of batch ${seq} do not match its entries`)

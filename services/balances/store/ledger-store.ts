@@ -1,3 +1,4 @@
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import {
   createMembers,
   MEMBERS_SPEC,
@@ -14,15 +15,15 @@ import { openVerifications } from './verifications.ts'
 export type LedgerStore = Awaited<ReturnType<typeof openLedgerStore>>
 
 /**
- * Opens the collections of the ledger. `formats` differ from this release's only in tests. A backup
+ * Opens the collections of the ledger. `signer` has the keys of the purpose `journal`. `formats` differ from this release's only in tests. A backup
  * reads the collections in the order in which they are opened here: the journal is last, because the others refer to it.
  */
-export async function openLedgerStore(store: Store, formats = BATCH_FORMATS) {
+export async function openLedgerStore(store: Store, signer: Signer, formats = BATCH_FORMATS) {
   return {
     members: await openMembers(store),
-    checkpoints: await openCheckpoints(store),
-    verifications: await openVerifications(store),
-    journal: await openJournal(store, formats),
+    checkpoints: await openCheckpoints(store, signer),
+    verifications: await openVerifications(store, signer),
+    journal: await openJournal(store, signer, formats),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Store, Stored } from '#lib/store/store.ts'
@@ -24,7 +25,7 @@ export type Verifications = Awaited<ReturnType<typeof openVerifications>>
 const CURRENT = { name: 'current' }
 
 /** Opens the collections `verifications`, `shard_verifications` and `verification_resume_parts`. */
-export async function openVerifications(store: Store) {
+export async function openVerifications(store: Store, signer: Signer) {
   const ledgers = await store.collection<LedgerVerification & typeof CURRENT>({
     name: 'verifications',
     partition: ['name'],
@@ -75,6 +76,6 @@ export async function openVerifications(store: Store) {
       }
     },
     /** The rows of the resume points. */
-    resume_parts: await openSnapshotParts(store, 'verification_resume_parts'),
+    resume_parts: await openSnapshotParts(store, signer, 'verification_resume_parts'),
   }
 }

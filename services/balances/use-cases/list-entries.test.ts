@@ -4,7 +4,7 @@ import type { Collection, CollectionSpec, Store, Stored } from '#lib/store/store
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture } from '../ledger.fixture.ts'
+import { credit, hold, ledger_signer, openFixture } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
 import type { Journal } from '../store/journal.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
@@ -35,7 +35,7 @@ function countingStore(store: Store, writes: Map<string, number>): Store {
 test('a batch costs one write, whatever is read afterwards', async () => {
   await using fixture = await openFixture()
   const writes = new Map<string, number>()
-  const store = await openLedgerStore(countingStore(fixture.opened, writes))
+  const store = await openLedgerStore(countingStore(fixture.opened, writes), ledger_signer)
   const ledger = createLedger(store, trustedClock)
   const commands = Array.from({ length: 200 }, (_, number) => hold(`h${number}`, 1n))
   await Promise.all(commands.map((command) => ledger.submit('test', command)))
@@ -112,7 +112,7 @@ test('a former primary with an older journal is not asked', async () => {
   await using fixture = await openFixture()
   await fixture.ledger.submit('test', credit('a', 1n))
   const failOver = failingOver(fixture.opened)
-  const ledger = createLedger(await openLedgerStore(failOver.store), trustedClock)
+  const ledger = createLedger(await openLedgerStore(failOver.store, ledger_signer), trustedClock)
   failOver.begin()
   expect(await ledger.listEntries({ environment: 'test', merchant_id: '1000', limit: 2 })).toHaveLength(1)
   await ledger.stop()

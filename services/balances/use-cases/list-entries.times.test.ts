@@ -5,7 +5,7 @@ import { type AdjustableClock, createAdjustableClock } from '../../../test/suppo
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, hold, openFixture, withJournal } from '../ledger.fixture.ts'
+import { credit, hold, ledger_signer, openFixture, withJournal } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { openLedgerStore } from '../store/ledger-store.ts'
 import { failingOver, merchantsOfShard, readStatement } from './statement.fixture.ts'
@@ -141,7 +141,7 @@ describe('the balances at an instant', () => {
   test('include what another process committed, also while a former primary would answer', async () => {
     await using fixture = await openFixture()
     const failOver = failingOver(fixture.opened)
-    const ledger = createLedger(await openLedgerStore(failOver.store), trustedClock)
+    const ledger = createLedger(await openLedgerStore(failOver.store, ledger_signer), trustedClock)
     const balances = () => ledger.balancesAt('test', '1000', new Date(BEGIN_MS))
     await fixture.ledger.submit('test', credit('a', 10n))
     expect(await balances()).toEqual([{ currency: 'INR', available: 10n, held: 0n }])
