@@ -32,7 +32,7 @@ export function createMasterKeys(): MasterKeys {
       const text = master_keys.present.map((id) => MASTER_KEYS[id]).join(',')
       const given = {
         master_keys: parseMasterKeys(text),
-        derived_keys: new Map(),
+        derived_keys: new Map([['journal', KEPT] as const]),
         active_id: master_keys.active,
       }
       return createKeys(given, PURPOSES)
