@@ -4,6 +4,7 @@ import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { every } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
+import type { NatsSecurity } from '#lib/bus/nats-connection.ts'
 import { openBus } from '#lib/bus/open.ts'
 import { connectableHost, formatHostAndPort, listen, simulatedNetwork } from '#lib/http/network.ts'
 import { type ClockGuard, createClockGuard } from '#lib/patterns/clock-guard.ts'
@@ -195,14 +196,19 @@ export function openProcessBus(config: ProcessConfig, name: string, start_wait: 
     nats_url: config.nats_url,
     name,
     prefix: config.system_name,
-    security: {
-      authority: config.nats_tls_authority,
-      certificate: config.nats_tls_certificate,
-      key: config.nats_tls_key,
-      credentials: config.nats_credentials,
-    },
+    security: natsSecurityOf(config),
     start_wait,
   })
+}
+
+/** How NATS and a process authenticate each other, by its settings. */
+export function natsSecurityOf(config: ProcessConfig): NatsSecurity {
+  return {
+    authority: config.nats_tls_authority,
+    certificate: config.nats_tls_certificate,
+    key: config.nats_tls_key,
+    credentials: config.nats_credentials,
+  }
 }
 
 /**

@@ -88,9 +88,20 @@ if ('skip' in nats) {
   test('doctor is content with the user of each role', async () => {
     for (const role of ROLES_OF_NATS) {
       const nats_url = new Secret(nats.url.replace('nats://', `nats://${role}:p${role.toUpperCase()}@`))
-      const [check] = busChecks({ nats_url, system_name: 'multihub' } as ProcessConfig)
+      const [check] = busChecks({ nats_url, system_name: 'multihub' } as ProcessConfig, [role])
       expect(await check?.run()).toMatchObject({ text: 'carries messages' })
     }
+  })
+
+  // O10
+  test('doctor names what a user may do more, or less, than its role needs', async () => {
+    const nats_url = new Secret(nats.url.replace('nats://', 'nats://notifier:pNOTIFIER@'))
+    const [check] = busChecks({ nats_url, system_name: 'multihub' } as ProcessConfig, ['support'])
+    const finding = await check?.run()
+    expect(finding).toMatchObject({ status: 'warning' })
+    expect(finding?.text).toContain('may also publish to multihub.notifier.wake.*, multihub.receipts.*;')
+    expect(finding?.text).toContain('may not publish to multihub.events.ticket.>')
+    expect(finding?.text).toContain('may also subscribe to multihub.events.>')
   })
 
   test('a user without a password, or the sandbox, is refused', async () => {

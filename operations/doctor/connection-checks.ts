@@ -1,9 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { randomHex } from '#lib/base/crypto/random.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
 import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
+import { readNatsPermissions, USER_INFO_SUBJECT } from '#lib/bus/nats-permissions.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Tls } from '#lib/http/tls.ts'
 import {
@@ -20,11 +22,13 @@ import {
   warning,
   withExpiry,
 } from '#lib/role/environment-check.ts'
+import type { RoleName } from '#lib/role/role.ts'
 import { probeProcess } from '#lib/rpc/client/probe-process.ts'
 import { addressesOf, type RpcConfig } from '#lib/rpc/settings.ts'
 import { parseHeaders, type TracingConfig } from '#lib/telemetry/tracing.ts'
 import type { ProcessConfig } from '../../app/process-settings.ts'
-import { openProcessBus } from '../../app/roles.ts'
+import { natsSecurityOf, openProcessBus } from '../../app/roles.ts'
+import { permissionProblems } from './bus-permissions.ts'
 
 /** How long a server may take to show its certificate, to respond, and to carry a message. */
 const LIMIT_MS = 5_000
@@ -47,7 +51,7 @@ async function reachServer(
 }
 
 /** The checks of NATS and of the certificates of its servers; none without NATS. */
-export function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
+export function busChecks(config: ProcessConfig, names: readonly RoleName[]): readonly EnvironmentCheck[] {
   const { nats_url, nats_tls_authority, nats_tls_certificate, nats_tls_key } = config
   if (nats_url === undefined) return []
   const { servers, tls } = parseNatsUrl(nats_url)
@@ -66,7 +70,7 @@ export function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
     return found('trusted')
   }
   return [
-    { subject: 'NATS', run: () => checkBus(config) },
+    { subject: 'NATS', run: () => checkBus(config, nats_url, names) },
     ...(has_tls ? servers : []).map((address) => ({
       subject: `certificate of NATS at ${address}`,
       run: () => checkCertificate(address),
@@ -75,32 +79,45 @@ export function busChecks(config: ProcessConfig): readonly EnvironmentCheck[] {
 }
 
 /**
- * Connects with the credentials and TLS of the process, and sends messages to itself: one that has to come back, and before
- * it one on a subject of no role, which comes back to a user that may do more than any role needs (O10).
+ * Connects with the credentials and TLS of the process, and sends a message to itself. Then asks the server whether the user may do
+ * what the roles need, and no more: whoever takes over a role must not send what another one sends (O10).
  */
-async function checkBus(config: ProcessConfig): Promise<Finding> {
+async function checkBus(
+  config: ProcessConfig,
+  nats_url: Secret,
+  names: readonly RoleName[],
+): Promise<Finding> {
   const bus = await openProcessBus(config, 'doctor', { limit_ms: 0 })
+  const own = `doctor.${randomHex(8)}`
   try {
     const { promise: received, resolve } = Promise.withResolvers<true>()
-    const [foreign, own] = [`foreign.${randomHex(8)}`, `doctor.${randomHex(8)}`]
-    let may_do_more = false
-    await bus.subscribe(foreign, () => {
-      may_do_more = true
-    })
     await bus.subscribe(own, () => resolve(true))
-    await bus.publish(foreign, new Uint8Array())
     await bus.publish(own, new Uint8Array())
     if (!(await withTimeout(received, LIMIT_MS)))
       return warning(
         `connected, but a message did not come back: permit this user to publish and subscribe to ${config.system_name}.doctor.>`,
       )
-    if (!may_do_more) return ok('carries messages')
-    return warning(
-      'carries messages, but this user may use subjects of other roles: give each role a user as in deploy/nats.conf',
-    )
   } finally {
     await bus.close()
   }
+  const permissions = await readNatsPermissions(
+    {
+      address: parseNatsUrl(nats_url),
+      name: 'doctor',
+      security: natsSecurityOf(config),
+      start_wait: { limit_ms: 0 },
+    },
+    `${config.system_name}.${own}`,
+  )
+  if (permissions === undefined)
+    return warning(
+      `carries messages, but what this user may do is unknown: permit it to publish to ${USER_INFO_SUBJECT} (NATS 2.10 or newer)`,
+    )
+  const problems = permissionProblems(permissions, names, config.system_name)
+  if (problems.length === 0) return ok('carries messages')
+  return warning(
+    `carries messages, but this user ${problems.join('; ')}: give each role a user as in deploy/nats.conf`,
+  )
 }
 
 /** The check of each configured process: reachable, trusted, ready, of that role, and accepting the credentials. */

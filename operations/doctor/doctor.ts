@@ -60,7 +60,7 @@ async function examine(names: readonly RoleName[], variables: Variables): Promis
     { subject: 'settings', run: async () => ok(`of ${names.join(', ')}`) },
     VERSIONS,
     ...(await storeChecks(roles, config)),
-    ...busChecks(config),
+    ...busChecks(config, names),
     ...certificateFileChecks({
       MULTIHUB_TLS_CERTIFICATE: config.tls_certificate,
       MULTIHUB_TLS_CA: config.tls_ca,

@@ -212,7 +212,13 @@ test('tells what is wrong with the scanner, the URLs, the providers and the coll
 const nats = await startPrivateNats(
   `authorization { users = [
     { user: free, password: right },
-    { user: own, password: right, permissions: { publish: "multihub.doctor.>", subscribe: "multihub.doctor.>" } },
+    { user: own, password: right, permissions: {
+      publish: ["multihub.events.payment.>", "multihub.events.ticket.>", "multihub.events.refund.>",
+        "multihub.events.chargeback.>", "multihub.receipts.*", "multihub.notifier.wake.*",
+        "multihub.merchants.changed", "multihub.doctor.>", "$SYS.REQ.USER.INFO"],
+      subscribe: ["multihub.events.>", "multihub.receipts.*", "multihub.notifier.wake.*",
+        "multihub.merchants.changed", "multihub.doctor.>"] } },
+    { user: silent, password: right, permissions: { publish: "multihub.doctor.>", subscribe: "multihub.doctor.>" } },
     { user: bound, password: right, permissions: { publish: "multihub.other", subscribe: ">" } }
   ] }`,
 )
@@ -226,8 +232,11 @@ else
       return (await diagnose({ NATS_URL: natsUrl })).lineOf('NATS')
     }
     expect(await lineFor('own:right')).toBe('ok       NATS: carries messages')
+    expect(await lineFor('silent:right')).toMatch(
+      /^WARNING .+ is unknown: permit it to publish to \$SYS\.REQ\.USER\.INFO/,
+    )
     expect(await lineFor('free:right')).toMatch(
-      /^WARNING .+ may use subjects of other roles: give each role a user/,
+      /^WARNING .+ may publish to every subject; may subscribe to every subject: give each role a user/,
     )
     expect(await lineFor('free:wrong')).toMatch(/^PROBLEM .+ refuses the credentials: correct NATS_URL/)
     expect(await lineFor('bound:right')).toMatch(
