@@ -3,6 +3,7 @@ import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -32,10 +33,16 @@ export interface NotifierSystem {
   stop(): Promise<void>
 }
 
-/** Starts the system, on embedded files, as `npm start` runs it. The data in `directory` is used again and kept. */
+const WEBHOOK_OWNER = 'webhook:bench'
+
+/**
+ * Starts the system, on embedded files, as `npm start` runs it. The data in `directory` is used again and kept. With
+ * `is_one_merchant` all events are of the first merchant, and each goes to a `webhook_url` that is used once.
+ */
 export async function startNotifierSystem(
   urls: readonly string[],
   directory?: string,
+  is_one_merchant = false,
 ): Promise<NotifierSystem> {
   const variables = { MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8' }
   const roles = await startRoles(
@@ -65,6 +72,9 @@ export async function startNotifierSystem(
     return merchantId
   }
 
+  const sealed = roles.keys.webhook.seal(new Secret('ab'.repeat(32)), WEBHOOK_OWNER)
+  const webhookOf = (url: string) => ({ url, sealedSecret: sealed, secretOwner: WEBHOOK_OWNER })
+
   async function waits(merchantId: string): Promise<boolean> {
     const filter = { merchantId, status: DeliveryStatus.PENDING, pageSize: 1 }
     return (await deliveries.listDeliveries(filter)).deliveries.length > 0
@@ -78,12 +88,13 @@ export async function startNotifierSystem(
   return {
     merchant_ids,
     newEvent(receiver, c_id) {
-      const merchantId = merchant_ids[receiver % merchant_ids.length] ?? ''
+      const merchantId = merchant_ids[is_one_merchant ? 0 : receiver % merchant_ids.length] ?? ''
       const paymentId = uuidv7()
       const value = fullPayment({ paymentId, merchantId, cId: c_id })
       const resource = { case: 'payment', value } as const
       const eventKey = `${paymentId}:3`
-      const data = eventBytes({ eventKey, merchantId, event: EVENT, resource })
+      const webhook = is_one_merchant ? webhookOf(`${urls[receiver % urls.length]}?order=${c_id}`) : undefined
+      const data = eventBytes({ eventKey, merchantId, event: EVENT, resource, ...(webhook && { webhook }) })
       return () => publishUntilStored(() => publisher.publish(eventSubject(EVENT), eventKey, data))
     },
     isIdle,

@@ -4,6 +4,7 @@ import {
   type EventLoad,
   measureUse,
   newReference,
+  ONE_MERCHANT_VARIABLE,
   RECEIVERS_VARIABLE,
   runLoad,
   type SendReport,
@@ -14,6 +15,7 @@ import {
 const system = await startNotifierSystem(
   JSON.parse(process.env[RECEIVERS_VARIABLE] ?? '[]'),
   process.env[DIRECTORY_VARIABLE],
+  process.env[ONE_MERCHANT_VARIABLE] !== undefined,
 )
 
 async function send(load: EventLoad): Promise<SendReport> {

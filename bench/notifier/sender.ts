@@ -46,6 +46,9 @@ export function receiverUrls(): (receiver: number) => URL {
 /** The variable with the directory of the data, if it is kept. */
 export const DIRECTORY_VARIABLE = 'BENCH_DIRECTORY'
 
+/** The variable that is set when all events are of one merchant, and each goes to a URL of its own. */
+export const ONE_MERCHANT_VARIABLE = 'BENCH_ONE_MERCHANT'
+
 /** Calls `act` with each number from 0 and its receiver, within the limits of the load. */
 export async function runLoad(
   { events, in_flight, events_per_second, receivers = [] }: EventLoad,
