@@ -148,6 +148,7 @@ export function startCrashingProcess(
     runner,
     findRoute,
     hasAccount: () => true,
+    fingerprintOf: provider_calls.fingerprintOf,
     chooseAccounts: (account_ids) => ({ account_ids, giveBack: () => {} }),
     nextNumericId: () => '118432100000420001',
   }

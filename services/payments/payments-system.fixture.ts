@@ -91,12 +91,15 @@ export async function startPayments({
   bus,
   others = [],
   variables = {},
+  directory: kept_directory,
 }: {
   readonly notifier?: Role
   readonly bus?: Bus
   readonly accounts?: readonly object[]
   readonly others?: readonly Role[]
   readonly variables?: Readonly<Record<string, string>>
+  /** The directory of the stores, which is kept; a new one unless given. */
+  readonly directory?: string
 } = {}): Promise<PaymentsSystem> {
   const provider = await startProvider()
   const directory = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
@@ -112,7 +115,7 @@ export async function startPayments({
       MULTIHUB_PROVIDERS_FILE: await writeProvidersFile(directory, provider, accounts),
       MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     },
-    bus === undefined ? {} : { bus },
+    { ...(bus && { bus }), ...(kept_directory !== undefined && { directory: kept_directory }) },
   )
   const published = notifier ? new Map<string, MerchantEvent>() : await consumeEvents(roles)
   const clients = {

@@ -51,6 +51,16 @@ describe('a deposit in the sandbox', () => {
     })
   })
 
+  // P9
+  test('is shown as a success while the ledger is down, and its event waits for the credit', async () => {
+    system.roles.setStoreUnavailable('balances', true)
+    const { paymentId } = await system.deposit(AMOUNT)
+    await system.waitForStatus(paymentId, SUCCESS)
+    expect((await system.events(paymentId, 1)).map(({ event }) => event)).toEqual(['payment.created'])
+    system.roles.setStoreUnavailable('balances', false)
+    await expectPaidOnce(paymentId)
+  })
+
   test('is in the balance when its completion event is published', async () => {
     const { bus, client } = system.roles
     const { promise: read, resolve } = Promise.withResolvers<bigint>()

@@ -44,7 +44,7 @@ export interface TestProvider {
   /** The number of orders so far. */
   orders(): number
   /** Resolves when the operation has been looked up, or looked up so often. */
-  polled(order: ReceivedOrder, times?: number): Promise<unknown>
+  polled(order: Pick<ReceivedOrder, 'idempotency_key'>, times?: number): Promise<unknown>
   /** Sends a signed callback, and resolves with the HTTP status of the response. */
   report(order: ReceivedOrder, changes?: ReportChanges): Promise<number>
   stop(): Promise<void>

@@ -28,6 +28,7 @@ import { openConnectors } from './connectors/connect-account.ts'
 import { createFindAccount, findAccountOfPayment } from './connectors/find-account.ts'
 import type { PaymentRoute } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
+import { createMovedAccountCheck } from './effects/moved-account.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
 import { createProviderCallbackBaseUrl } from './provider-callbacks/provider-callback-base-url.ts'
@@ -116,6 +117,7 @@ export const role: Role<'payments'> = {
     const accounts_of_payments = findAccountOfPayment(findAccount)
     const provider_calls: ProviderCallDeps = {
       ...accounts_of_payments,
+      isMoved: createMovedAccountCheck({ ...accounts_of_payments, ...store }),
       providerCallbackUrl: (payment) =>
         (callbackBaseUrl(payment.attempt.account_id) ?? listening_url) +
         providerCallbackPath(payment.attempt.account_id, payment),
@@ -135,6 +137,7 @@ export const role: Role<'payments'> = {
       ...accounts_of_payments,
       runner,
       findRoute,
+      accounts,
       findAccount,
       ledger: clients.ledger,
       nextNumericId: numeric_ids.next,
@@ -150,11 +153,11 @@ export const role: Role<'payments'> = {
     const retention_walk = startRetentionWalk(deps, config.retention_ms)
     return {
       services: [
-        createPaymentRpc(deps),
-        createPaymentRefundRpc(deps),
-        createProviderAccountRpc(accounts),
-        createPaymentErasureRpc(deps),
-      ],
+        createPaymentRpc,
+        createPaymentRefundRpc,
+        createProviderAccountRpc,
+        createPaymentErasureRpc,
+      ].map((createRpc) => createRpc(deps)),
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }

@@ -1,4 +1,5 @@
 import type { Variables } from '#lib/base/config/config.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
@@ -15,6 +16,8 @@ import { createProviderHttp } from './provider-http.ts'
 
 /** A provider account with its connector, its circuit breaker and the times of its polls. */
 export interface ConnectedAccount {
+  /** The digest of what makes it this account at its provider, and of no secret (P4). */
+  readonly fingerprint: string
   readonly account: ProviderAccount
   readonly connector: Connector
   readonly breaker: CircuitBreaker
@@ -44,7 +47,18 @@ export function connectAccount(account: ProviderAccount, http: HttpClient): Conn
     lookUp: (...call) => measured('look_up', () => lookUp(...call)),
     parseCallback: (callback) => calls.parseCallback?.(callback),
   }
-  return { account, connector, breaker, schedule: poll_schedule }
+  const fingerprint = fingerprintOf(account, definition.account_identity)
+  return { fingerprint, account, connector, breaker, schedule: poll_schedule }
+}
+
+/** The digest of connector, canonical base URL and identity. */
+function fingerprintOf(
+  { connector, base_url, settings }: ProviderAccount,
+  account_identity: readonly string[],
+): string {
+  const values = new Map(Object.entries(settings))
+  const identity = account_identity.toSorted().map((name) => [name, values.get(name) ?? null])
+  return sha256Hex(JSON.stringify([connector, base_url, identity])).slice(0, 32)
 }
 
 /** Makes the function that measures the calls of one account. */

@@ -151,6 +151,8 @@ export interface ConnectorDefinition<Names extends string = string, Settings ext
   readonly credentials: Readonly<Record<Names, CredentialRule>>
   /** The schema of an account's `settings` in the accounts file. It must accept only fields that it knows. */
   readonly settings: z.ZodType<Settings>
+  /** The settings that say whose account it is at the provider. Another value is another account (P4). Never a secret. */
+  readonly account_identity: readonly string[]
   /** Connects an account. Generic in the environment, so it cannot mix what belongs to different ones. */
   connect<E extends Environment>(account: AccountOf<E, Names, Settings>, http: ProviderHttp<E>): ProviderCalls
 }

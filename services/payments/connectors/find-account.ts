@@ -31,6 +31,9 @@ export function findAccountOfPayment(findAccount: FindAccount) {
         throw new Error(`the provider account ${payment.attempt.account_id} is no longer configured`)
       return account
     },
+    /** What identifies an account at its provider; empty for one that is not configured. */
+    fingerprintOf: (account_id: string, environment: string): string =>
+      findAccount(account_id, environment)?.fingerprint ?? '',
     /** When the attempt is polled; a default when its account is no longer configured. */
     scheduleOf: (payment: PaymentAccount): PollSchedule => find(payment)?.schedule ?? DEFAULT_POLL_SCHEDULE,
     /** Whether its provider reports by itself what it decides; true when the account is no longer configured. */

@@ -52,6 +52,15 @@ test('a failure, or a result that is missing, fails the lookups of the request',
   const [first, second] = await Promise.allSettled([short(name(1), 1), short(name(2), 1)])
   expect(first).toEqual({ status: 'fulfilled', value: { kind: 'not_found' } })
   expect(second?.status).toBe('rejected')
+  // A hole, as a connector without types can make it.
+  const holes = [undefined, { kind: 'not_found' }] as unknown as LookupResult[]
+  const holed = gatherLookups({ lookUp: async () => holes }, 4)
+  const [left_out, found] = await Promise.allSettled([holed(name(1), 1), holed(name(2), 1)])
+  expect(left_out).toMatchObject({
+    status: 'rejected',
+    reason: { message: expect.stringContaining('left out') },
+  })
+  expect(found).toEqual({ status: 'fulfilled', value: { kind: 'not_found' } })
   const empty = gatherLookups({ lookUp: async () => [] }, 1)
   await expect(empty(name(1), 1)).rejects.toThrow('left out')
 })

@@ -9,6 +9,8 @@ interface Lookup {
   readonly signal: AbortSignal | undefined
 }
 
+const LEFT_OUT = 'a connector left out the result of a lookup'
+
 /**
  * Makes a lookup of one operation from one of up to `lookups_max` operations. The lookups that begin in one turn of the
  * event loop, such as the polls of one sweep, become one request.
@@ -20,7 +22,7 @@ export function gatherLookups(
   if (lookups_max === 1)
     return async (operation, timeout_ms, signal) => {
       const [result] = await lookUp([operation], timeout_ms, signal)
-      if (result === undefined) throw new TypeError('a connector left out the result of a lookup')
+      if (result === undefined) throw new TypeError(LEFT_OUT)
       return result
     }
   const lookUpOne = createGatherer<Lookup, LookupResult>({
@@ -30,7 +32,11 @@ export function gatherLookups(
       const operations = lookups.map(({ operation }) => operation)
       const [{ timeout_ms, signal } = { timeout_ms: 0, signal: undefined }] = lookups
       const results = await lookUp(operations, timeout_ms, signal)
-      return results.map((value) => ({ value }))
+      // A hole is a result that the connector left out: it fails its own lookup.
+      return operations.map((_, index) => {
+        const value = results[index]
+        return value === undefined ? { error: new TypeError(LEFT_OUT) } : { value }
+      })
     },
   })
   return (operation, timeout_ms, signal) => lookUpOne({ operation, timeout_ms, signal })

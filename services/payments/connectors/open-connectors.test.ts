@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { answerNoName } from '../../../test/support/name-server.ts'
-import { openConnectors } from './connect-account.ts'
+import { connectAccount, openConnectors } from './connect-account.ts'
+import { newAccount } from './provider-account.ts'
 
 test('the names of providers are those of the operating system: no name server is asked directly', async () => {
   using asked = answerNoName()
@@ -15,4 +16,27 @@ test('the names of providers are those of the operating system: no name server i
   expect(accounts.length).toBeGreaterThan(0)
   expect(asked.names).toEqual([])
   await close()
+})
+
+// P4
+test('an account is identified by its connector, its canonical base URL and its identity, and by no secret', () => {
+  const unused = { request: () => Promise.reject(new Error('unused')), close: async () => {} }
+  const fingerprint = (
+    changes: { connector?: string; base_url?: string; token?: string; code?: string } = {},
+  ) => {
+    const { connector = 'form', base_url = 'https://a.example/v1', token = 't', code = 'SHOP' } = changes
+    const credentials = { token: new Secret(token.repeat(32)), key: new Secret(token.repeat(32)) }
+    const settings = { merchant_code: code }
+    return connectAccount(
+      newAccount('test', { account_id: 'a', connector, base_url, credentials, settings }),
+      unused,
+    ).fingerprint
+  }
+  const same = fingerprint()
+  expect(fingerprint({ base_url: 'HTTPS://A.example:443/v1/' })).toBe(same)
+  expect(fingerprint({ token: 'u' })).toBe(same)
+  const others = [{ connector: 'http' }, { base_url: 'https://a.example/v2' }, { code: 'OTHER' }].map(
+    fingerprint,
+  )
+  expect(new Set([same, ...others]).size).toBe(4)
 })

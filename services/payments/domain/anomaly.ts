@@ -23,13 +23,14 @@ const ANOMALY_KINDS = [
   'id_differs',
   'ledger_refused',
   'silent_since_restore',
+  'account_moved',
 ] as const
 
 /**
  * Why the operator must look at a payment: an update was not applied (P7), an attempt or refund is `not_found_at_provider` and
- * is not sent again (P4), its provider reports another id (P4), a signed callback is about no payment, a withdrawal is open
- * after 24 hours (P8), the ledger has refused an entry permanently, or an account does not say what it knows of a restored
- * payment (P19).
+ * is not sent again (P4), its provider reports another id (P4), a provider account is configured as another one (P4), a signed
+ * callback is about no payment, a withdrawal is open after 24 hours (P8), the ledger has refused an entry permanently, or an
+ * account does not say what it knows of a restored payment (P19).
  */
 export type AnomalyKind = (typeof ANOMALY_KINDS)[number]
 
@@ -61,6 +62,7 @@ const ANOMALIES_MAX = 20
 
 /** What a provider reported and the system must not decide on; it waits for the operator. */
 export interface Anomaly {
+  /** Empty, like `payment_id`, when the anomaly is about a provider account. */
   readonly merchant_id: string
   readonly anomaly_id: string
   readonly environment: Environment

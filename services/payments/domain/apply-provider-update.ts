@@ -10,6 +10,7 @@ import {
   newOpenTooLongAnomaly,
 } from './anomaly.ts'
 import {
+  type CreateResponse,
   goToFoundAttempt,
   keepForOtherAttempt,
   moveToNextAccount,
@@ -42,12 +43,6 @@ export type ProviderUpdate = OperationRef & {
   readonly poll_at: Date
   /** Set when the result is the response to a create, also to a repeated one. */
   readonly create?: CreateResponse
-}
-
-/** What follows from the response to a create, and from no other report. */
-export interface CreateResponse {
-  /** When to send the create to the next account if it was not sent to this one. */
-  readonly next_attempt_at: Date
 }
 
 /**
@@ -133,7 +128,7 @@ function fail(
     if (payment.restored === 'unproved') return pollLater(payment, update)
   }
   if (OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
-    const moved = moveToNextAccount(payment, at, create?.next_attempt_at)
+    const moved = moveToNextAccount(payment, at, create)
     if (moved) return moved
   }
   const verdict = result.kind === 'canceled' || result.kind === 'declined' ? result.kind : 'not_sent'

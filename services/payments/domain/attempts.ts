@@ -4,6 +4,7 @@ import { type CallResult, namesOtherAmount } from './call-result.ts'
 import { operationOf } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
 import { createAtProviderEffect, isAbout, pollProviderEffect } from './payment-effects.ts'
+import { withRecord } from './provider-record.ts'
 
 /** What an account reported about an attempt, and when. */
 export interface AttemptReport {
@@ -12,14 +13,32 @@ export interface AttemptReport {
   readonly at: Date
 }
 
+/** What follows from the response to a create, and from no other report. */
+export interface CreateResponse {
+  /** When to send the create to the next account if it was not sent to this one. */
+  readonly next_attempt_at: Date
+  /** What identifies an account at its provider; empty for one that is not configured. */
+  fingerprintOf(account_id: string): string
+}
+
 /**
  * Starts the next attempt, under its own key; `undefined` after the last account of the route. Only a request that certainly
  * was not sent may go elsewhere (P4).
  */
-export function moveToNextAccount(payment: Payment, at: Date, due_at = at): Payment | undefined {
+export function moveToNextAccount(
+  payment: Payment,
+  at: Date,
+  { next_attempt_at: due_at, fingerprintOf }: CreateResponse = {
+    next_attempt_at: at,
+    fingerprintOf: () => '',
+  },
+): Payment | undefined {
   const account_id = payment.provider_accounts[payment.attempt.number]
   if (account_id === undefined) return undefined
-  const moved = { ...payment, attempt: { number: payment.attempt.number + 1, account_id, created_at: at } }
+  const number = payment.attempt.number + 1
+  const account = { fingerprint: fingerprintOf(account_id), at }
+  const stamped = withRecord(payment, { attempt_number: number }, { account })
+  const moved = { ...stamped, attempt: { number, account_id, created_at: at } }
   return addEffect(moved, createAtProviderEffect.newEffect(moved, {}, { at, due_at }))
 }
 

@@ -2,6 +2,7 @@ import type { Money } from '#lib/contract/money.ts'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { CallResult, OperationKind } from './call-result.ts'
 import {
+  type AccountStamp,
   asPaid,
   holdIdOf,
   operationKindOf,
@@ -137,6 +138,8 @@ interface OperationFields {
   /** What is known of it at its provider. */
   readonly record: ProviderRecord
   readonly restored: RestoreMark | undefined
+  /** What its account was when it was sent; a refund also needs the account of its deposit. */
+  readonly account_stamps: readonly (AccountStamp | undefined)[]
   /** Whether another account has reported that it performs the operation, or has performed it. */
   readonly may_be_elsewhere: boolean
   /** Not later than its first request. */
@@ -215,6 +218,7 @@ function currentAttempt(payment: Payment): Operation {
   const { earlier_successes = [], pending_elsewhere = [], operator_decision } = payment
   const kind = operationKindOf(payment)
   const is_open = !isFinal(status)
+  const record = recordOf(payment, { attempt_number: attempt.number })
   const processing = history.find((entry) => entry.status === 'processing')
   return {
     kind,
@@ -225,7 +229,8 @@ function currentAttempt(payment: Payment): Operation {
     amount: { minor, currency },
     status,
     is_open,
-    record: recordOf(payment, { attempt_number: attempt.number }),
+    record,
+    account_stamps: [record.account],
     restored,
     may_be_elsewhere: earlier_successes.length + pending_elsewhere.length > 0,
     // The first request may have left after the backup, and before the attempt that is known began again.
@@ -238,16 +243,18 @@ function currentAttempt(payment: Payment): Operation {
 
 function refundOperation(payment: Payment, refund: Refund): Operation {
   const { refund_id, amount, state, approved_at, created_at, undecided_since, ended_at, restored } = refund
+  const paid = asPaid(payment)
   return {
     kind: 'refund',
     refund_id,
-    payment: asPaid(payment),
+    payment: paid,
     idempotency_key: operationKey(payment, refund_id),
     hold_id: refund.holds === 0 ? undefined : holdIdOfRefund(refund),
     amount: { minor: amount, currency: payment.currency },
     status: state,
     is_open: state === 'approved',
     record: refund,
+    account_stamps: [recordOf(paid, { attempt_number: paid.attempt.number }).account, refund.account],
     // It is sent to the account of its deposit only.
     may_be_elsewhere: false,
     restored,

@@ -15,8 +15,17 @@ interface HistoryEntry {
   readonly reason?: string | undefined
 }
 
+/** What a provider account was when an operation was about to be sent to it. */
+export interface AccountStamp {
+  /** The digest of its connector, its base URL and its identity at the provider; empty when it was not configured. */
+  readonly fingerprint: string
+  readonly at: Date
+}
+
 /** What is known of an operation at its provider beyond its result: kept for each attempt and each refund (P4). */
 export interface ProviderRecord {
+  /** The account before the first send. What it does not know later counts only while it is the same one (P4). */
+  readonly account?: AccountStamp | undefined
   /** The provider's own id, from its first report on. Once it is known, the key of the operation is never sent again. */
   readonly provider_id?: string | undefined
   /** What else the provider calls the operation, as it reported last: a name that may change, such as of one transaction. */
@@ -106,7 +115,7 @@ interface PaymentFields extends EffectDocument {
   readonly provider_accounts: readonly string[]
   /** The try at one account. Its idempotency key is `<payment_id>:<number>`, so that no attempt is paid twice. */
   readonly attempt: { readonly number: number; readonly account_id: string; readonly created_at: Date }
-  /** What is known of each attempt at its account; none of an attempt that its account has not reported. */
+  /** What is known of each attempt at its account. */
   readonly attempts?: readonly AttemptRecord[]
   readonly restored?: RestoreMark | undefined
   /**

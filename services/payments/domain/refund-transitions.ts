@@ -63,15 +63,25 @@ function isRefundable({ direction, status }: Payment): boolean {
 /**
  * Begins the approval of a pending refund: its hold is asked for next. Refuses it with 11004 when a chargeback has
  * taken what was reserved (S9), and with 8801 when it was rejected or canceled. A refund that is approved, or on its
- * way there, stays as it is. Pure.
+ * way there, stays as it is. `fingerprint` is that of the account that it will go to. Pure.
  */
-export function beginApproval(payment: Payment, refund_id: string, at: Date): RefundDecision {
+export function beginApproval(
+  payment: Payment,
+  refund_id: string,
+  at: Date,
+  fingerprint = '',
+): RefundDecision {
   const refund = requireRefund(payment, refund_id)
   if (refund.state === 'rejected' || refund.state === 'canceled') return { payment, refused_code: 8801 }
   if (refund.state !== 'pending') return { payment }
   if (refund.amount > uncommittedAmount(payment)) return { payment, refused_code: 11004 }
   const { hold_refusal: _, ...rest } = refund
-  const approving: Refund = { ...rest, state: 'approving', holds: refund.holds + 1 }
+  const approving: Refund = {
+    ...rest,
+    state: 'approving',
+    holds: refund.holds + 1,
+    account: { fingerprint, at },
+  }
   const changed = withRefund(payment, approving)
   const hold_id = holdIdOfRefund(approving)
   return { payment: addEffect(changed, holdFundsEffect.newEffect(changed, { refund_id, hold_id }, { at })) }

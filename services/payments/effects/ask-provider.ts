@@ -58,8 +58,11 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPaym
       const operation = operationOf(payment, data.refund_id)
       const { connector, schedule } = deps.accountOf(operation.payment)
       const ref = refOf(operation)
+      const is_moved = await deps.isMoved(operation)
       const result = await lookUp(deps, connector, operation)
       if (result.kind !== 'not_found') return applyResult(ref, result, schedule.first_ms)
+      // Something else than what it was sent to does not know it: that proves nothing (P4).
+      if (is_moved) return (current) => current
       const may_repeat = mayRepeat(operation, connector, deps.create_timeout_ms)
       const at = now()
       return (current) => applyNotFoundUpdate(current, { ...ref, may_repeat, at })
@@ -134,11 +137,16 @@ export function bindFindRestored(deps: ProviderCallDeps): BoundEffect<StoredPaym
   })
 }
 
-/** The provider's word, or `unknown` also when the account is no longer configured. */
+/**
+ * The provider's word, or `unknown`: also when the account is no longer configured, or is another one now and does not know
+ * the operation (P4).
+ */
 async function askIfConfigured(deps: ProviderCallDeps, operation: Operation): Promise<LookupResult> {
   const { payment } = operation
   try {
-    return await lookUp(deps, deps.accountOf(payment).connector, operation)
+    const result = await lookUp(deps, deps.accountOf(payment).connector, operation)
+    const is_proof = result.kind !== 'not_found' || !(await deps.isMoved(operation))
+    return is_proof ? result : { kind: 'unknown', reason: 'the provider account is another one now' }
   } catch (error) {
     const { payment_id, attempt } = payment
     log.error(

@@ -29,6 +29,9 @@ const ATTEMPT_MIN_PART = 0.1
 /** How much later that try is due. Not at once, because the merchant's request waits for all effects that are due. */
 const AFTER_RESPONSE_MS = 5_000
 
+/** An earlier process may have sent it to what the account was then. */
+const ACCOUNT_MOVED: CallResult = { kind: 'unknown', reason: 'the provider account is another one now' }
+
 /**
  * Sends the create of an operation once. After a try that did not end, the poll asks the provider (P4). Only
  * `repeatCreateEffect` may send it again, within the connector's `idempotency_window_ms`.
@@ -50,6 +53,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       // A restored payment can learn of its operation before the create that it had not sent then (P4).
       if (operation.record.provider_id !== undefined)
         return applyResult(ref, { kind: 'unknown', reason: 'the provider has the operation' }, 0)
+      if (await deps.isMoved(operation)) return applyResult(ref, ACCOUNT_MOVED, 0)
       const { connector, schedule } = deps.accountOf(operation.payment)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
@@ -61,7 +65,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       const result: CallResult =
         sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
       const next_attempt_ms = timeLeft() === undefined ? AFTER_RESPONSE_MS : 0
-      return applyCreateResponse(ref, result, schedule.first_ms, next_attempt_ms)
+      return applyCreateResponse(deps, operation, result, { poll_ms: schedule.first_ms, next_attempt_ms })
     },
   })
 }
@@ -89,9 +93,10 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       const { connector, schedule } = deps.accountOf(operation.payment)
       const { create_timeout_ms: timeout_ms, stopping } = deps
       // The effect may have waited since the poll, for room or for a process.
-      if (!mayRepeat(operation, connector, timeout_ms)) return (current) => current
+      if (!mayRepeat(operation, connector, timeout_ms) || (await deps.isMoved(operation)))
+        return (current) => current
       const result = await connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
-      return applyCreateResponse(refOf(operation), result, schedule.first_ms)
+      return applyCreateResponse(deps, operation, result, { poll_ms: schedule.first_ms })
     },
   })
 }

@@ -52,6 +52,7 @@ function deps(): ProviderCallDeps {
   })
   return {
     ...findAccountOfPayment(createFindAccount([connectAccount(account, http)])),
+    isMoved: async () => false,
     providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
     create_timeout_ms: 30_000,
     stopping: new AbortController().signal,

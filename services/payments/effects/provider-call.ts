@@ -12,7 +12,7 @@ import type { Connector, PersonDetails, ProviderOrder } from '../connectors/conn
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
-import { type Operation, type OperationRef, operationKey } from '../domain/operation.ts'
+import { type Operation, type OperationRef, operationKey, refOf } from '../domain/operation.ts'
 import { asPaid, type Payment } from '../domain/payment.ts'
 import { isAbout } from '../domain/payment-effects.ts'
 
@@ -20,6 +20,8 @@ import { isAbout } from '../domain/payment-effects.ts'
 export interface ProviderCallDeps extends AccountsOfPayments {
   /** The URL to which the provider sends its callbacks about the payment. */
   providerCallbackUrl(payment: Payment): string
+  /** Whether the operation was sent to something else than its account is now, so that nothing may be sent (P4). */
+  isMoved(operation: Operation): Promise<boolean>
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
   readonly create_timeout_ms: number
   /** Aborted when the process stops. Provider calls then end at once. */
@@ -66,15 +68,19 @@ export function applyResult(ref: OperationRef, result: CallResult, poll_ms: numb
  * The change that applies the response to a create. One that was not sent goes to the next account after `next_attempt_ms`.
  */
 export function applyCreateResponse(
-  ref: OperationRef,
+  deps: Pick<ProviderCallDeps, 'fingerprintOf'>,
+  operation: Operation,
   result: CallResult,
-  poll_ms: number,
-  next_attempt_ms = 0,
+  { poll_ms, next_attempt_ms = 0 }: { readonly poll_ms: number; readonly next_attempt_ms?: number },
 ): DocumentChange<Payment> {
   const at = now()
-  const poll_at = new Date(at.getTime() + poll_ms)
-  const create = { next_attempt_at: new Date(at.getTime() + next_attempt_ms) }
-  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, create })
+  const { environment } = operation.payment
+  const create = {
+    next_attempt_at: new Date(at.getTime() + next_attempt_ms),
+    fingerprintOf: (account_id: string) => deps.fingerprintOf(account_id, environment),
+  }
+  const update = { ...refOf(operation), result, at, poll_at: new Date(at.getTime() + poll_ms), create }
+  return (current) => applyProviderUpdate(current, update)
 }
 
 /** Covers the differences between the clocks of processes and provider, and pauses of a process. */

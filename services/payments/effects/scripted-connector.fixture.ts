@@ -25,6 +25,9 @@ export interface ScriptedConnector {
   deps(changes?: Partial<ProviderCallDeps>): ProviderCallDeps
 }
 
+/** What identifies each of its accounts. */
+const FINGERPRINT = 'the same account'
+
 /**
  * Makes a connector that gives each create the result of `resultOf`. Lookups find nothing unless `changes`, or `changesOf`
  * for one account, has one.
@@ -57,6 +60,7 @@ export function scriptedConnector(
     attempt: { account_id },
     environment,
   }: Pick<Payment, 'attempt' | 'environment'>): ConnectedAccount => ({
+    fingerprint: FINGERPRINT,
     account: newAccount(environment, {
       account_id,
       connector: 'http',
@@ -72,6 +76,8 @@ export function scriptedConnector(
     creates,
     deps: (deps_changes = {}) => ({
       accountOf,
+      fingerprintOf: () => FINGERPRINT,
+      isMoved: async () => false,
       scheduleOf: (payment) => accountOf(payment).schedule,
       sendsCallbacks: (payment) => accountOf(payment).connector.sends_callbacks,
       providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',

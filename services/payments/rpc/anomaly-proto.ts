@@ -26,6 +26,7 @@ const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({
   id_differs: AnomalyKindProto.ID_DIFFERS,
   ledger_refused: AnomalyKindProto.LEDGER_REFUSED,
   silent_since_restore: AnomalyKindProto.SILENT_SINCE_RESTORE,
+  account_moved: AnomalyKindProto.ACCOUNT_MOVED,
 })
 
 /** What the operator can decide. */

@@ -6,10 +6,12 @@ import {
 } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { CircuitState } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
+import { type ConfirmAccountMovedDeps, confirmAccountMoved } from '../use-cases/confirm-account-moved.ts'
 
 const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
   closed: CircuitStateProto.CLOSED,
@@ -19,6 +21,7 @@ const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
 
 /** Maps a provider account with the state of its circuit breaker in this process. */
 export function accountToProto({
+  fingerprint,
   account,
   breaker,
 }: ConnectedAccount): MessageInitShape<typeof ProviderAccountSchema> {
@@ -32,15 +35,23 @@ export function accountToProto({
     failures,
     lastFailure: last_failure?.reason,
     lastFailureTime: last_failure && timestampFromDate(last_failure.at),
+    fingerprint,
   }
 }
 
-/** Makes the RPC service that shows the provider accounts and their circuit breakers. */
-export function createProviderAccountRpc(connected: readonly ConnectedAccount[]): RpcService {
+/** Makes the RPC service that shows the provider accounts and their circuit breakers, and confirms moved ones. */
+export function createProviderAccountRpc(deps: ConfirmAccountMovedDeps): RpcService {
   return rpcService(ProviderAccountService, {
     listProviderAccounts: by(['operator', 'internal'], async () => {
-      const accounts = connected.toSorted((a, b) => (a.account.account_id < b.account.account_id ? -1 : 1))
+      const accounts = deps.accounts.toSorted((a, b) =>
+        a.account.account_id < b.account.account_id ? -1 : 1,
+      )
       return { accounts: accounts.map(accountToProto) }
+    }),
+    confirmAccountMoved: by(['operator'], async (request) => {
+      const account_id = requiredId(request.accountId, 'account_id')
+      const operation_id = requiredId(request.operationId, 'operation_id')
+      return { account: accountToProto(await confirmAccountMoved(deps, { account_id, operation_id })) }
     }),
   })
 }

@@ -1,8 +1,10 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import type { AccountConfirmation } from '../domain/account-identity.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
+import { ACCOUNT_CONFIRMATIONS } from './account-confirmations.ts'
 import { ANOMALIES } from './anomalies.ts'
 import { PAYMENTS } from './payments.ts'
 import { type PersonKeysOfPayments, paymentCodec, type SealedPayment } from './sealed-payments.ts'
@@ -51,6 +53,7 @@ export async function openSealedStore(store: Store) {
     anomalies: await store.collection<Anomaly>(ANOMALIES),
     /** What remains of the withdrawals that the ledger refused. */
     withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
+    account_confirmations: await store.collection<AccountConfirmation>(ACCOUNT_CONFIRMATIONS),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
     /** The merchants' requests under an `operation_id`, with their results. */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),

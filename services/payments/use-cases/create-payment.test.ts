@@ -45,6 +45,7 @@ function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
     findRoute: async (service_id) => (service_id === ROUTE.service_id ? { ...ROUTE, ...route } : undefined),
     hasAccount: (account_id, { environment, connector }) =>
       account_id.startsWith('sandbox') && environment === 'test' && connector === 'sandbox',
+    fingerprintOf: (account_id) => `the ${account_id}`,
     chooseAccounts: (account_ids) => ({
       account_ids: account_ids.filter((account_id) => !account_id.endsWith('-down')),
       giveBack: () => {},

@@ -6,6 +6,7 @@ import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
+import type { AccountsOfPayments } from '../connectors/find-account.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import {
   beginDeposit,
@@ -22,7 +23,8 @@ import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.t
 export interface CreatePaymentDeps
   extends AdmissionDeps,
     PermittedRouteDeps,
-    Pick<AccountSelection, 'chooseAccounts'> {
+    Pick<AccountSelection, 'chooseAccounts'>,
+    Pick<AccountsOfPayments, 'fingerprintOf'> {
   readonly withdrawal_refusals: Collection<WithdrawalRefusal>
   nextNumericId(): string
 }
@@ -116,6 +118,7 @@ function newPayment(
   const { policy: _policy, ...requested } = request
   const created_at = now()
   const payment_id = uuidv7()
+  const fingerprint = deps.fingerprintOf(account_id, request.environment)
   const h_id = route.numeric_h_id ? deps.nextNumericId() : payment_id
   const fields: NewPaymentFields = {
     ...requested,
@@ -125,6 +128,7 @@ function newPayment(
     method: route.method,
     provider_accounts: route.provider_accounts,
     attempt: { number: 1, account_id, created_at },
+    attempts: [{ number: 1, account: { fingerprint, at: created_at } }],
     created_at,
   }
   if (route.direction === 'out') return beginWithdrawal(fields)

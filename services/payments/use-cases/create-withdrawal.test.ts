@@ -40,6 +40,7 @@ function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): 
     withdrawal_refusals: fixture.store.withdrawal_refusals,
     findRoute,
     hasAccount: () => true,
+    fingerprintOf: (account_id) => `the ${account_id}`,
     chooseAccounts: (account_ids) => ({
       account_ids: account_ids.filter((account_id) => account_id !== 'down'),
       giveBack: () => {},

@@ -93,8 +93,15 @@ export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery
   const { refund_id } = query
   const found = await findPaymentOfRefund(deps, query)
   const before = requireRefund(found, refund_id)
-  if (before.state === 'pending') checkAccount(deps, asPaid(found))
-  const begun = await applyDecision(deps.runner, found, (current) => beginApproval(current, refund_id, now()))
+  const { attempt, environment } = asPaid(found)
+  const connected = deps.findAccount(attempt.account_id, environment)
+  // A refund goes to the account of its deposit, and to no other.
+  if (before.state === 'pending' && !connected?.connector.operations.includes('refund'))
+    throw new PublicError(1009)
+  const fingerprint = connected?.fingerprint ?? ''
+  const begun = await applyDecision(deps.runner, found, (current) =>
+    beginApproval(current, refund_id, now(), fingerprint),
+  )
   const payment = await awaitHold(deps, query, begun)
   const { approved_at, hold_refusal } = requireRefund(payment, refund_id)
   if (approved_at === undefined) throw new PublicError(hold_refusal ?? 8801)
@@ -129,12 +136,6 @@ async function findPaymentOfRefund(
   const found = await payments.get(keyOfPayment(key), { linearizable: true })
   if (!found || !isAdmitted(found) || !findRefund(found, refund_id)) throw new PublicError(11001)
   return found
-}
-
-/** A refund goes to the account of its deposit, and to no other. */
-function checkAccount({ findAccount }: RefundDecisionDeps, { attempt, environment }: Payment): void {
-  const connected = findAccount(attempt.account_id, environment)
-  if (!connected?.connector.operations.includes('refund')) throw new PublicError(1009)
 }
 
 /** Waits until the ledger has decided about the hold of a refund that is being approved, in this process or in another one. */

@@ -19,7 +19,8 @@ export interface PaymentQuery {
  * Finds the merchant's payment by `c_id`, `h_id` or both, which then must name the same payment (P16). Throws 1005
  * without an identifier, 6010 when there is no such payment, 3008 when the policy forbids its route or currency, and
  * `Unavailable` when the ledger does not decide in time about a withdrawal that is being created. The read is
- * linearizable (P2): merchants act on the status, and after 6010 they may create the payment again.
+ * linearizable (P2): merchants act on the status, and after 6010 they may create the payment again. A status is shown at once,
+ * also while its ledger entry is not posted yet: the provider has decided, and only the event announces the entry (P9).
  */
 export async function findPayment(deps: AdmissionDeps, request: PaymentQuery): Promise<Stored<Payment>> {
   const { c_id, h_id } = request

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/provider_account.proto.
  */
 export const file_multihub_payments_v1_provider_account: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSLXAgoPUHJvdmlkZXJBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEQoJY29ubmVjdG9yGAMgASgJEjkKDWNpcmN1aXRfc3RhdGUYBCABKA4yIi5tdWx0aWh1Yi5wYXltZW50cy52MS5DaXJjdWl0U3RhdGUSNwoTY2lyY3VpdF9jaGFuZ2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmFpbHVyZXMYBiABKAUSGQoMbGFzdF9mYWlsdXJlGAcgASgJSACIAQESNQoRbGFzdF9mYWlsdXJlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg8KDV9sYXN0X2ZhaWx1cmUqfAoMQ2lyY3VpdFN0YXRlEh0KGUNJUkNVSVRfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRDSVJDVUlUX1NUQVRFX0NMT1NFRBABEhYKEkNJUkNVSVRfU1RBVEVfT1BFThACEhsKF0NJUkNVSVRfU1RBVEVfSEFMRl9PUEVOEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CittdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSLsAgoPUHJvdmlkZXJBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEQoJY29ubmVjdG9yGAMgASgJEjkKDWNpcmN1aXRfc3RhdGUYBCABKA4yIi5tdWx0aWh1Yi5wYXltZW50cy52MS5DaXJjdWl0U3RhdGUSNwoTY2lyY3VpdF9jaGFuZ2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmFpbHVyZXMYBiABKAUSGQoMbGFzdF9mYWlsdXJlGAcgASgJSACIAQESNQoRbGFzdF9mYWlsdXJlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2ZpbmdlcnByaW50GAkgASgJQg8KDV9sYXN0X2ZhaWx1cmUqfAoMQ2lyY3VpdFN0YXRlEh0KGUNJUkNVSVRfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRDSVJDVUlUX1NUQVRFX0NMT1NFRBABEhYKEkNJUkNVSVRfU1RBVEVfT1BFThACEhsKF0NJUkNVSVRfU1RBVEVfSEFMRl9PUEVOEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * ProviderAccount is a configured account at a provider, and its circuit breaker in the process that answers.
@@ -77,6 +77,14 @@ export type ProviderAccount = Message<"multihub.payments.v1.ProviderAccount"> & 
    * @generated from field: google.protobuf.Timestamp last_failure_time = 8;
    */
   lastFailureTime?: Timestamp | undefined;
+
+  /**
+   * fingerprint is a digest of what makes it this account at its provider: the connector, the base URL and, where the connector
+   * has one, the identity. It depends on no secret.
+   *
+   * @generated from field: string fingerprint = 9;
+   */
+  fingerprint: string;
 };
 
 /**

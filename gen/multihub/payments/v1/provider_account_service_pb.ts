@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/provider_account_service.proto.
  */
 export const file_multihub_payments_v1_provider_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CjNtdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIh0KG0xpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdCJXChxMaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEjcKCGFjY291bnRzGAEgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50MpcBChZQcm92aWRlckFjY291bnRTZXJ2aWNlEn0KFExpc3RQcm92aWRlckFjY291bnRzEjEubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFByb3ZpZGVyQWNjb3VudHNSZXF1ZXN0GjIubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFByb3ZpZGVyQWNjb3VudHNSZXNwb25zZWIGcHJvdG8z", [file_multihub_payments_v1_provider_account]);
+  fileDesc("CjNtdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIh0KG0xpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdCJXChxMaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEjcKCGFjY291bnRzGAEgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50IkYKGkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIlUKG0NvbmZpcm1BY2NvdW50TW92ZWRSZXNwb25zZRI2CgdhY2NvdW50GAEgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50MpMCChZQcm92aWRlckFjY291bnRTZXJ2aWNlEn0KFExpc3RQcm92aWRlckFjY291bnRzEjEubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFByb3ZpZGVyQWNjb3VudHNSZXF1ZXN0GjIubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFByb3ZpZGVyQWNjb3VudHNSZXNwb25zZRJ6ChNDb25maXJtQWNjb3VudE1vdmVkEjAubXVsdGlodWIucGF5bWVudHMudjEuQ29uZmlybUFjY291bnRNb3ZlZFJlcXVlc3QaMS5tdWx0aWh1Yi5wYXltZW50cy52MS5Db25maXJtQWNjb3VudE1vdmVkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_payments_v1_provider_account]);
 
 /**
  * ListProviderAccountsRequest has no filter: there are at most about 1,000 accounts.
@@ -51,6 +51,55 @@ export const ListProviderAccountsResponseSchema: GenMessage<ListProviderAccounts
   messageDesc(file_multihub_payments_v1_provider_account_service, 1);
 
 /**
+ * ConfirmAccountMovedRequest names the account.
+ *
+ * @generated from message multihub.payments.v1.ConfirmAccountMovedRequest
+ */
+export type ConfirmAccountMovedRequest = Message<"multihub.payments.v1.ConfirmAccountMovedRequest"> & {
+  /**
+   * account_id is the id that routes name.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * operation_id identifies the confirmation.
+   *
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.ConfirmAccountMovedRequest.
+ * Use `create(ConfirmAccountMovedRequestSchema)` to create a new message.
+ */
+export const ConfirmAccountMovedRequestSchema: GenMessage<ConfirmAccountMovedRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 2);
+
+/**
+ * ConfirmAccountMovedResponse holds the account as it is now.
+ *
+ * @generated from message multihub.payments.v1.ConfirmAccountMovedResponse
+ */
+export type ConfirmAccountMovedResponse = Message<"multihub.payments.v1.ConfirmAccountMovedResponse"> & {
+  /**
+   * account is the account that was confirmed.
+   *
+   * @generated from field: multihub.payments.v1.ProviderAccount account = 1;
+   */
+  account?: ProviderAccount | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.ConfirmAccountMovedResponse.
+ * Use `create(ConfirmAccountMovedResponseSchema)` to create a new message.
+ */
+export const ConfirmAccountMovedResponseSchema: GenMessage<ConfirmAccountMovedResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 3);
+
+/**
  * ProviderAccountService shows the operator which provider accounts work.
  *
  * @generated from service multihub.payments.v1.ProviderAccountService
@@ -67,6 +116,19 @@ export const ProviderAccountService: GenService<{
     methodKind: "unary";
     input: typeof ListProviderAccountsRequestSchema;
     output: typeof ListProviderAccountsResponseSchema;
+  },
+  /**
+   * ConfirmAccountMoved confirms that an account, as it is configured now, knows everything that was sent to it before its
+   * connector, base URL or identity changed. Until then nothing that was sent before is sent again or refunded there. A
+   * repetition under the same operation_id changes nothing. Call it when all processes have the new configuration: the
+   * process that answers confirms what it has.
+   *
+   * @generated from rpc multihub.payments.v1.ProviderAccountService.ConfirmAccountMoved
+   */
+  confirmAccountMoved: {
+    methodKind: "unary";
+    input: typeof ConfirmAccountMovedRequestSchema;
+    output: typeof ConfirmAccountMovedResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_payments_v1_provider_account_service, 0);

@@ -44,6 +44,7 @@ export const formConnector = defineConnector<'token', FormSettings>({
   environments: ['test', 'production'],
   credentials: { token: { length_min: 16, pattern: /^[\x21-\x7e]+$/ } },
   settings: z.strictObject({ merchant_code: z.string().regex(/^[A-Z0-9-]{1,32}$/) }),
+  account_identity: ['merchant_code'],
   connect: connectForm,
 })
 

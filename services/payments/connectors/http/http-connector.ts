@@ -50,6 +50,7 @@ export const httpConnector = defineConnector({
   environments: ['test', 'production'],
   credentials: { key: { length_min: 32 } },
   settings: z.strictObject({}),
+  account_identity: [],
   connect: connectHttp,
 })
 

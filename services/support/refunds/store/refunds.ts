@@ -35,13 +35,17 @@ export const REFUNDS = {
 /** Takes the key from a refund. */
 export const keyOfRefund = keyOf(REFUNDS)
 
-/** The merchant's refund with this identifier. */
+/**
+ * The merchant's refund with this identifier. The read is linearizable: merchants and the changes that payments reports decide
+ * by it, and while a database fails over a stale one would deny a refund that exists.
+ */
 export function findRefundBy(
   refunds: Collection<Refund>,
   { merchant_id, environment, by, id }: ResourceQuery,
 ) {
-  if (by === 'c_id') return refunds.get({ merchant_id, environment, c_id: id })
-  return findOne(refunds, 'by_h_id', [merchant_id, environment, id])
+  const options = { linearizable: true }
+  if (by === 'c_id') return refunds.get({ merchant_id, environment, c_id: id }, options)
+  return findOne(refunds, 'by_h_id', [merchant_id, environment, id], options)
 }
 
 /** The refund of any merchant with this id. */

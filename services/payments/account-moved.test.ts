@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { type Anomaly, AnomalyKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
+
+const AMOUNT = 1_000_000n
+
+/** The open anomalies about accounts. */
+async function movedAccounts({ roles }: PaymentsSystem): Promise<readonly Anomaly[]> {
+  const { anomalies } = await roles.client(PaymentService, 'operator').listAnomalies({ openOnly: true })
+  return anomalies.filter(({ kind }) => kind === AnomalyKind.ACCOUNT_MOVED)
+}
+
+// P4
+test('a payout is not sent to what its account has become, until the operator confirms the account', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-moved-'))
+  try {
+    const before = await startPayments({ directory })
+    before.provider.stopAnswering()
+    await before.fund(10n * AMOUNT)
+    const creating = Promise.all(
+      ['one', 'two'].map((c_id) => before.withdraw(AMOUNT, { c_id, accounts: ['acme'] })),
+    )
+    await before.provider.order(2)
+    before.roles.announceStop()
+    const created = await creating
+    await before[Symbol.asyncDispose]()
+
+    // Another provider at another URL, with the same name and the same key.
+    await using system = await startPayments({ directory })
+    const { provider } = system
+    provider.answer('success')
+    const [anomaly, second] = await eventually(
+      () => movedAccounts(system),
+      (found) => found?.length === 1,
+    )
+    expect(second).toBeUndefined()
+    expect(anomaly).toMatchObject({ merchantId: '', paymentId: '' })
+    expect(anomaly?.description).toContain('acme')
+    const keys = created.map(({ paymentId }) => `${paymentId}:1`)
+    for (const idempotency_key of keys) await provider.polled({ idempotency_key }, 3)
+    expect(provider.orders()).toBe(0)
+    for (const { paymentId } of created)
+      expect((await system.payment(paymentId)).status).toBe(PaymentStatus.PROCESSING)
+
+    const accounts = system.roles.client(ProviderAccountService, 'operator')
+    await expect(accounts.confirmAccountMoved({ accountId: 'acme' })).rejects.toMatchObject({ code: 1005 })
+    for (const accountId of ['nobody', ''])
+      await expect(accounts.confirmAccountMoved({ accountId, operationId: 'op' })).rejects.toBeDefined()
+    for (const _ of [1, 2]) {
+      const { account } = await accounts.confirmAccountMoved({ accountId: 'acme', operationId: 'op-1' })
+      expect(account).toMatchObject({ accountId: 'acme' })
+    }
+    expect(await movedAccounts(system)).toEqual([])
+    for (const { paymentId } of created) await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+    expect(provider.orders()).toBe(2)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
