@@ -9,6 +9,7 @@ import {
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now, useClock } from '#lib/base/time.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -66,6 +67,8 @@ async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
   })
   const payment_id = uuidv7()
   const created_at = now()
+  const { accounts } = await system.roles.client(ProviderAccountService, 'operator').listProviderAccounts({})
+  const { fingerprint = '' } = accounts.find(({ accountId }) => accountId === 'form-1') ?? {}
   const deposit = newDeposit({
     merchant_id: system.merchant_id,
     c_id: payment_id,
@@ -76,6 +79,7 @@ async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
     created_at,
     provider_accounts: ['form-1'],
     attempt: { number: 1, account_id: 'form-1', created_at },
+    attempts: [{ number: 1, account: { fingerprint, at: created_at } }],
     expires_at: new Date(created_at.getTime() + expires_in_seconds * 1_000),
   })
   await runner.insert(beginDeposit(deposit))

@@ -51,7 +51,7 @@ test.each([
   await using fixture = await openPayments()
   const { decide, read, isOpen } = await openAnomaly(fixture, 'amount_differs')
   await expect(decide('paid', amount)).rejects.toMatchObject({ code, details: { description: path } })
-  expect(await read()).toMatchObject({ status: 'processing', transition_number: 1 })
+  expect(await read()).toMatchObject({ status: 'processing', history: [{ status: 'created' }] })
   expect(await isOpen()).toBe(true)
   expect(await decide('paid', inr(150_000n))).toMatchObject({ resolution: { kind: 'paid' } })
   expect(await read()).toMatchObject({ status: 'success' })
