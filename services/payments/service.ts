@@ -78,7 +78,9 @@ export const PAYMENTS_CONFIG = {
 /** The clients of the other roles that payments call. */
 function clientsOf({ clientOf }: Pick<RoleContext, 'clientOf'>) {
   return {
+    registry: clientOf(RegistryService),
     ledger: clientOf(LedgerService),
+    notifier: clientOf(DeliveryService),
     support: { refunds: clientOf(RefundService), chargebacks: clientOf(ChargebackService) },
     erasers: { notifier: clientOf(DeliveryErasureService), support: clientOf(TicketErasureService) },
   }
@@ -101,8 +103,8 @@ export const role: Role<'payments'> = {
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const store = await openPaymentsStore(await context.openStore(), context.keys)
-    const { bus, clientOf } = context
-    const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'payments' })
+    const { registry, ...clients } = clientsOf(context)
+    const registry_cache = createRegistryCache({ client: registry, bus: context.bus, role: 'payments' })
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
     const publisher = await openPublisher(context, context.keys.event_payments)
@@ -110,7 +112,6 @@ export const role: Role<'payments'> = {
     const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
-    const clients = clientsOf(context)
     let listening_url = ''
     let provider_callback_server: Listening | undefined
 
@@ -135,14 +136,13 @@ export const role: Role<'payments'> = {
       ...store,
       ...createAccountSelection(findAccount),
       ...accounts_of_payments,
+      ...clients,
       runner,
       findRoute,
       accounts,
       findAccount,
-      ledger: clients.ledger,
       nextNumericId: numeric_ids.next,
       idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
-      notifier: clientOf(DeliveryService),
       refreshStale: createRefreshStalePayment(runner),
       clock_guard: context.clock_guard,
       erasures: createErasureLog(config.erasures_file, context.keys.search),
