@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
   },
   backup: { words: 'DIRECTORY', purpose: 'writes all databases to files', run: backUp },
   restore: {
-    words: '[--verify] DIRECTORY',
+    words: '--erasures FILE|none [--verify] DIRECTORY',
     purpose: 'fills empty databases from a backup, and with --verify checks the result',
     run: restore,
   },

@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], setti
     ],
   ],
   reseal: [['reseal', '--to', '$(KEY_ID)'], MASTER],
-  restore: [['restore', '--verify', '/backups/$(BACKUP)'], MASTER],
+  restore: [['restore', '--erasures', '$(ERASURES)', '--verify', '/backups/$(BACKUP)'], MASTER],
   verify: [['verify'], DERIVED],
 }
 /** What fills the arguments: the pod's own name is new for each run, and a restore does not start without a backup. */
@@ -34,6 +34,7 @@ const ARGUMENTS = {
   POD_NAME: { fieldRef: { fieldPath: 'metadata.name' } },
   KEY_ID: { configMapKeyRef: { name: 'multihub-reseal', key: 'to', optional: false } },
   BACKUP: { configMapKeyRef: { name: 'multihub-restore', key: 'backup', optional: false } },
+  ERASURES: { configMapKeyRef: { name: 'multihub-restore', key: 'erasures', optional: false } },
 }
 
 describeManifests('the commands of production', () => {

@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
+import { systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { readErasures } from '#lib/patterns/erasures.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
@@ -87,18 +91,16 @@ async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<
 }
 
 /**
- * `node main.ts restore [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup. Nothing is
- * written before every file of the backup was checked. With `--verify` the result is checked too. Throws `StartError` or
- * `Unavailable` with what to do.
+ * `node main.ts restore --erasures FILE|none [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup,
+ * and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written before every file of
+ * the backup was checked. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
  */
 export const restore: Command = async (words, variables, output) => {
   const { printLine, printProgress } = output
-  const is_verified = words.includes('--verify')
-  const [directory, ...others] = words.filter((word) => word !== '--verify')
-  if (directory === undefined || others.length > 0 || directory.startsWith('-'))
-    throw new StartError('name the directory of a backup: node main.ts restore [--verify] DIRECTORY')
+  const { directory, erasures_file, is_verified } = parseWords(words)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.restore)
+  const erasures = readErasures(await readErasuresFile(erasures_file), keys.search)
   const { contents, began_at, system_name, consistency } = await readManifest(directory, keys.journal)
   if (system_name !== config.system_name)
     throw new StartError(
@@ -129,13 +131,45 @@ export const restore: Command = async (words, variables, output) => {
     }
     if (consistency === 'ordered')
       await completePayments(opened, { directory, contents }, variables, keys, output)
-    for (const { role, store } of opened) await role.afterRestore?.(store)
+    for (const { role, store } of opened) {
+      await role.afterRestore?.(store)
+      const readDocuments = readerOfBackup({ directory, contents }, role.name)
+      const erased = (await role.erase?.(store, readDocuments, erasures, keys)) ?? 0
+      if (erased > 0) printLine(`${role.name}: ${erased} documents were erased again`)
+    }
   } finally {
     for (const { store } of opened) await store.close()
   }
   await target.finish()
   printLine(`the backup of ${began_at} is restored`)
   if (is_verified) await verify([], variables, output)
+}
+
+const USAGE = 'node main.ts restore --erasures FILE|none [--verify] DIRECTORY'
+
+/** The words of the command. Throws `StartError` for others. */
+function parseWords(words: readonly string[]) {
+  const options = { verify: { type: 'boolean' }, erasures: { type: 'string' } } as const
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true })
+    const [directory, ...others] = positionals
+    const { verify: is_verified = false, erasures: erasures_file } = values
+    if (directory !== undefined && others.length === 0 && erasures_file !== undefined)
+      return { directory, erasures_file, is_verified }
+  } catch {
+    // An option that is not known, or without its value.
+  }
+  throw new StartError(
+    `name the directory of a backup and the list of erasures since, or none: ${USAGE} (docs/operators/backup.md)`,
+  )
+}
+
+/** The text of the list of erasures; empty for `none`. Throws `StartError` when it cannot be read. */
+async function readErasuresFile(path: string): Promise<string> {
+  if (path === 'none') return ''
+  return await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new StartError(`the list of erasures ${path} cannot be read (${systemErrorCode(error)})`)
+  })
 }
 
 /** A role and its database in the target of a restore. */

@@ -83,7 +83,10 @@ async function expectRestore(
   backup: string,
 ): Promise<ReadonlySet<string>> {
   const keys = await keysOf(system)
-  const restored = await runUntilEnd('main.ts', ['restore', '--verify', backup], { ...variables, ...keys })
+  const restored = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', '--verify', backup], {
+    ...variables,
+    ...keys,
+  })
   const problems = restored.output.split('\n').filter((line) => line.startsWith('PROBLEM'))
   const later = /^PROBLEM {2}balances: the payment (\S+) of the ledger entry \S+ is missing$/
   expect(problems.filter((line) => is_instant || !later.test(line))).toEqual([])

@@ -99,7 +99,7 @@ describe('a backup of embedded files', () => {
     await change(copy)
     const elsewhere = { MULTIHUB_HOME: join(system.home, `home-${randomHex(4)}`), ...keys, ...more }
     const output = { printLine: () => {}, printProgress: () => {} }
-    const refusal = await restore([copy], elsewhere, output).catch(explainStartError)
+    const refusal = await restore(['--erasures', 'none', copy], elsewhere, output).catch(explainStartError)
     expect(await readdir(elsewhere.MULTIHUB_HOME).catch(() => [])).toEqual([])
     return refusal?.replaceAll(copy, 'COPY')
   }
@@ -167,6 +167,21 @@ describe('a backup of embedded files', () => {
       expect(await refusalOf(editManifest('"product": "multihub"', '"product": "other"'))).toBe(
         'cannot start: COPY is not a backup of Multihub: name another directory',
       )
+      // O11: a restore must not bring back whoever was erased since.
+      const output = { printLine: () => {}, printProgress: () => {} }
+      for (const words of [
+        [backup],
+        ['--erasures', backup],
+        ['--erasures', 'none', backup, backup],
+        ['--other', backup],
+      ])
+        expect(await restore(words, variables, output).catch(explainStartError)).toContain(
+          'and the list of erasures since, or none',
+        )
+      const absent = join(system.home, 'no-list')
+      expect(await restore(['--erasures', absent, backup], variables, output).catch(explainStartError)).toBe(
+        `the list of erasures ${absent} cannot be read (ENOENT)`,
+      )
       expect(await refusalOf(async () => {}, { MULTIHUB_SYSTEM_NAME: 'other' })).toBe(
         'the backup is of the system multihub: set MULTIHUB_SYSTEM_NAME to it, or name another backup',
       )
@@ -177,7 +192,7 @@ describe('a backup of embedded files', () => {
   test(
     'is refused by a directory that is not empty',
     async () => {
-      const { code, log } = await runUntilEnd('main.ts', ['restore', backup], variables)
+      const { code, log } = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', backup], variables)
       expect(code).toBe(1)
       expect(log).toContain(
         `${system.home}/data is not empty: stop all processes and move it away, or set another MULTIHUB_HOME`,
@@ -208,7 +223,7 @@ describe('a backup of embedded files', () => {
         return { words: [directory], variables, watched: directory, last: join(directory, 'manifest.json') }
       })
       const elsewhere = { ...keys, MULTIHUB_HOME: join(system.home, 'after-killed') }
-      const { code, log } = await runUntilEnd('main.ts', ['restore', killed], elsewhere)
+      const { code, log } = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', killed], elsewhere)
       expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
       await runToEnd('main.ts', ['backup', join(system.home, 'second')], variables)
     },
@@ -222,7 +237,7 @@ describe('a backup of embedded files', () => {
         const home = join(system.home, `restored-${randomHex(4)}`)
         const watched = join(home, 'data.restoring')
         return {
-          words: [backup],
+          words: ['--erasures', 'none', backup],
           variables: { ...keys, MULTIHUB_HOME: home },
           watched,
           last: join(home, 'data'),
@@ -231,11 +246,11 @@ describe('a backup of embedded files', () => {
       const home = dirname(unfinished)
       const elsewhere = { ...keys, MULTIHUB_HOME: home }
       expect(await readdir(home)).toEqual(['data.restoring'])
-      const { code, log } = await runUntilEnd('main.ts', ['restore', backup], elsewhere)
+      const { code, log } = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', backup], elsewhere)
       expect(code).toBe(1)
       expect(log).toContain('data.restoring is left of a restore that was not finished: delete it')
       await rm(join(home, 'data.restoring'), { recursive: true })
-      await runToEnd('main.ts', ['restore', backup], elsewhere)
+      await runToEnd('main.ts', ['restore', '--erasures', 'none', backup], elsewhere)
       expect(await readdir(home)).toEqual(['data'])
     },
     LONG_MS,

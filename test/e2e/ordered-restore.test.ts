@@ -115,7 +115,11 @@ test(
     await system.kill()
     await rename(join(system.home, 'data'), join(system.home, 'data.before'))
 
-    const restored = await runUntilEnd('main.ts', ['restore', '--verify', ordered], variables)
+    const restored = await runUntilEnd(
+      'main.ts',
+      ['restore', '--erasures', 'none', '--verify', ordered],
+      variables,
+    )
     expect(restored.output.split('\n').filter((line) => line.startsWith('PROBLEM'))).toEqual([])
     expect(restored.code).toBe(0)
     expect(restored.output).toMatch(
