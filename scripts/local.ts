@@ -28,6 +28,7 @@ export async function localVariables(given: Variables) {
     // A secret that is given in a file must not be set a second time (R7).
     ...Object.fromEntries(Object.entries(own_secrets).filter(([name]) => !given[fileVariableOf(name)])),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
+    MULTIHUB_ERASURES_FILE: join(home, 'erasures.jsonl'),
     ...given,
     MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),
   }

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { openedBody } from '../world/master-keys.ts'
 import type { ReceivedCallback } from '../world/receiver.ts'
 import { documentsOf, type Evidence, type Invariant, paymentsOf } from './judge.ts'
 
@@ -29,9 +30,7 @@ export interface StoredDelivery {
  * cost its tries was delivered or failed again after the breaker had closed.
  */
 export const deliveriesHaveEnded: Invariant = function* (evidence) {
-  const bodies = new Map(
-    storedEvents(evidence).map(({ event_key, body }) => [event_key, Buffer.from(body).toString()]),
-  )
+  const bodies = new Map(storedEvents(evidence).map((event) => [event.event_key, openedBody(event)]))
   const received = new Map<string, ReceivedCallback[]>()
   for (const callback of evidence.callbacks) {
     const id = callback.headers['x-webhook-id'] ?? ''

@@ -1,4 +1,5 @@
 import { isPaidStatus } from '../workload/observe.ts'
+import { openedBody } from '../world/master-keys.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
 import { storedEvents } from './callbacks.ts'
 import {
@@ -100,9 +101,10 @@ interface RefundedBody {
 /** The event of a refund shows the payment from its beginning up to that refund, with all refunds that were completed by then (P10). */
 export const refundEventsAreWhole: Invariant = function* (evidence) {
   const payments = new Map(paymentsOf(evidence).map((payment) => [payment.h_id, payment]))
-  for (const { event, event_key, body } of storedEvents(evidence)) {
+  for (const stored_event of storedEvents(evidence)) {
+    const { event, event_key } = stored_event
     if (event !== 'payment.refunded') continue
-    const parsed = JSON.parse(Buffer.from(body).toString()) as RefundedBody
+    const parsed = JSON.parse(openedBody(stored_event)) as RefundedBody
     const { identifiers, status, operations } = parsed.data.result.payment
     const stored = payments.get(identifiers.h_id)?.history ?? []
     const shown = status.history.map((entry) => `${entry.status} ${entry.amount.value}`)

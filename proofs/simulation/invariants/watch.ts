@@ -10,6 +10,7 @@ import { createPlaceWatch, fileProblems, quotaProblems } from './file-watch.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
+import { publishedPersonProblems, storedPersonProblems } from './person-watch.ts'
 import { refundProblems } from './refund-watch.ts'
 import { shownRefundProblems, supportCallbackProblems } from './support-callbacks.ts'
 
@@ -70,6 +71,7 @@ export function createWatch(history: History): Watch {
     onChange(database, collection, change, writer) {
       const name = `${database}.${collection}`
       const { key, before, after } = change
+      problems.push(...storedPersonProblems(name, change))
       if (PERMANENT.includes(name) && before !== undefined && !isResealed(name, change, writer))
         problems.push(`${name} ${key} was changed`)
       if (writer !== undefined) problems.push(...leases.onChange(change, writer))
@@ -107,7 +109,8 @@ export function createWatch(history: History): Watch {
       const idempotency_key = keyOfCreate(request)
       if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
     },
-    onMessage: (subject, data) => void problems.push(...deliveries.onMessage(subject, data)),
+    onMessage: (subject, data) =>
+      void problems.push(...deliveries.onMessage(subject, data), ...publishedPersonProblems(subject, data)),
     onCallback(text) {
       const { id, merchant_id, data } = JSON.parse(text)
       const { payment } = data.result
@@ -152,7 +155,8 @@ function isResealed(name: string, { before, after }: Change, writer: Actor | und
     writer === undefined &&
     old !== undefined &&
     next !== undefined &&
-    Buffer.compare(old, next) === 0
+    // The sealed body has the id of its key, with the length of that, in front.
+    old.length - (old[0] ?? 0) === next.length - (next[0] ?? 0)
   )
 }
 

@@ -1,4 +1,5 @@
 import { createKeys, deriveKey, type Keys, PURPOSES, parseMasterKeys } from '#lib/base/crypto/keys.ts'
+import { personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
 
 /** The master key of all processes, and its successor, by their ids. */
 export const MASTER_KEYS = {
@@ -10,6 +11,32 @@ export const MASTER_KEYS = {
 const KEPT = new Map(
   Array.from(parseMasterKeys(MASTER_KEYS.old), ([id, key]) => [id, deriveKey(key, 'journal')]),
 )
+
+const { person } = createKeys(
+  {
+    master_keys: parseMasterKeys(Object.values(MASTER_KEYS).join(',')),
+    derived_keys: new Map(),
+    active_id: 'old',
+  },
+  ['person'],
+)
+
+/**
+ * The text of the callback of a stored event, for the judge. Throws when it was sealed for another event. The judge of real
+ * processes has it from the receiver, in clear.
+ */
+export function openedBody({
+  merchant_id,
+  event_key,
+  body,
+}: {
+  readonly merchant_id: string
+  readonly event_key: string
+  readonly body: Uint8Array
+}): string {
+  const is_sealed = personKeyIdOf(body) !== 'no key'
+  return Buffer.from(is_sealed ? person.open(body, merchant_id, `body:${event_key}`) : body).toString()
+}
 
 type KeyId = keyof typeof MASTER_KEYS
 
