@@ -9,6 +9,7 @@ import { hmacHex } from '#lib/base/crypto/hash.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
+import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Caller } from '../auth/credential.ts'
 import { amount, CALLBACK_URL, currency, EMAIL_ADDRESS, HTTP_URL, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional, type Schema, type TypeOf } from '../json/schema.ts'
@@ -163,7 +164,8 @@ export const paymentOut = defineMethod({
   summary: 'Creates a withdrawal: you pay a recipient',
   description:
     `The amount is held in your balance at once, and taken or given back when the withdrawal ends. ${CREATE_RESPONSE_TEXT} ` +
-    'Without enough balance the response is 6004; beyond a limit of the route 6006 (day), 6005 (month) or 6035 (others).',
+    'Without enough balance the response is 6004; beyond a limit of the route 6006 (day), 6005 (month) or 6035 (others). ' +
+    'After these four, the same request gets the same refusal for 60 seconds.',
   example: {
     service_id: 512,
     params: {
@@ -190,7 +192,12 @@ export const paymentOut = defineMethod({
       const { account, ifsc, code: bankCode } = bank
       const payment = { ...params.payment, receiver }
       const beneficiary = { accountId: account.id, ifsc, bankCode }
-      return createPayment(caller, service_id, payment, { direction: Direction.OUT, beneficiary })
+      const fields = {
+        direction: Direction.OUT,
+        beneficiary,
+        payloadHash: payloadHash({ service_id, params }),
+      }
+      return createPayment(caller, service_id, payment, fields)
     }
   },
 })
@@ -209,7 +216,10 @@ function createPaymentCall({ clientOf, keys, create_timeout_ms }: MethodDeps) {
     caller: Caller,
     service_id: string,
     { identifiers, amount, webhook_url, ...details }: NewPayment,
-    fields: Pick<MessageInitShape<typeof CreatePaymentRequestSchema>, 'direction' | 'beneficiary'>,
+    fields: Pick<
+      MessageInitShape<typeof CreatePaymentRequestSchema>,
+      'direction' | 'beneficiary' | 'payloadHash'
+    >,
   ): Promise<unknown> => {
     const { c_id } = identifiers
     const { payment } = await payments.createPayment(

@@ -50,12 +50,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'chargeback_id === undefined ? payment.amount - 1n :',
   },
   {
-    name: 'the operator can resolve an anomaly as paid with any amount',
-    file: 'services/payments/use-cases/resolve-anomaly.ts',
-    search: 'if (operation) checkAmount(operation.amount, request)',
-    replace: "if (operation && request.note === '') checkAmount(operation.amount, request)",
-  },
-  {
     name: 'the event of a refund shows that refund only',
     file: 'services/payments/domain/payment-event.ts',
     search: 'merchantEvent(payment, event_key',

@@ -51,16 +51,14 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a refused withdrawal is not deleted',
     file: 'services/payments/effects/discard-refused.ts',
-    search: '      await payments.delete(keyOfPayment(document), document.version)\n',
-    replace: '      await payments.get(keyOfPayment(document))\n',
+    search: '        await payments.delete(keyOfPayment(requireRefused(document)), document.version)\n',
+    replace: '        await payments.get(keyOfPayment(requireRefused(document)))\n',
   },
   {
     name: 'a c_id is freed before the refusal is recorded',
-    file: 'services/payments/effects/discard-refused.ts',
-    search:
-      '      await insertOrGet(withdrawal_refusals, { merchant_id, payment_id }, refusalOf(document))\n      await payments.delete(keyOfPayment(document), document.version)\n',
-    replace:
-      '      await payments.delete(keyOfPayment(document), document.version)\n      await insertOrGet(withdrawal_refusals, { merchant_id, payment_id }, refusalOf(document))\n',
+    file: 'services/payments/use-cases/create-payment.ts',
+    search: '  await recordRefusal(withdrawal_refusals, refused)\n',
+    replace: '  if (refused.version < 0) await recordRefusal(withdrawal_refusals, refused)\n',
   },
   {
     name: 'a withdrawal is refused with another code than the ledger gave',

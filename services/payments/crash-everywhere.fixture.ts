@@ -33,6 +33,8 @@ export type CheckCase<Case, Left> = (left: Left, outside: Outside, one: Case, at
 /** The collections that all processes of the tests of a file share. */
 export interface CrashTests {
   store(): PaymentsStore
+  /** Sets the clock forward. */
+  passTime(ms: number): void
   /**
    * Crashes a flow at each of its steps in turn, lets another process complete it, and checks what is left. Returns the
    * number of steps.
@@ -60,6 +62,7 @@ export function openCrashTests(): CrashTests {
   })
   return {
     store: () => fixture.store,
+    passTime: (ms: number): void => clock.stepWall(ms),
     async crashEverywhere(scenario, when, flow, check) {
       for (let at = 1; at <= STEPS_MAX; at += 1) {
         const one = await flow.newCase()

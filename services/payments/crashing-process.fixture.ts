@@ -5,6 +5,7 @@ import { ErasePersonResponseSchema as NotifierErased } from '#gen/multihub/notif
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { ErasePersonResponseSchema as SupportErased } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { Direction } from '#lib/contract/payment-methods.ts'
@@ -150,6 +151,7 @@ export function startCrashingProcess(
     hasAccount: () => true,
     fingerprintOf: provider_calls.fingerprintOf,
     chooseAccounts: (account_ids) => ({ account_ids, giveBack: () => {} }),
+    search: testKeys().search,
     nextNumericId: () => '118432100000420001',
   }
   const findAccount: FindAccount = (account_id) =>

@@ -60,13 +60,14 @@ export function newDeposit(changes: Partial<Payment> = {}): Deposit {
 
 /** A withdrawal whose hold is not decided yet, on a route of two provider accounts. */
 export function newReservation(changes: Partial<NewPaymentFields> = {}): ReservingWithdrawal {
-  return beginWithdrawal({
+  const fields = {
     ...FIELDS,
     direction: 'out',
     method: 'imps',
     beneficiary: { account_id: '123456789012', ifsc: 'SBIN0001234' },
     ...changes,
-  })
+  } as const
+  return beginWithdrawal(fields, 'the HMAC of no request')
 }
 
 /** The route of these withdrawals, without limits. */

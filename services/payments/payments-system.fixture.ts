@@ -186,7 +186,7 @@ function createPaymentsOf({ payments, routes }: Clients, merchantId: string) {
       amount: { minor, currency: 'INR' },
       ...(direction === Direction.IN
         ? { details: { payer: { email: 'asha@example.com' } } }
-        : { beneficiary: BENEFICIARY }),
+        : { beneficiary: BENEFICIARY, payloadHash: 'the hash of its request' }),
       ...more.request,
     })
     return requirePayment(created)

@@ -6,6 +6,7 @@ import { type CheckCase, type CrashedFlow, openCrashTests } from './crash-everyw
 import { newOutside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'
 import type { CreatePaymentRequest } from './domain/new-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
+import { discardRefusedEffect } from './domain/payment-effects.ts'
 import type { CrashPoint } from './process-life.fixture.ts'
 import { createPayment } from './use-cases/create-payment.ts'
 
@@ -22,6 +23,7 @@ function newRequest(): CreatePaymentRequest {
     amount: 150_000n,
     currency: 'INR',
     beneficiary: { account_id: '123456789012', ifsc: 'SBIN0001234' },
+    payload_hash: 'first',
   }
 }
 
@@ -33,10 +35,13 @@ const withdrawal: CrashedFlow<CreatePaymentRequest, StoredPayment | undefined> =
     await process.runner.stop()
   },
   async recover(_process, { merchant_id, environment, c_id }) {
-    return await eventually(
-      () => tests.store().payments.get({ merchant_id, environment, c_id }),
-      (current) => (current?.effects.length ?? 0) === 0,
+    const read = () => tests.store().payments.get({ merchant_id, environment, c_id })
+    const settled = await eventually(read, (current) =>
+      (current?.effects ?? []).every(discardRefusedEffect.matches),
     )
+    if (settled?.status !== 'refused') return settled
+    tests.passTime(60_000)
+    return await eventually(read, (current) => current === undefined)
   },
 }
 

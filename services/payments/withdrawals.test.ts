@@ -153,13 +153,14 @@ describe('a withdrawal above the balance', () => {
   })
 
   // P3
-  test('frees its c_id: the same request is accepted when there are funds', async () => {
+  test('is refused again with 6004 when it is repeated with funds; another request gets its c_id', async () => {
     const { available } = await system.balance()
     const request = { c_id: randomHex(8) }
     const amount = (available / 1_000n + 2n) * 1_000n + 908n
     await expect(system.withdraw(amount, request)).rejects.toMatchObject({ code: 6004 })
     await system.fund(amount - available)
-    const paid = await system.withdraw(amount, request)
+    await expect(system.withdraw(amount, request)).rejects.toMatchObject({ code: 6004 })
+    const paid = await system.withdraw(amount, { ...request, request: { payloadHash: 'another request' } })
     await expectEndedOnce(paid, 'payment.completed', CAPTURE)
     await expect(system.withdraw(amount, request)).rejects.toMatchObject({ code: 6009 })
     await system.fund(available)
@@ -292,7 +293,8 @@ describe('many withdrawals at once', () => {
     const { accepted, codes } = await outcomesOf(requests)
     expect(accepted).toEqual([])
     expect(new Set(codes)).toEqual(new Set([6004]))
-    expect(await system.withdraw(AMOUNT + 908n, { c_id })).toMatchObject({ status: SUCCESS })
+    const other = { c_id, request: { payloadHash: 'another request' } }
+    expect(await system.withdraw(AMOUNT + 908n, other)).toMatchObject({ status: SUCCESS })
   })
 })
 

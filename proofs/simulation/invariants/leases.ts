@@ -39,6 +39,9 @@ const DROPPED_WITH_REFUND = ['poll_provider', 'repeat_create', 'report_open']
 /** The check of a claim begins anew when a call joins the claim, so any process may replace it together with the claim. */
 const REPLACED_WITH_CLAIM = 'check_claim'
 
+/** What another payment makes pointless that takes the place of a refused withdrawal: its record is stored before. */
+const DROPPED_WITH_REFUSAL = ['record_refusal', 'discard_refused']
+
 /** Makes the watch of one simulation. */
 export function createLeaseWatch(): LeaseWatch {
   /** The process that wrote each token. */
@@ -61,6 +64,7 @@ export function createLeaseWatch(): LeaseWatch {
         const left = next.get(effect.id)
         if (left?.lease?.token === effect.lease?.token) continue
         if (effect.kind === REPLACED_WITH_CLAIM && claimOf(before) !== claimOf(after)) continue
+        if (DROPPED_WITH_REFUSAL.includes(effect.kind) && paymentOf(before) !== paymentOf(after)) continue
         if (left !== undefined && NEEDS_NO_LEASE.includes(effect.kind)) continue
         const refund_id = effect.data['refund_id']
         if (refund_id === undefined && is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind))
@@ -114,6 +118,10 @@ function hasEnded(body: Change['before'], refund_id: unknown): boolean {
 function claimOf(body: Change['before']): string {
   const { claim } = (body ?? {}) as { claim?: { executions: readonly string[] } }
   return claim?.executions.join() ?? ''
+}
+
+function paymentOf(body: Change['before']): unknown {
+  return body?.['payment_id']
 }
 
 function effectsOf(body: Change['before']): readonly StoredEffect[] {

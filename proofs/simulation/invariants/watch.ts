@@ -171,12 +171,15 @@ function completedRefunds({
     .map(({ id }) => id)
 }
 
-/** What is wrong with one change of a payment. */
-function* paymentProblems(
-  { key, before: old_body, after: new_body }: Change,
-  refusals: ReadonlySet<string>,
-): Iterable<string> {
+/** What is wrong with one change of a payment. Another request under its `c_id` may take the place of a refused withdrawal. */
+function* paymentProblems(change: Change, refusals: ReadonlySet<string>): Iterable<string> {
+  const { key, before: old_body, after: new_body } = change
   const [before, after] = [old_body, new_body] as unknown as (StoredPayment | undefined)[]
+  if (before?.status === 'refused' && after !== undefined && after.payment_id !== before.payment_id) {
+    yield* paymentProblems({ ...change, after: undefined }, refusals)
+    yield* paymentProblems({ ...change, before: undefined }, refusals)
+    return
+  }
   if (after === undefined) {
     if (before?.status !== 'refused') yield `the payment ${key} was deleted`
     else if (!refusals.has(before.payment_id)) yield `the refused ${key} was deleted without a record of it`

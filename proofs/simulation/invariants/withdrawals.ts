@@ -66,19 +66,17 @@ function* compare(
   }
 }
 
-/** Each refusal for funds or limits that a merchant was answered with has a record of its own. */
+/** Each refusal for funds or limits that a merchant was answered with has a record. Repetitions of a request share it (P3). */
 export const refusalsAreRecorded: Invariant = function* (evidence) {
   const nameOf = (refusal: object): string => Object.values(refusal).map(String).join(' ')
-  const recorded = new Map<string, number>()
-  for (const { merchant_id, c_id, amount, currency, error_code } of refusalsOf(evidence)) {
-    const name = nameOf({ merchant_id, c_id, amount, currency, error_code })
-    recorded.set(name, (recorded.get(name) ?? 0) + 1)
-  }
+  const recorded = new Set(
+    refusalsOf(evidence).map(({ merchant_id, c_id, amount, currency, error_code }) =>
+      nameOf({ merchant_id, c_id, amount, currency, error_code }),
+    ),
+  )
   for (const { merchant_id, c_id, amount, currency, code } of evidence.history.refusals) {
     const name = nameOf({ merchant_id, c_id, amount, currency, code })
-    const left = recorded.get(name) ?? 0
-    recorded.set(name, left - 1)
-    if (left <= 0) yield `the refusal ${name} was answered, and is not recorded`
+    if (!recorded.has(name)) yield `the refusal ${name} was answered, and is not recorded`
   }
 }
 

@@ -1,4 +1,4 @@
-import { sleep } from '#lib/base/time.ts'
+import { now, sleep } from '#lib/base/time.ts'
 import { type CustomerDeps, followUp, isRefusedByRoute, reportRefusal } from './customer.ts'
 import { newPaymentRecord, type PaymentRecord, recordKey } from './history.ts'
 import { endingAmount, type SimulatedMerchant, type SimulatedWithdrawalRoute } from './merchants.ts'
@@ -38,13 +38,38 @@ export async function runWithdrawals(
 async function withdraw(deps: CustomerDeps, merchant: SimulatedMerchant, c_id: string): Promise<void> {
   const record = await recordOf(deps, merchant, c_id)
   record.clients += 1
+  const began_at = now()
   const rivals = deps.choices.chance(0.15) ? deps.choices.integer(1, 3) : 0
   await Promise.all([
     createUntilAnswered(deps, merchant, record),
     ...Array.from({ length: rivals }, () => askTooMuch(deps, merchant, record)),
   ])
+  if (rivals === 0 && !c_id.startsWith('shared')) await repeatRefused(deps, merchant, record, began_at)
   record.clients -= 1
   await followUp(deps, merchant, record)
+}
+
+/** Repetitions of a refused request within this time get the same refusal; the clocks of processes may be off by seconds. */
+const REFUSED_FOR_MS = 50_000
+
+/** Sends a refused request again, as it was: a repetition in transit, or an attacker's. Soon after the refusal it never pays (P3). */
+async function repeatRefused(
+  deps: CustomerDeps,
+  merchant: SimulatedMerchant,
+  record: PaymentRecord,
+  began_at: Date,
+): Promise<void> {
+  const { choices, history, isOpen } = deps
+  const { c_id, refused_code = 0 } = record
+  if (!isFreed(record) || !LEDGER_CODES.includes(refused_code) || choices.chance(0.5)) return
+  await sleep(choices.pick([0, 100, 5_000, 30_000]))
+  if (!isOpen()) return
+  const outcome = await create(deps, merchant, record)
+  const took_ms = now().getTime() - began_at.getTime()
+  if (outcome.kind === 'success' && took_ms < REFUSED_FOR_MS)
+    history.problems.push(
+      `${c_id}: its repetition paid ${took_ms} ms after it was refused with ${refused_code}`,
+    )
 }
 
 async function createUntilAnswered(

@@ -7,7 +7,7 @@ import {
   requireAdmitted,
   type StoredPayment,
 } from './payment.ts'
-import { discardRefusedEffect } from './payment-effects.ts'
+import { discardRefusedEffect, recordRefusalEffect } from './payment-effects.ts'
 import { applyRefundHold, type HoldDecision } from './refund-transitions.ts'
 
 /**
@@ -27,24 +27,35 @@ export function applyHoldDecision(document: StoredPayment, decision: HoldDecisio
 
 /** The withdrawal after the ledger has placed its hold: its life for the merchant begins. Pure. */
 export function admitWithdrawal(withdrawal: ReservingWithdrawal, at: Date): Payment {
+  const { payload_mac: _, ...fields } = withdrawal
   const attempt = { ...withdrawal.attempt, created_at: at }
-  const admitted = withCreatedStatus({ ...withdrawal, attempt }, at)
+  const admitted = withCreatedStatus({ ...fields, attempt }, at)
   return { ...admitted, effects: [...withdrawal.effects, ...admitted.effects] }
 }
 
-/** The withdrawal after the ledger has refused its hold with `error_code`: it is to be deleted. Pure. */
+/** How long a refused withdrawal answers the same request with the same refusal (P3): longer than any repetition in transit. */
+const REFUSED_FOR_MS = 60_000
+
+/** Whether a refused withdrawal still answers the same request. Later, the same request is decided again (P3). */
+export function answersRepetition({ updated_at: refused_at }: RefusedWithdrawal, at: Date): boolean {
+  return at.getTime() < refused_at.getTime() + REFUSED_FOR_MS
+}
+
+/** The withdrawal after the ledger has refused its hold with `error_code`: recorded, and deleted after 60 seconds. Pure. */
 export function refuseWithdrawal(
   withdrawal: ReservingWithdrawal,
   error_code: ErrorCode,
   at: Date,
 ): RefusedWithdrawal {
-  const discard = discardRefusedEffect.newEffect(withdrawal, {}, { at })
+  const record = recordRefusalEffect.newEffect(withdrawal, {}, { at })
+  const due_at = new Date(at.getTime() + REFUSED_FOR_MS)
+  const discard = discardRefusedEffect.newEffect(withdrawal, {}, { at, due_at, after: record.id })
   return {
     ...withdrawal,
     status: 'refused',
     error_code,
     updated_at: at,
-    effects: [...withdrawal.effects, discard],
+    effects: [...withdrawal.effects, record, discard],
   }
 }
 

@@ -16,6 +16,8 @@ export interface CreatePaymentRequest
   extends Pick<NewPaymentFields, 'merchant_id' | 'environment' | 'service_id' | 'direction' | 'c_id'>,
     Pick<NewPaymentFields, 'amount' | 'currency' | 'details' | 'beneficiary' | 'webhook'> {
   readonly policy: Policy
+  /** The hash of the merchant's canonical request. Every withdrawal has one. */
+  readonly payload_hash?: string | undefined
 }
 
 /** A new deposit: it goes to its provider, is announced, and expires at `expires_at` (P8). Pure. */
@@ -24,10 +26,10 @@ export function beginDeposit(fields: NewPaymentFields & { readonly expires_at: D
 }
 
 /** A new withdrawal. Merchants do not see it until the ledger has admitted its hold (P3). Pure. */
-export function beginWithdrawal(fields: NewPaymentFields): ReservingWithdrawal {
+export function beginWithdrawal(fields: NewPaymentFields, payload_mac: string): ReservingWithdrawal {
   const { created_at: at } = fields
   const effects = [holdFundsEffect.newEffect(fields, { hold_id: holdIdOf(fields) }, { at })]
-  return { ...fields, status: 'reserving', history: [], updated_at: at, effects }
+  return { ...fields, status: 'reserving', payload_mac, history: [], updated_at: at, effects }
 }
 
 /**

@@ -105,7 +105,15 @@ export function newEndEntry(
   return posting && postEntryEffect.newEffect(payment, { posting, refund_id }, { at })
 }
 
-/** The effect that deletes a refused withdrawal, after a record of the ledger's refusal is stored (P3). */
+/** The effect that stores the record of the ledger's refusal of a withdrawal (P3). */
+export const recordRefusalEffect = defineEffect({
+  kind: 'record_refusal',
+  lane: 'independent',
+  data: {},
+  id: ({ payment_id }: Pick<Payment, 'payment_id'>) => `${payment_id}:record_refusal`,
+})
+
+/** The effect that deletes a refused withdrawal when its time is over, and its record is stored (P3). */
 export const discardRefusedEffect = defineEffect({
   kind: 'discard_refused',
   lane: 'independent',

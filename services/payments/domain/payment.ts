@@ -170,11 +170,17 @@ export interface Payment extends PaymentFields {
 /** A withdrawal whose hold the ledger has not decided: no merchant sees it, and no event reports it (P3). */
 export interface ReservingWithdrawal extends PaymentFields {
   readonly status: 'reserving'
+  /** The HMAC of the merchant's canonical request. */
+  readonly payload_mac: string
 }
 
-/** A withdrawal that the ledger refused with `error_code`. It is deleted, which frees its `c_id` (P3). */
+/**
+ * A withdrawal that the ledger refused with `error_code`. It keeps its `c_id` for 60 seconds, so that the same request gets the
+ * same refusal; another request replaces it (P3).
+ */
 export interface RefusedWithdrawal extends PaymentFields {
   readonly status: 'refused'
+  readonly payload_mac: string
   readonly error_code: ErrorCode
 }
 

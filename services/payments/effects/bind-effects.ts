@@ -6,7 +6,7 @@ import type { PaymentsStore } from '../store/payments-store.ts'
 import { bindExpirePayment, bindFindRestored, bindLookUpLate, bindPollProvider } from './ask-provider.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
-import { bindDiscardRefused } from './discard-refused.ts'
+import { bindRefusal } from './discard-refused.ts'
 import { bindErasePerson, type ErasureClients } from './erase-person.ts'
 import { bindHoldFunds, bindPostEntry, type HoldFundsDeps } from './post-to-ledger.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
@@ -34,7 +34,7 @@ export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<Store
     bindFindRestored(provider_calls),
     bindHoldFunds(deps),
     bindPostEntry(deps.ledger),
-    bindDiscardRefused(store),
+    ...bindRefusal(store),
     bindRecordAnomaly(store.anomalies),
     bindCloseAnomaly(store.anomalies),
     bindReportOpen(),

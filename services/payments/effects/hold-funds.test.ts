@@ -7,6 +7,7 @@ import {
   createAtProviderEffect,
   discardRefusedEffect,
   holdFundsEffect,
+  recordRefusalEffect,
   reportOpenEffect,
 } from '../domain/payment-effects.ts'
 import { newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
@@ -76,7 +77,7 @@ test.each([6004, 6005, 6006, 6035])(
       scriptedLedger(() => code),
     )
     expect(refused).toMatchObject({ status: 'refused', error_code: code, history: [] })
-    expect(kindsOf(refused)).toEqual([discardRefusedEffect.kind])
+    expect(kindsOf(refused)).toEqual([recordRefusalEffect.kind, discardRefusedEffect.kind])
   },
 )
 

@@ -33,7 +33,10 @@ export function createRequestFromProto(request: CreatePaymentRequestProto): Crea
     amount: amount.minor,
     currency: requiredText(amount.currency, 'amount.currency'),
     details: request.details && toBinary(MerchantDetailsSchema, request.details),
-    beneficiary: request.direction === DirectionProto.OUT ? beneficiaryOf(request) : undefined,
+    ...(request.direction === DirectionProto.OUT && {
+      beneficiary: beneficiaryOf(request),
+      payload_hash: requiredText(request.payloadHash, 'payload_hash'),
+    }),
     webhook: webhook && { url: webhook.url, sealed_secret: webhook.sealedSecret },
   }
 }

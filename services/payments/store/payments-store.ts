@@ -1,9 +1,11 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
-import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { AccountConfirmation } from '../domain/account-identity.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
+import { refusalOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
+import type { RefusedWithdrawal } from '../domain/payment.ts'
 import { ACCOUNT_CONFIRMATIONS } from './account-confirmations.ts'
 import { ANOMALIES } from './anomalies.ts'
 import { PAYMENTS } from './payments.ts'
@@ -31,6 +33,15 @@ const WITHDRAWAL_REFUSALS: CollectionSpec = {
   name: 'withdrawal_refusals',
   partition: ['merchant_id'],
   key: ['merchant_id', 'payment_id'],
+}
+
+/** Stores the record of a refused withdrawal, once. */
+export async function recordRefusal(
+  withdrawal_refusals: Collection<WithdrawalRefusal>,
+  refused: RefusedWithdrawal,
+): Promise<void> {
+  const { merchant_id, payment_id } = refused
+  await insertOrGet(withdrawal_refusals, { merchant_id, payment_id }, refusalOf(refused))
 }
 
 /** The collections of the payments service. */

@@ -6,10 +6,10 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { admitWithdrawal, refuseWithdrawal } from '../domain/hold-decision.ts'
+import { admitWithdrawal } from '../domain/hold-decision.ts'
 import type { ReservingWithdrawal, StoredPayment } from '../domain/payment.ts'
 import { bindCreateAtProvider } from '../effects/create-at-provider.ts'
-import { bindDiscardRefused } from '../effects/discard-refused.ts'
+import { bindRefusal } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/post-to-ledger.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
@@ -37,7 +37,7 @@ const deps = (refused_code = 0) => {
   const ledger = scriptedLedger(() => refused_code)
   const effects = [
     bindHoldFunds({ ledger: ledger.client, findRoute: async () => WITHDRAWAL_ROUTE }),
-    bindDiscardRefused(fixture.store),
+    ...bindRefusal(fixture.store),
   ]
   return { ledger, ...fixture.deps(effects) }
 }
@@ -89,17 +89,12 @@ test('returns the withdrawal that it admitted also while a former primary does n
 })
 
 // P3
-test('discards an abandoned withdrawal that the ledger refuses', async () => {
+test('does not return a withdrawal that the ledger refuses', async () => {
   const withdrawal = await fixture.store.payments.insert(abandoned())
   expect(await awaitAdmission(deps(6004), withdrawal)).toBeUndefined()
-  expect(await fixture.store.payments.get(keyOfPayment(withdrawal))).toBeUndefined()
-})
-
-test('discards a refused withdrawal whose process ended before it was deleted', async () => {
-  const refused = refuseWithdrawal({ ...abandoned(), effects: [] }, 6004, now())
-  const left = await fixture.store.payments.insert(refused)
-  expect(await awaitAdmission(deps(), left)).toBeUndefined()
-  expect(await fixture.store.payments.get(keyOfPayment(refused))).toBeUndefined()
+  const left = await fixture.store.payments.get(keyOfPayment(withdrawal))
+  expect(left).toMatchObject({ status: 'refused', error_code: 6004 })
+  if (left) expect(await awaitAdmission(deps(), left)).toBeUndefined()
 })
 
 test('asks the ledger once when many callers meet an abandoned withdrawal', async () => {

@@ -6,7 +6,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { dueEffects } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
+import { isAdmitted, type Payment, type RefusedWithdrawal, type StoredPayment } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 
 /** Kept of the caller's deadline, so that it gets the answer of this process. */
@@ -54,16 +54,24 @@ export interface AdmissionDeps {
 /** The longest wait, also for a caller with more time. It exceeds the lease of the hold, so that a crash is bridged. */
 const WAIT_MS = 10_000
 
-/**
- * Returns the payment that a request has found, once it is admitted. While the ledger has not decided about a withdrawal,
- * this waits for the process that has leased its effect, or runs that effect here when no process has it (P3). `undefined`
- * when the withdrawal was refused: for the caller it never existed. Throws `Unavailable` when the ledger does not decide in
- * time; the sweeper goes on.
- */
+/** The payment that a request has found, as by `awaitDecision`; `undefined` when it was refused: it never existed (P3). */
 export async function awaitAdmission(
-  { payments, runner }: AdmissionDeps,
+  deps: AdmissionDeps,
   found: Stored<StoredPayment>,
 ): Promise<Stored<Payment> | undefined> {
+  const decided = await awaitDecision(deps, found)
+  return decided && isAdmitted(decided) ? decided : undefined
+}
+
+/**
+ * Returns the payment that a request has found, once it is admitted or refused. While the ledger has not decided about a
+ * withdrawal, this waits for the process that has leased its effect, or runs that effect here when no process has it (P3).
+ * `undefined` when it is gone: it was refused. Throws `Unavailable` when the ledger does not decide in time; the sweeper goes on.
+ */
+export async function awaitDecision(
+  { payments, runner }: AdmissionDeps,
+  found: Stored<StoredPayment>,
+): Promise<Stored<Payment | RefusedWithdrawal> | undefined> {
   if (isAdmitted(found)) return found
   const completeAndRead = async (current: Stored<StoredPayment> | undefined) => {
     if (current) await completeIfAbandoned(runner, current)
@@ -72,12 +80,16 @@ export async function awaitAdmission(
     return stored?.payment_id === found.payment_id ? stored : undefined
   }
   const decided = await awaitChange(await completeAndRead(found), {
-    hasHappened: (current) => !current || isAdmitted(current),
+    hasHappened: (current) => current?.status !== 'reserving',
     read: completeAndRead,
     wait_ms: WAIT_MS,
     late: 'the ledger has not decided about the withdrawal yet',
   })
-  return decided && isAdmitted(decided) ? decided : undefined
+  return decided && isDecided(decided) ? decided : undefined
+}
+
+function isDecided(stored: Stored<StoredPayment>): stored is Stored<Payment | RefusedWithdrawal> {
+  return stored.status !== 'reserving'
 }
 
 /**
@@ -90,7 +102,7 @@ async function completeIfAbandoned(
 ): Promise<void> {
   const isAbandoned = (current: StoredPayment): boolean =>
     current.payment_id === withdrawal.payment_id &&
-    !isAdmitted(current) &&
+    current.status === 'reserving' &&
     dueEffects(current, now()).length > 0
   if (!isAbandoned(withdrawal)) return
   // The write of the unchanged document leases what is due.

@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { isUuid, numericIds } from '#lib/base/ids.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
@@ -50,6 +51,7 @@ function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
       account_ids: account_ids.filter((account_id) => !account_id.endsWith('-down')),
       giveBack: () => {},
     }),
+    search: testKeys().search,
     nextNumericId: numericIds(42),
   }
 }

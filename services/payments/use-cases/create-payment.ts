@@ -1,3 +1,4 @@
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -5,18 +6,26 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { withTraceparent } from '#lib/telemetry/span.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
-import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
+import { answersRepetition, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import {
   beginDeposit,
   beginWithdrawal,
   type CreatePaymentRequest,
   type NewPaymentFields,
 } from '../domain/new-payment.ts'
-import { isAdmitted, type Payment, type PaymentRoute, type StoredPayment } from '../domain/payment.ts'
+import {
+  isAdmitted,
+  type Payment,
+  type PaymentRoute,
+  type RefusedWithdrawal,
+  type StoredPayment,
+} from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
-import { type AdmissionDeps, awaitAdmission } from './await-change.ts'
+import { recordRefusal } from '../store/payments-store.ts'
+import { type AdmissionDeps, awaitAdmission, awaitDecision } from './await-change.ts'
 import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
 
 /** What creating a payment needs. */
@@ -26,6 +35,8 @@ export interface CreatePaymentDeps
     Pick<AccountSelection, 'chooseAccounts'>,
     Pick<AccountsOfPayments, 'fingerprintOf'> {
   readonly withdrawal_refusals: Collection<WithdrawalRefusal>
+  /** Recognizes the request of a refused withdrawal without keeping it. */
+  readonly search: Pick<Signer, 'sign' | 'verify'>
   nextNumericId(): string
 }
 
@@ -63,24 +74,61 @@ async function createOnRoute(
   const new_payment = newPayment(deps, request, route, account_id)
   const inserted = await insertPayment(deps, request, new_payment)
   const created = await runEffects(deps, inserted)
-  const payment = isAdmitted(created) ? created : await awaitAdmission(deps, created)
-  if (!payment) throw await refusalError(deps, inserted)
+  const payment = isAdmitted(created) ? created : await awaitDecision(deps, created)
+  if (!payment || !isAdmitted(payment)) throw await refusalError(deps, payment ?? inserted)
   return payment
 }
 
-/** Inserts the payment. Throws 6009 when an admitted payment has its `c_id`; a refused withdrawal frees it. */
+/**
+ * Inserts the payment, or puts it in the place of a refused withdrawal. Throws 6009 when an admitted payment has its `c_id`, and
+ * the refusal again when this very request was refused in the last 60 seconds (P3).
+ */
 async function insertPayment(
   deps: CreatePaymentDeps,
-  { policy }: CreatePaymentRequest,
+  request: CreatePaymentRequest,
   payment: StoredPayment,
 ): Promise<Stored<StoredPayment>> {
   for (let tries = 1; tries <= INSERT_TRIES_MAX; tries += 1) {
     const { stored, is_new } = await deps.runner.insertOrGet(payment)
     if (is_new) return stored
-    const duplicate = await awaitAdmission(deps, stored)
-    if (duplicate) throw duplicateError(policy, duplicate)
+    const decided = await awaitDecision(deps, stored)
+    if (decided === undefined) continue
+    if (decided.status !== 'refused') throw duplicateError(request.policy, decided)
+    if (isRepetition(deps, request, decided)) throw new PublicError(decided.error_code)
+    const replaced = await replaceRefused(deps, decided, payment)
+    if (replaced) return replaced
   }
   throw new Unavailable('other requests use the c_id and free it again; try later')
+}
+
+/** Whether this is the request that was refused: the network may deliver it again, and an attacker may repeat it. */
+function isRepetition(
+  { search }: CreatePaymentDeps,
+  request: CreatePaymentRequest,
+  refused: RefusedWithdrawal,
+): boolean {
+  return answersRepetition(refused, now()) && search.verify(payloadText(request), refused.payload_mac)
+}
+
+/** What the HMAC of a withdrawal covers. The hash comes first, because it has a fixed length. */
+function payloadText({ payload_hash, merchant_id, environment }: CreatePaymentRequest): string {
+  return `withdrawal:${payload_hash ?? ''}:${environment}:${merchant_id}`
+}
+
+/** Puts a payment in the place of a refused withdrawal, whose record stays; `undefined` when another request was faster. */
+async function replaceRefused(
+  { runner, withdrawal_refusals }: CreatePaymentDeps,
+  refused: Stored<RefusedWithdrawal>,
+  payment: StoredPayment,
+): Promise<Stored<StoredPayment> | undefined> {
+  await recordRefusal(withdrawal_refusals, refused)
+  const stored = await runner.update(
+    keyOfPayment(payment),
+    ({ status, payment_id }) =>
+      status === 'refused' && payment_id === refused.payment_id ? withTraceparent(payment) : undefined,
+    refused,
+  )
+  return stored?.payment_id === payment.payment_id ? stored : undefined
 }
 
 /** The 7002 for a route whose accounts are all known to be down, unless the `c_id` is in use: that is 6009 (E9, P2). */
@@ -115,7 +163,7 @@ function newPayment(
   route: PaymentRoute,
   account_id: string,
 ): StoredPayment {
-  const { policy: _policy, ...requested } = request
+  const { policy: _policy, payload_hash: _payload_hash, ...requested } = request
   const created_at = now()
   const payment_id = uuidv7()
   const fingerprint = deps.fingerprintOf(account_id, request.environment)
@@ -131,7 +179,7 @@ function newPayment(
     attempts: [{ number: 1, account: { fingerprint, at: created_at } }],
     created_at,
   }
-  if (route.direction === 'out') return beginWithdrawal(fields)
+  if (route.direction === 'out') return beginWithdrawal(fields, deps.search.sign(payloadText(request)))
   const expires_at = new Date(created_at.getTime() + route.expires_in_seconds * 1_000)
   return beginDeposit({ ...fields, expires_at })
 }
@@ -145,11 +193,13 @@ function duplicateError(policy: Policy, { h_id, status, service_id, currency }: 
   return new PublicError(6009, may_read ? { context: { h_id, status } } : {})
 }
 
-/** The error for a withdrawal that the ledger refused, from the record that was stored before the withdrawal was deleted. */
+/** The error for a withdrawal that the ledger refused, from its record when the withdrawal was replaced or deleted since. */
 async function refusalError(
   { withdrawal_refusals }: CreatePaymentDeps,
-  { merchant_id, payment_id }: StoredPayment,
+  withdrawal: StoredPayment,
 ): Promise<Error> {
+  if (withdrawal.status === 'refused') return new PublicError(withdrawal.error_code)
+  const { merchant_id, payment_id } = withdrawal
   const refusal = await withdrawal_refusals.get({ merchant_id, payment_id })
   return refusal
     ? new PublicError(refusal.error_code)

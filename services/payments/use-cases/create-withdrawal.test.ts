@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { withRequest } from '#lib/base/context.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { clock, now } from '#lib/base/time.ts'
+import { clock, now, useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { createAccountSelection } from '../connectors/account-selection.ts'
@@ -11,12 +13,11 @@ import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import { refuseWithdrawal } from '../domain/hold-decision.ts'
 import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
-import { bindDiscardRefused } from '../effects/discard-refused.ts'
+import { bindRefusal } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/post-to-ledger.ts'
 import { type ScriptedLedger, scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import type { PaymentsStore } from '../store/payments-store.ts'
 import { type CreatePaymentDeps, createPayment } from './create-payment.ts'
 import { findPayment } from './find-payment.ts'
 
@@ -34,7 +35,7 @@ afterAll(async () => {
 function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): CreatePaymentDeps {
   const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
     service_id === WITHDRAWAL_ROUTE.service_id ? { ...WITHDRAWAL_ROUTE, ...changes } : undefined
-  const effects = [bindHoldFunds({ ledger: ledger.client, findRoute }), bindDiscardRefused(fixture.store)]
+  const effects = [bindHoldFunds({ ledger: ledger.client, findRoute }), ...bindRefusal(fixture.store)]
   return {
     ...fixture.deps(effects),
     withdrawal_refusals: fixture.store.withdrawal_refusals,
@@ -45,6 +46,7 @@ function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): 
       account_ids: account_ids.filter((account_id) => account_id !== 'down'),
       giveBack: () => {},
     }),
+    search: testKeys().search,
     nextNumericId: () => '118432100000420001',
   }
 }
@@ -60,6 +62,7 @@ function request(changes: Partial<CreatePaymentRequest> = {}): CreatePaymentRequ
     amount: 150_000n,
     currency: 'INR',
     beneficiary: { account_id: '123456789012', ifsc: 'SBIN0001234' },
+    payload_hash: 'first',
     ...changes,
   }
 }
@@ -92,19 +95,61 @@ describe('refusals', () => {
     const refusing = scriptedLedger(() => 6004)
     await expect(createPayment(depsOver(refusing, route), input)).rejects.toMatchObject({ code })
     expect(refusing.holds).toHaveLength(code === 6004 ? 1 : 0)
-    if (!is_used) expect(await stored(input)).toBeUndefined()
+    const kept = is_used ? 'created' : code === 6004 ? 'refused' : undefined
+    expect((await stored(input))?.status).toBe(kept)
   })
 })
 
-test('a c_id that the ledger refused can be used again, under a new hold', async () => {
-  const input = request()
-  const codes = [6004, 6006, 0]
-  const ledger = scriptedLedger(() => codes.shift() ?? 0)
-  const deps = depsOver(ledger)
-  await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
-  await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6006 })
-  expect(await createPayment(deps, input)).toMatchObject({ status: 'created' })
-  expect(new Set(ledger.holds.map(({ holdId }) => holdId)).size).toBe(3)
+// P3
+describe('a c_id that the ledger refused', () => {
+  test('can be used by another request at once, under a new hold', async () => {
+    const input = request()
+    const codes = [6004, 6006, 0]
+    const ledger = scriptedLedger(() => codes.shift() ?? 0)
+    const deps = depsOver(ledger)
+    await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
+    const again = (payload_hash: string) => request({ c_id: input.c_id, payload_hash })
+    await expect(createPayment(deps, again('second'))).rejects.toMatchObject({ code: 6006 })
+    const third = await createPayment(deps, again('third'))
+    expect(third).toMatchObject({ status: 'created' })
+    expect(third).not.toHaveProperty('payload_mac')
+    expect(new Set(ledger.holds.map(({ holdId }) => holdId)).size).toBe(3)
+    const range = { equals: [input.merchant_id] }
+    const records = await fixture.store.withdrawal_refusals.find('key', range, { limit: 1_000 })
+    const of_c_id = records.filter(({ c_id }) => c_id === input.c_id)
+    expect(of_c_id.map(({ error_code }) => error_code)).toEqual([6004, 6006])
+  })
+
+  test('gives the same request the same refusal for 60 seconds, although there are funds now', async () => {
+    const steady_clock = createAdjustableClock()
+    const restoreClock = useClock(steady_clock)
+    const input = request()
+    const codes = [6004]
+    const ledger = scriptedLedger(() => codes.shift() ?? 0)
+    const deps = depsOver(ledger)
+    for (let at_ms = 0; at_ms < 60_000; at_ms += 20_000) {
+      const repeated = await Promise.allSettled([createPayment(deps, input), createPayment(deps, input)])
+      expect(repeated).toMatchObject([{ reason: { code: 6004 } }, { reason: { code: 6004 } }])
+      steady_clock.stepWall(20_000)
+    }
+    expect(ledger.holds).toHaveLength(1)
+    expect(await createPayment(deps, input)).toMatchObject({ status: 'created' })
+    restoreClock()
+  })
+
+  test('goes to one of several other requests at once', async () => {
+    const input = request()
+    const codes = [6004]
+    const deps = depsOver(scriptedLedger(() => codes.shift() ?? 0))
+    await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
+    const others = Array.from({ length: 5 }, (_, number) =>
+      request({ c_id: input.c_id, payload_hash: `other ${number}` }),
+    )
+    const results = await Promise.allSettled(others.map((other) => createPayment(deps, other)))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results)
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 6009 })
+  })
 })
 
 /** The breaker of an account that failed until its breaker opened. */
@@ -160,7 +205,7 @@ test('a ledger that does not decide in time is 2002, and payment.status complete
 })
 
 // P3
-test('a lost answer of a refusal is recovered: payment.status says 6010, and the c_id is free', async () => {
+test('a lost answer of a refusal is recovered: payment.status says 6010, and another request can use the c_id', async () => {
   let is_lost = true
   const ledger = scriptedLedger(() => {
     if (is_lost) throw new Error('the answer is lost')
@@ -176,7 +221,8 @@ test('a lost answer of a refusal is recovered: payment.status says 6010, and the
     () => findPayment(deps, query).catch((error: { readonly code?: number }) => error),
     (found) => found !== undefined && 'code' in found && found.code === 6010,
   )
-  expect(await createPayment(depsOver(scriptedLedger()), input)).toMatchObject({ status: 'created' })
+  const other = request({ c_id: input.c_id, payload_hash: 'other' })
+  expect(await createPayment(depsOver(scriptedLedger()), other)).toMatchObject({ status: 'created' })
 })
 
 // E11
@@ -195,7 +241,7 @@ test('a second request waits for the decision about the first one', async () => 
   expect(ledger.holds).toHaveLength(1)
 })
 
-test('a refused withdrawal that a crash left is discarded by the next request with its c_id', async () => {
+test('a refused withdrawal that a crash left is recorded, and replaced by another request with its c_id', async () => {
   const input = request()
   const left = refuseWithdrawal({ ...newReservation({ c_id: input.c_id }), effects: [] }, 6004, now())
   await fixture.store.payments.insert(left)
@@ -210,21 +256,21 @@ test('a refused withdrawal that a crash left is discarded by the next request wi
 test('a refused request gets its refusal when another payment has its c_id by the time it reads', async () => {
   const input = request()
   const successor = newDeposit({ c_id: input.c_id, payment_id: uuidv7(), effects: [] })
-  const takenAtOnce: PaymentsStore = {
-    ...fixture.store,
-    payments: {
-      ...fixture.store.payments,
-      async delete(key, version) {
-        await fixture.store.payments.delete(key, version)
-        await fixture.store.payments.insert(successor)
-      },
-    },
-  }
   const hold = bindHoldFunds({
     ledger: scriptedLedger(() => 6004).client,
     findRoute: async () => WITHDRAWAL_ROUTE,
   })
-  const deps = { ...depsOver(scriptedLedger()), ...fixture.deps([hold, bindDiscardRefused(takenAtOnce)]) }
+  const [record, discard] = bindRefusal(fixture.store)
+  if (!record || !discard) throw new Error('a refusal has two effects')
+  const recordAndReplace: typeof record = {
+    ...record,
+    async run(effect, document) {
+      const change = await record.run(effect, document)
+      await fixture.store.payments.replace(successor, document.version)
+      return change
+    },
+  }
+  const deps = { ...depsOver(scriptedLedger()), ...fixture.deps([hold, recordAndReplace, discard]) }
   await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
   expect(await stored(input)).toMatchObject({ payment_id: successor.payment_id })
 })
