@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { now, useClock } from '#lib/base/time.ts'
+import { useClock } from '#lib/base/time.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
-import { withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { propertyRuns } from '../../test/support/property-runs.ts'
 import { newOutside, type Outside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'
 import type { CreatePaymentRequest } from './domain/new-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
-import { markRestored } from './domain/restored.ts'
+import { operations } from './operations.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
 import type { PaymentsStore } from './store/payments-store.ts'
@@ -109,7 +108,8 @@ async function restore(version: StoredPayment): Promise<void> {
   const { payments } = fixture.store
   const present = await payments.get(keyOfPayment(version))
   if (present === undefined) throw new Error('the payment is gone')
-  await payments.replace(withDueTimes(markRestored(version, now()), now()), present.version)
+  const restored = operations.restoreDocument?.('payments', version) as StoredPayment
+  await payments.replace(restored, present.version)
 }
 
 /** What is outside, in a form that two moments can be compared by. */
