@@ -1,13 +1,14 @@
-import { fromBinary } from '@bufbuild/protobuf'
-import { type MerchantEvent, MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { currentRequest } from '#lib/base/context.ts'
+import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { createKeyedCount } from '#lib/base/limit.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
+import { openEvent } from '#lib/patterns/sealed-event.ts'
 import { mayReveal } from '#lib/rpc/reveal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -50,7 +51,7 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   const receiving = createKeyedCount()
   return rpcService(DeliveryService, {
     receiveEvent: by(['payments', 'support'], async (request) => {
-      const event = eventOfCaller(request.event)
+      const event = eventOfCaller(request.event, deps.person)
       const release = receiving.begin('', RECEIVED_AT_ONCE_MAX)
       if (release === undefined) throw new Unavailable(`more than ${RECEIVED_AT_ONCE_MAX} events at once`)
       try {
@@ -97,17 +98,17 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
 }
 
 /** The event of a request. Throws 1005 without one, and 9000 for one that cannot be read or that another role publishes. */
-function eventOfCaller(bytes: Uint8Array): MerchantEvent {
+function eventOfCaller(bytes: Uint8Array, person: PersonSealer): MerchantEvent {
   if (bytes.length === 0) throw fieldError(1005, 'event')
-  const event = decoded(bytes)
+  const event = opened(bytes, person)
   const caller = currentRequest()?.caller ?? ''
   if (EVENTS_OF[caller]?.includes(event.event)) return event
   throw fieldError(9000, 'event', `an event of ${caller}`)
 }
 
-function decoded(bytes: Uint8Array): MerchantEvent {
+function opened(bytes: Uint8Array, person: PersonSealer): MerchantEvent {
   try {
-    return fromBinary(MerchantEventSchema, bytes)
+    return openEvent(bytes, person)
   } catch {
     throw fieldError(9000, 'event', 'a MerchantEvent')
   }
