@@ -37,9 +37,9 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a withdrawal is sent to the provider before its hold',
     file: 'services/payments/domain/new-payment.ts',
-    search: "  return { ...fields, status: 'reserving', history: [], updated_at: at, effects }",
+    search: "  return { ...fields, status: 'reserving', payload_mac, history: [], updated_at: at, effects }",
     replace:
-      "  const withdrawal = { ...fields, status: 'reserving', history: [], updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...withCreatedStatus(withdrawal, at).effects] }",
+      "  const withdrawal = { ...fields, status: 'reserving', payload_mac, history: [], updated_at: at, effects } as const\n  return { ...withdrawal, effects: [...effects, ...withCreatedStatus(withdrawal, at).effects] }",
   },
   {
     name: 'a withdrawal with an unknown result goes to the next account',
@@ -75,8 +75,8 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a c_id in use is reported before the ledger decides',
     file: 'services/payments/use-cases/create-payment.ts',
-    search: 'const duplicate = await awaitAdmission(deps, stored)',
-    replace: 'const duplicate = stored as Payment',
+    search: 'const decided = await awaitDecision(deps, stored)',
+    replace: 'const decided = stored as Stored<Payment>',
   },
   {
     name: 'a status is read before the ledger decides',
