@@ -13,7 +13,7 @@ const { faultKind } = await import('./faults/plan.ts')
  * seed that ever failed. `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each
  * seed twice and compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event.
  * `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without that kind of faults; several
- * may be given. `--files` leaves out the seeds without files.
+ * may be given. `--files` leaves out the seeds without files, `--restored` the seeds without a restore.
  */
 const { values } = parseArgs({
   options: {
@@ -27,6 +27,7 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     files: { type: 'boolean', default: false },
+    restored: { type: 'boolean', default: false },
     with: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -36,7 +37,11 @@ if (!values.failed) console.log(`simulating ${values.seeds} seeds from ${first}`
 const failed = await runSeeds({
   seeds: values.failed
     ? FAILED_SEEDS.map(({ seed }) => seed)
-    : seedsFrom(first, Number(values.seeds), { kinds: values.with.map(faultKind), has_files: values.files }),
+    : seedsFrom(first, Number(values.seeds), {
+        kinds: values.with.map(faultKind),
+        has_files: values.files,
+        is_restored: values.restored,
+      }),
   end_ms:
     values.minutes === undefined
       ? Number.POSITIVE_INFINITY

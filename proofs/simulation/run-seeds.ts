@@ -90,7 +90,7 @@ function report(
   console.log(
     `  ${is_combined ? 'all roles in each of' : 'each role in'} ${copies} processes, ${merchants} merchants with ${customers} customers for ${load_ms} ms${has_operator ? ', an operator' : ''}${has_sandbox ? ', the sandbox' : ''}`,
   )
-  console.log(`  faults: ${faults.join(', ') || 'none'}`)
+  console.log(`  faults: ${faults.join(', ') || 'none'}${restoredText(plan)}`)
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) console.log(`  violated: ${problem}`)
   if (problems.length > PROBLEMS_SHOWN) console.log(`  and ${problems.length - PROBLEMS_SHOWN} more`)
   console.log('  the last lines of the trace:')
@@ -98,16 +98,23 @@ function report(
   console.log(`  replay: npm run simulate -- --from ${seed} --seeds 1${is_small ? ' --small' : ''} --trace\n`)
 }
 
-/** What a seed must have. Without `has_files` it may have files or not. */
+function restoredText({ restored_to }: SeedResult['plan']): string {
+  return restored_to === undefined ? '' : `; restored to a backup: ${restored_to}`
+}
+
+/** What a seed must have. Without `has_files` it may have files or not, and so with a restore. */
 export interface NeededOfSeeds {
   readonly kinds: readonly FaultKind[]
   readonly has_files: boolean
+  readonly is_restored: boolean
 }
 
 /** Consecutive seeds, without those that lack something that is needed. */
 export function* seedsFrom(first: number, count: number, needed: NeededOfSeeds): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const { faults, has_files } = planOf(seed, false)
-    if (needed.kinds.every((kind) => faults.has(kind)) && (has_files || !needed.has_files)) yield seed
+    const { faults, has_files, restored_to } = planOf(seed, false)
+    const has_kinds = needed.kinds.every((kind) => faults.has(kind))
+    const has_restore = restored_to !== undefined || !needed.is_restored
+    if (has_kinds && has_restore && (has_files || !needed.has_files)) yield seed
   }
 }

@@ -6,6 +6,7 @@ import { killUploads } from './end-uploads.ts'
 import { injectFaults } from './faults/inject.ts'
 import { removeOldKey } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
+import { type Restore, restoreInLoad, verifySystem } from './faults/restore.ts'
 import {
   callbacksAreSigned,
   callbacksAreTrue,
@@ -39,7 +40,7 @@ import {
 } from './invariants/refunds.ts'
 import { supportEffectsEnd } from './invariants/summaries.ts'
 import { mutationsHappenOnce } from './invariants/support-mutations.ts'
-import { createWatch } from './invariants/watch.ts'
+import { createRenewableWatch, type RenewableWatch } from './invariants/watch.ts'
 import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
@@ -103,6 +104,21 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   shownFilesExist,
 }
 
+/** The invariants that are judged after a restore, which forgets what merchants were shown after the backup (P18, P19). */
+const RESTORED_INVARIANTS: Readonly<Record<string, Invariant>> = {
+  paymentsAreFinal,
+  booksAgree,
+  creditsMatchPayments,
+  holdsMatchWithdrawals,
+  journalReplays,
+  supportEffectsEnd,
+  refundsAgree,
+  refundsGoToPaidAccounts,
+  refundHoldsFollowFunds,
+  chargebacksAgree,
+  entriesHaveOwners,
+}
+
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */
 const END_MS = 3_600_000
 
@@ -132,7 +148,7 @@ export interface SeedOptions {
 /** Simulates one seed from its start to its end. */
 export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptions): Promise<SeedResult> {
   const history = createHistory()
-  const watch = createWatch(history)
+  const watch = createRenewableWatch(history)
   const problems: string[] = []
   const plan = planOf(seed, is_small)
   const onCleanScan = (sha256: string): void => void history.clean_files.add(sha256)
@@ -142,8 +158,8 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     ...(onLine === undefined ? {} : { onLine }),
   })
   const public_api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
-  // A gateway whose clock is wrong by minutes opens a window of its own.
-  const api = plan.faults.has('clock is wrong')
+  // A gateway whose clock is wrong by minutes opens a window of its own, and a restore forgets the calls after the backup.
+  const api = plan.faults.has('clock is wrong') || plan.restored_to !== undefined
     ? public_api
     : watchQuotas(public_api, world.machine.now_ms, (problem) => void problems.push(problem))
   const onRejection = (error: unknown): void => {
@@ -159,12 +175,14 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     let is_over = false
     let is_day_over = false
     let merchants: readonly SimulatedMerchant[] = []
+    let restore: Restore | undefined
     const story = async (): Promise<void> => {
       merchants = await prepare(world, plan)
-      await load(world, plan, { history, api, merchants })
+      restore = await load(world, plan, { history, api, merchants, watch })
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
-      for await (const problem of aftermath(world, plan, { history, api, merchants, is_day_over }))
-        problems.push(problem)
+      const rest = { history, api, merchants, is_day_over }
+      const after = restore ? afterRestore(world, restore) : aftermath(world, plan, rest)
+      for await (const problem of after) problems.push(problem)
     }
     story()
       .catch((error: unknown) => problems.push(`the simulation failed: ${describe(error)}`))
@@ -182,17 +200,18 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       merchants,
       is_faultless: plan.faults.size === 0,
       is_day_over,
+      ...(restore && { lost: restore.lost, is_day_over: false }),
     }
-    for (const [name, invariant] of Object.entries(INVARIANTS)) {
+    for (const [name, invariant] of Object.entries(restore ? RESTORED_INVARIANTS : INVARIANTS)) {
       for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)
     }
     return {
       seed,
       problems: [
         ...watch.problems,
-        ...history.problems,
+        ...history.problems.slice(0, restore?.history_problems),
         ...api.problems,
-        ...world.provider.problems,
+        ...world.provider.problems.filter((problem) => !isAboutLost(problem, restore)),
         ...problems,
       ],
       plan,
@@ -222,6 +241,17 @@ async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerc
     merchants.push(merchant)
   }
   return merchants
+}
+
+/** A provider may go on reporting what the restored system has lost: the reports are refused to the end. */
+function isAboutLost(problem: string, restore: Restore | undefined): boolean {
+  return [...(restore?.lost ?? [])].some((id) => problem.includes(id))
+}
+
+/** What happens after the load of a system that was restored. Yields what is wrong. */
+async function* afterRestore(world: World, { lost }: Restore): AsyncIterable<string> {
+  await settle(world)
+  yield* verifySystem(world, lost)
 }
 
 /** What happens after the load, when nothing fails any more. Yields what is wrong. */
@@ -276,9 +306,22 @@ interface Workload {
 }
 
 /** Makes requests and faults for the time of the plan. Resolves when the last request has ended. */
-async function load(world: World, plan: Plan, { history, api, merchants }: Workload): Promise<void> {
+async function load(
+  world: World,
+  plan: Plan,
+  { history, api, merchants, watch }: Workload & { readonly watch: RenewableWatch },
+): Promise<Restore | undefined> {
   await sleep(1_500)
-  const end_ms = world.scheduler.now_ms() + plan.load_ms
+  const { restored_to, load_ms } = plan
+  let end_ms = world.scheduler.now_ms() + load_ms
+  const restoring = restored_to && restoreInLoad(world, { restored_to, load_ms }, { history, watch })
+  if (restoring !== undefined) {
+    end_ms = Number.POSITIVE_INFINITY
+    const goOn = (): void => {
+      end_ms = world.scheduler.now_ms() + load_ms
+    }
+    restoring.then(goOn, goOn)
+  }
   const isOpen = (): boolean => world.scheduler.now_ms() < end_ms
   const customers = merchants.flatMap((merchant, index) =>
     Array.from({ length: plan.customers }, (_, number) => {
@@ -332,10 +375,12 @@ async function load(world: World, plan: Plan, { history, api, merchants }: Workl
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
   for (const merchant of merchants) await reopen(world.operator, merchant)
+  if (restoring !== undefined) return await restoring
   const choices = world.choicesOf('calm')
   const customer = { api, history, choices, origins: RECEIVER_ORIGINS, isOpen: () => true }
   // It takes a minute of simulated time, so only some seeds do it.
   if (plan.faults.size > 0 && choices.chance(CALM)) await depositInCalm(customer, merchants)
+  return undefined
 }
 
 function describe(error: unknown): string {

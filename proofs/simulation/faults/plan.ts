@@ -87,7 +87,15 @@ export interface Plan {
   readonly has_operator: boolean
   readonly customers: number
   readonly load_ms: number
+  /** The kind of backup to which the whole system is restored in the middle of the load; absent in most seeds. */
+  readonly restored_to?: BackupKind | undefined
 }
+
+/**
+ * `instant`: all databases as they were at one instant. `ordered`: one collection after the other. `between attempts`: at
+ * the instant before a payment went to its second account.
+ */
+export type BackupKind = 'instant' | 'ordered' | 'between attempts'
 
 /** The longest load of a small simulation. */
 const SMALL_LOAD_MS = 500
@@ -106,7 +114,8 @@ export function planOf(seed: number, is_small: boolean): Plan {
     createChoices(seed, 'later faults'),
   )
   const has_refund_series = createChoices(seed, SERIES_NAME).chance(SERIES)
-  const plan = withRefundSeries(withFiles(whole, createChoices(seed, FILES_NAME)), has_refund_series)
+  const planned = withRefundSeries(withFiles(whole, createChoices(seed, FILES_NAME)), has_refund_series)
+  const plan = withRestore(planned, createChoices(seed, 'restore'))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
@@ -142,6 +151,23 @@ function withRefundSeries(plan: Omit<Plan, 'has_refund_series'>, has_refund_seri
     load_ms: Math.max(plan.load_ms, SERIES_LOAD_MIN_MS),
   }
 }
+
+/** The share of seeds that are restored, a third of them to each kind of backup. */
+const RESTORED = 0.1
+
+/** Files and keys have restores of their own in the tests: here money is judged. */
+function withRestore(plan: Plan, choices: Choices): Plan {
+  if (!choices.chance(RESTORED)) return plan
+  const faults = new Map([...plan.faults].filter(([kind]) => !NOT_RESTORED.includes(kind)))
+  return {
+    ...plan,
+    faults,
+    has_files: false,
+    restored_to: choices.pick(['instant', 'ordered', 'between attempts']),
+  }
+}
+
+const NOT_RESTORED: readonly FaultKind[] = ['master key is replaced', ...SCANNER_FAULT_KINDS]
 
 /** The share of seeds with files. The others have the history that they had before there were files. */
 const FILES = 0.4

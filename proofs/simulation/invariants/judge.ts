@@ -23,6 +23,8 @@ export interface Evidence {
   readonly is_faultless?: boolean
   /** Whether a day has passed since the last request. */
   readonly is_day_over?: boolean
+  /** The payments, refunds and chargebacks that the system lost when it was restored. */
+  readonly lost?: ReadonlySet<string>
 }
 
 /** Finds violations in the evidence at the end of a simulation. */

@@ -42,14 +42,13 @@ const REPLACED_WITH_CLAIM = 'check_claim'
 /** What another payment makes pointless that takes the place of a refused withdrawal: its record is stored before. */
 const DROPPED_WITH_REFUSAL = ['record_refusal', 'discard_refused']
 
-/** Makes the watch of one simulation. */
-export function createLeaseWatch(): LeaseWatch {
+/** Makes the watch of one simulation. `sent` are the keys of the creates that were sent before the system was restored. */
+export function createLeaseWatch(sent: Set<string>): LeaseWatch {
   /** The process that wrote each token. */
   const owners = new Map<string, SimulatedProcess>()
   /** The end of the last lease that a process had of an effect. */
   const ends_ms = new Map<string, number>()
-  /** The keys of all creates that were sent, and of all lookups. */
-  const sent = new Set<string>()
+  /** The keys of all lookups. */
   const looked_up = new Set<string>()
   const leaseName = (process: SimulatedProcess, effect_id: string): string => `${process.name} ${effect_id}`
 

@@ -21,7 +21,8 @@ export const booksAgree: Invariant = function* (evidence) {
     yield* compare(payment, of_payment, { has_anomaly, is_day_over: evidence.is_day_over ?? false })
   }
   for (const payment_id of operations.keys())
-    yield `the provider has operations of ${payment_id}, which does not exist`
+    if (!evidence.lost?.has(payment_id))
+      yield `the provider has operations of ${payment_id}, which does not exist`
 }
 
 function* compare(

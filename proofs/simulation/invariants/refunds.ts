@@ -28,6 +28,9 @@ interface SupportDocument {
 /** The states in which a refund may stay. `pending` waits for the operator. */
 const RESTING = ['pending', 'rejected', 'canceled', 'completed', 'failed']
 
+/** The states of a refund without an approval. A restore may have forgotten the approval, and what the provider did then. */
+const UNDECIDED = ['pending', 'rejected', 'canceled']
+
 /** What each status of a chargeback may become (S10). */
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   open: ['under_review', 'won', 'lost', 'accepted'],
@@ -53,13 +56,17 @@ export const refundsAgree: Invariant = function* (evidence) {
       if (!RESTING.includes(state)) yield `the refund ${refund_id} is still ${state}`
       yield* documentProblems(payment, refund, documents.get(refund_id), { status: state, change_number })
       yield* entryProblems(payment, refund, entries_of.get(refund_id) ?? [], entriesOfRefund(refund))
-      yield* bookProblems(payment, refund, operations.get(key) ?? [])
+      const is_forgotten = evidence.lost !== undefined && UNDECIDED.includes(state)
+      yield* bookProblems(payment, refund, operations.get(key) ?? [], is_forgotten)
       documents.delete(refund_id)
       operations.delete(key)
     }
   }
-  for (const refund_id of documents.keys()) yield `no payment has the refund ${refund_id}`
-  for (const key of operations.keys()) yield `the provider has the refund ${key}, which no payment has`
+  for (const [refund_id, { payment }] of documents)
+    if (!evidence.lost?.has(payment.payment_id)) yield `no payment has the refund ${refund_id}`
+  for (const key of operations.keys())
+    if (!key.split(':').some((id) => evidence.lost?.has(id)))
+      yield `the provider has the refund ${key}, which no payment has`
 }
 
 /**
@@ -145,7 +152,8 @@ export const chargebacksAgree: Invariant = function* (evidence) {
       yield* entryProblems(payment, chargeback, entries, is_won ? [debit, credit] : [debit])
     }
   }
-  for (const chargeback_id of documents.keys()) yield `no payment has the chargeback ${chargeback_id}`
+  for (const [chargeback_id, { payment }] of documents)
+    if (!evidence.lost?.has(payment.payment_id)) yield `no payment has the chargeback ${chargeback_id}`
 }
 
 /** The hold of a refund is refused when its merchant's funds do not suffice, and only then (S9). */
@@ -174,6 +182,7 @@ export const entriesHaveOwners: Invariant = function* (evidence) {
   for (const entry of entriesOf(evidence)) {
     const { id, payment_id } = entry
     const owner = ownerOf(entry)
+    if (payment_id !== undefined && evidence.lost?.has(payment_id)) continue
     if (payment_id !== undefined && owner !== payment_id && owners.get(owner) !== payment_id)
       yield `the entry ${id} of ${payment_id} belongs to no refund or chargeback of it`
   }
@@ -260,10 +269,11 @@ function* bookProblems(
   { payment_id, currency }: StoredPayment,
   { refund_id, state, amount }: StoredRefund,
   operations: readonly ProviderOperation[],
+  is_forgotten: boolean,
 ): Iterable<string> {
   const paid = operations.filter(({ status }) => status === 'success')
   if (paid.length > 1) yield `the refund ${refund_id} of ${payment_id} was paid ${paid.length} times`
-  if ((state === 'completed') !== paid.length > 0)
+  if ((state === 'completed') !== paid.length > 0 && !is_forgotten)
     yield `the refund ${refund_id} of ${payment_id} is ${state}, and was paid ${paid.length} times`
   for (const operation of operations) {
     if (BigInt(operation.amount) !== amount || operation.currency !== currency)

@@ -1,5 +1,7 @@
+import { keyText } from '#lib/store/layout.ts'
 import type { WireRequest } from '../parts/http/serve-in-memory.ts'
 import type { Actor } from '../parts/simulated-process.ts'
+import type { Database } from '../parts/store/database.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
@@ -52,16 +54,74 @@ const FIXED = [
   'service_id',
 ] as const
 
+/** A watch that can begin again with what a restored system has stored. */
+export interface RenewableWatch extends Watch {
+  /** Hears each change of a document, within the command that makes it. */
+  listener: ((database: string, collection: string, change: Change) => void) | undefined
+  /** Judges no change until `renew`. */
+  mute(): void
+  /** Judges the changes from now on, of these databases. What processes have sent before the restore is known. */
+  renew(databases: ReadonlyMap<string, Pick<Database, 'collections'>>): void
+}
+
 /** Makes the watch of one simulation. */
-export function createWatch(history: History): Watch {
+export function createRenewableWatch(history: History): RenewableWatch {
+  const sent = new Set<string>()
+  const refund_orders: RefundOrder[] = []
+  const ended: string[] = []
+  let watch = createWatch(history, sent, refund_orders)
+  let is_muted = false
+  const renewable: RenewableWatch = {
+    get problems() {
+      return [...ended, ...watch.problems]
+    },
+    refund_orders,
+    listener: undefined,
+    onChange(...change) {
+      if (!is_muted) watch.onChange(...change)
+      const [database, collection, changed] = change
+      renewable.listener?.(database, collection, changed)
+    },
+    onRequest: (...request) => watch.onRequest(...request),
+    onCallback: (body) => watch.onCallback(body),
+    onMessage: (...message) => watch.onMessage(...message),
+    mute() {
+      is_muted = true
+    },
+    renew(databases) {
+      ended.push(...watch.problems)
+      const renewed = createWatch(history, sent, refund_orders, true)
+      for (const [role, database] of databases)
+        for (const { layout, all } of database.collections())
+          for (const after of all())
+            renewed.onChange(
+              role,
+              layout.name,
+              { key: keyText(layout, after), before: undefined, after },
+              undefined,
+            )
+      // What a watch says about a document that begins in the middle of its life.
+      renewed.problems.length = 0
+      watch = renewed
+      is_muted = false
+    },
+  }
+  return renewable
+}
+
+function createWatch(
+  history: History,
+  sent: Set<string>,
+  refund_orders: RefundOrder[],
+  is_restored = false,
+): Watch & { readonly problems: string[] } {
   const problems: string[] = []
   const payment_ids = new Map<string, string>()
   /** The entries of each payment, refund and chargeback, as far as they are committed. */
   const entries_of = new Map<string, JournalEntry[]>()
   const refusals = new Set<string>()
-  const refund_orders: RefundOrder[] = []
   const entriesOf = (owner: string): readonly JournalEntry[] => entries_of.get(owner) ?? []
-  const leases = createLeaseWatch()
+  const leases = createLeaseWatch(sent)
   const deliveries = createDeliveryWatch()
   const places = createPlaceWatch()
   const expiries = createExpiryWatch()
@@ -124,6 +184,8 @@ export function createWatch(history: History): Watch {
       const { status } = payment.status
       if (isPaidStatus(status)) history.announce(record)
       const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
+      // A restored notifier may announce what the payments were read too early for, or what was on its way.
+      if (payment_id === undefined && is_restored) return
       const entries = entriesOf(payment_id ?? '')
       if (!hasEntryOf(entries, { direction: record.direction, status })) {
         problems.push(`the callback ${id} of ${status} arrived before the ledger had its entry`)

@@ -57,6 +57,8 @@ export interface Cluster {
   /** Stops in order, and kills after `limit_ms`. */
   stop(place: Place, limit_ms: number): Promise<void>
   pause(place: Place, time_ms: number): void
+  /** Kills all processes but those of the sandbox, and starts none until the returned function is called. */
+  shut(): () => Promise<void>
 }
 
 const CHECK_INTERVAL_MS = 1_000
@@ -68,6 +70,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
   const { machine, trace, rpc, http } = deps
   const places: Place[] = []
   let generation = 0
+  let opened: Promise<void> = Promise.resolve()
 
   async function startOnce(place: Place): Promise<void> {
     generation += 1
@@ -85,16 +88,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
     place.stop = stop
   }
 
-  function end(place: Place): void {
-    const { process } = place
-    place.process = undefined
-    place.stop = undefined
-    if (process === undefined) return
-    process.is_alive = false
-    process.onEnd()
-  }
-
-  return {
+  const cluster: Cluster = {
     places,
     add(name, host, roles, clock_error) {
       const place: Place = { name, host, roles, clock_error, ...IDLE }
@@ -103,6 +97,13 @@ export function createCluster(deps: ClusterDeps): Cluster {
     },
     async start(place) {
       for (;;) {
+        await opened
+        // Whoever waited at the same time may be starting it.
+        if (place.stop !== undefined) return
+        if (place.process !== undefined) {
+          await sleep(100)
+          continue
+        }
         const failed = Symbol('failed')
         // A start that hangs, or whose process was killed, never ends.
         const started = await withTimeout(
@@ -120,10 +121,16 @@ export function createCluster(deps: ClusterDeps): Cluster {
         await sleep(1_000)
       }
     },
-    kill(place) {
-      if (place.process === undefined) return
-      trace.add(`${place.process.name} is killed`)
-      end(place)
+    kill: (place) => killPlace(trace, place),
+    shut() {
+      const gate = Promise.withResolvers<void>()
+      opened = gate.promise
+      const shut = places.filter(({ roles }) => !roles.includes('sandbox'))
+      for (const place of shut) killPlace(trace, place)
+      return async () => {
+        gate.resolve()
+        await Promise.all(shut.map((place) => cluster.start(place)))
+      }
     },
     async stop(place, limit_ms) {
       const { process, stop } = place
@@ -139,14 +146,35 @@ export function createCluster(deps: ClusterDeps): Cluster {
       trace.add(`${process.name} has stopped`)
       end(place)
     },
-    pause(place, time_ms) {
-      if (place.process === undefined) return
-      trace.add(`${place.process.name} is paused for ${Math.round(time_ms)} ms`)
-      // A second pause does not shorten the first one, whose end its timers wait for.
-      const until_ms = machine.scheduler.now_ms() + time_ms
-      place.process.paused_until_ms = Math.max(place.process.paused_until_ms, until_ms)
-    },
+    pause: (place, time_ms) => pausePlace(deps, place, time_ms),
   }
+  return cluster
+}
+
+/** Ends the process of a place: its timers, its results and its connections are gone. */
+function end(place: Place): void {
+  const { process } = place
+  place.process = undefined
+  place.stop = undefined
+  if (process === undefined) return
+  process.is_alive = false
+  process.onEnd()
+}
+
+/** Kills the process of a place. */
+function killPlace(trace: Trace, place: Place): void {
+  if (place.process === undefined) return
+  trace.add(`${place.process.name} is killed`)
+  end(place)
+}
+
+/** Stops the process of a place for a time, as by SIGSTOP. */
+function pausePlace({ machine, trace }: ClusterDeps, place: Place, time_ms: number): void {
+  if (place.process === undefined) return
+  trace.add(`${place.process.name} is paused for ${Math.round(time_ms)} ms`)
+  // A second pause does not shorten the first one, whose end its timers wait for.
+  const until_ms = machine.scheduler.now_ms() + time_ms
+  place.process.paused_until_ms = Math.max(place.process.paused_until_ms, until_ms)
 }
 
 /** Starts the roles of a place as `app/roles.ts` does in a real process. Returns how to stop them. */

@@ -9,7 +9,7 @@ import type { RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { loadRoles } from '../../../app/roles.ts'
-import { loadOperations } from '../../../operations/databases.ts'
+import { BACKUP_ORDER, loadOperations } from '../../../operations/databases.ts'
 import { SEALING_ROLES } from '../../../operations/reseal.ts'
 import { BATCH_FORMATS } from '../../../services/balances/domain/hash-chain.ts'
 import { type Activity, createActivity } from '../parts/activity.ts'
@@ -106,6 +106,10 @@ export interface World {
   readonly scanner: SimulatedScanner
   readonly operator: ClientOf
   readonly master_keys: MasterKeys
+  /** The roles that a restore fills, in the order of a backup. */
+  readonly restored_roles: readonly RoleOperations[]
+  /** The settings of all processes. */
+  readonly variables: Readonly<Record<string, string>>
   /** The roles that store secrets. */
   readonly sealing_roles: readonly RoleOperations[]
   /** The choices of one part of the simulation. */
@@ -170,7 +174,7 @@ export async function createWorld(
   )
   const master_keys = createMasterKeys()
   // No file may be read while the simulation runs.
-  const sealing_roles = await loadOperations(SEALING_ROLES)
+  const operations = await loadCommands()
   const roles = await loadRoles([...ALL_ROLES, FILES_ROLE])
   const cluster = createCluster({
     machine,
@@ -204,12 +208,21 @@ export async function createWorld(
     provider_faults,
     receivers,
     master_keys,
-    sealing_roles,
+    ...operations,
+    variables: VARIABLES,
     operator: rpc.outside('operator'),
     choicesOf,
     restore() {
       for (const restore of restores) restore()
     },
+  }
+}
+
+async function loadCommands(): Promise<Pick<World, 'sealing_roles' | 'restored_roles'>> {
+  return {
+    sealing_roles: await loadOperations(SEALING_ROLES),
+    // The sandbox is the provider, whose books go on.
+    restored_roles: await loadOperations(BACKUP_ORDER.filter((role) => role !== 'sandbox')),
   }
 }
 

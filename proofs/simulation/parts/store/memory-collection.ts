@@ -33,6 +33,8 @@ export interface MemoryCollection {
   deleteExpired(now_ms: number): void
   /** All documents, expired ones too. */
   all(): Iterable<StoredBody>
+  /** Replaces all documents, as a restore of the stopped system does. */
+  reset(documents: Iterable<StoredBody>): void
   /** A copy of the present state, for reads from a server that no longer gets the writes. */
   snapshot(): ReadSource
 }
@@ -124,6 +126,10 @@ export function createMemoryCollection(
       for (const [key, document] of documents) if (!isLive(document, now_ms)) put(key, undefined)
     },
     all: () => documents.values(),
+    reset(restored) {
+      for (const key of [...documents.keys()]) put(key, undefined)
+      for (const document of restored) put(keyText(layout, document), document)
+    },
     snapshot: () => copyOf(layout, documents.values()),
   }
 }

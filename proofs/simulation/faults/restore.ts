@@ -1,0 +1,203 @@
+import { sleep, withTimeout } from '#lib/base/time.ts'
+import type { DataCheck, ReadDocuments } from '#lib/role/operations.ts'
+import type { RoleName } from '#lib/role/role.ts'
+import { ADOPTING_ROLES, adoptLaterFacts } from '../../../operations/backup/adopt-later-facts.ts'
+import { unmetRequirements } from '../../../operations/requirements.ts'
+import { documentsOf } from '../invariants/judge.ts'
+import { entriesOf } from '../invariants/ledger.ts'
+import type { RenewableWatch } from '../invariants/watch.ts'
+import type { Choices } from '../parts/random.ts'
+import { copyDocument } from '../parts/store/copy-document.ts'
+import type { StoredBody } from '../parts/store/memory-collection.ts'
+import { openSimulatedStore } from '../parts/store/store.ts'
+import type { History } from '../workload/history.ts'
+import type { World } from '../world/world.ts'
+import type { BackupKind, Plan } from './plan.ts'
+
+/** The documents of a backup, by role and collection. */
+interface Backup {
+  readonly kind: BackupKind
+  readonly contents: ReadonlyMap<RoleName, ReadonlyMap<string, readonly StoredBody[]>>
+}
+
+/** Copies all databases while the system runs: at one instant, or one collection after the other. */
+async function takeBackup(
+  world: World,
+  kind: BackupKind,
+  choices: Choices,
+  replaced = (document: StoredBody): StoredBody => document,
+): Promise<Backup> {
+  const pause_ms = kind === 'ordered' ? choices.pick([10, 100, 400]) : 0
+  world.trace.add(`an ${kind} backup begins`)
+  const contents = new Map<RoleName, ReadonlyMap<string, readonly StoredBody[]>>()
+  for (const { name: role } of world.restored_roles) {
+    const collections = new Map<string, readonly StoredBody[]>()
+    for (const { layout, all } of world.databases.get(role)?.collections() ?? []) {
+      collections.set(
+        layout.name,
+        [...all()].map((document) => copyOf(replaced(document))),
+      )
+      if (pause_ms > 0) await sleep(choices.between(0, pause_ms))
+    }
+    contents.set(role, collections)
+  }
+  world.trace.add('the backup is complete')
+  return { kind, contents }
+}
+
+/**
+ * A backup of the instant before a payment went to its next account; `undefined` when none does in time. What the account of
+ * that attempt does then happens after the backup.
+ */
+async function takeBackupBetweenAttempts(
+  world: World,
+  watch: Pick<RenewableWatch, 'listener'>,
+  limit_ms: number,
+): Promise<Backup | undefined> {
+  const moved = Promise.withResolvers<Promise<Backup>>()
+  watch.listener = (database, collection, { before, after }) => {
+    if (`${database}.${collection}` !== 'payments.payments' || numberOf(before) >= numberOf(after)) return
+    watch.listener = undefined
+    const replaced = (document: StoredBody): StoredBody => (document === after && before ? before : document)
+    moved.resolve(takeBackup(world, 'between attempts', world.choicesOf('restore'), replaced))
+  }
+  const taken = await withTimeout(moved.promise, limit_ms)
+  watch.listener = undefined
+  return await taken
+}
+
+/** The number of the attempt of a payment; infinity for a new one, which has moved nowhere. */
+function numberOf(body: StoredBody | undefined): number {
+  const { attempt } = (body ?? {}) as { attempt?: { number: number } }
+  return attempt?.number ?? Number.POSITIVE_INFINITY
+}
+
+function copyOf(document: StoredBody): StoredBody {
+  return copyDocument<StoredBody>(document).document
+}
+
+/** Longer than anything that was sent can be on its way, or slow at a store. */
+const IN_FLIGHT_MS = 30_000
+
+/**
+ * Stops the whole system, fills its databases from a backup as `restore` does, and starts it again. The providers and the
+ * receivers keep what they have. Returns the ids of the payments, refunds and chargebacks that the restored system does not
+ * know any more.
+ */
+async function restoreSystem(
+  world: World,
+  backup: Backup,
+  watch: Pick<RenewableWatch, 'mute' | 'renew'>,
+): Promise<ReadonlySet<string>> {
+  const reopen = world.cluster.shut()
+  await sleep(IN_FLIGHT_MS)
+  const before = new Set([...knownIds(world), ...bookedIds(world)])
+  watch.mute()
+  for (const [role, collections] of backup.contents)
+    for (const { layout, reset } of world.databases.get(role)?.collections() ?? [])
+      reset((collections.get(layout.name) ?? []).map(copyOf))
+  if (backup.kind === 'ordered') {
+    const checks = await openChecks(world, ADOPTING_ROLES, (role, collection) =>
+      (backup.contents.get(role)?.get(collection) ?? []).map(copyOf),
+    )
+    await adoptLaterFacts(checks, (role, subject) => world.trace.add(`restore: ${role}: ${subject} is added`))
+  }
+  for (const { name, afterRestore } of world.restored_roles) await afterRestore?.(openStore(world, name))
+  const after = knownIds(world)
+  watch.renew(world.databases)
+  world.trace.add('the system is restored')
+  await reopen()
+  return new Set([...before].filter((id) => !after.has(id)))
+}
+
+/** What a restore in the middle of the load came to. */
+export interface Restore {
+  /** The ids of the payments, refunds and chargebacks that were lost. */
+  readonly lost: ReadonlySet<string>
+  /** How many contradictions merchants had seen before. What they saw proves nothing about the restored system. */
+  readonly history_problems: number
+}
+
+/** Takes a backup during the load, lets the system go on for a while, and restores it. */
+export async function restoreInLoad(
+  world: World,
+  { load_ms, restored_to }: Pick<Plan, 'load_ms'> & { readonly restored_to: BackupKind },
+  { history, watch }: { readonly history: History; readonly watch: RenewableWatch },
+): Promise<Restore> {
+  const choices = world.choicesOf('restore')
+  const waits = restored_to === 'between attempts'
+  const between = waits ? await takeBackupBetweenAttempts(world, watch, load_ms) : undefined
+  if (!waits) await sleep(choices.between(0, load_ms))
+  const backup = between ?? (await takeBackup(world, restored_to, choices))
+  await sleep(choices.between(0, load_ms))
+  const history_problems = history.problems.length
+  return { lost: await restoreSystem(world, backup, watch), history_problems }
+}
+
+/** What `verify` finds wrong, but for what belongs to payments that were lost with the restore. */
+export async function* verifySystem(world: World, lost: ReadonlySet<string>): AsyncIterable<string> {
+  const roles = world.restored_roles.map(({ name }) => name)
+  const checks = await openChecks(world, roles, (role, collection) => [
+    ...(world.databases.get(role)?.named(collection)?.all() ?? []),
+  ])
+  for (const [role, check] of checks) {
+    for await (const problem of check.findProblems?.() ?? []) yield `verify finds ${role}: ${problem}`
+    for await (const { requirement, finding } of unmetRequirements(check, checks))
+      if (!lost.has(requirement.id)) yield `verify finds ${role}: ${requirement.subject} is ${finding}`
+  }
+}
+
+async function openChecks(
+  world: World,
+  roles: readonly RoleName[],
+  read: (role: RoleName, collection: string) => Iterable<object>,
+): Promise<ReadonlyMap<RoleName, DataCheck>> {
+  const checks = new Map<RoleName, DataCheck>()
+  for (const { name, checkData } of world.restored_roles) {
+    if (!roles.includes(name) || !world.databases.has(name)) continue
+    // The documents are what the role has stored under this declaration.
+    const readDocuments = async function* (spec: { readonly name: string }) {
+      yield* read(name, spec.name)
+    } as ReadDocuments
+    const check = await checkData?.(openStore(world, name), readDocuments, world.variables)
+    if (check) checks.set(name, check)
+  }
+  return checks
+}
+
+/** The store of a role for a command of the operator. Its commands never fail. */
+function openStore({ databases, machine }: World, role: RoleName) {
+  const database = databases.get(role)
+  if (database === undefined) throw new TypeError(`the role ${role} has no simulated database`)
+  return openSimulatedStore(
+    database,
+    async (_command, apply) => apply(undefined),
+    () => new Date(machine.now_ms()),
+  )
+}
+
+interface KnownPayment {
+  readonly payment_id: string
+  readonly refunds?: readonly { readonly refund_id: string }[]
+  readonly chargebacks?: readonly { readonly chargeback_id: string }[]
+}
+
+function knownIds({ databases }: World): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const collection of ['payments', 'withdrawal_refusals'])
+    for (const { payment_id, refunds = [], chargebacks = [] } of documentsOf<KnownPayment>(
+      databases,
+      'payments',
+      collection,
+    )) {
+      ids.add(payment_id)
+      for (const { refund_id } of refunds) ids.add(refund_id)
+      for (const { chargeback_id } of chargebacks) ids.add(chargeback_id)
+    }
+  return ids
+}
+
+/** The payments that the ledger names. */
+function bookedIds(world: World): readonly string[] {
+  return entriesOf(world).flatMap(({ payment_id }) => payment_id ?? [])
+}
