@@ -56,7 +56,7 @@ export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
 
 async function simulate(
   folder: string,
-  { name, needs = [], has_files = false }: Mutation,
+  { name, needs = [], has_files = false, is_restored = false }: Mutation,
   { first, seeds, limit_ms, stopping }: SeedRange & { readonly stopping: AbortSignal },
 ): Promise<Finding | undefined> {
   const parameters = [
@@ -72,6 +72,7 @@ async function simulate(
   if (seeds > 1) {
     for (const kind of needs) parameters.push('--with', kind)
     if (has_files) parameters.push('--files')
+    if (is_restored) parameters.push('--restored')
   }
   const main = join(folder, 'proofs/simulation/main.ts')
   const child = spawn(process.execPath, [...process.execArgv, main, ...parameters], {

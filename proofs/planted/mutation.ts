@@ -11,4 +11,6 @@ export interface Mutation {
   readonly needs?: readonly FaultKind[]
   /** Whether it needs files to be seen. Seeds without them are left out. */
   readonly has_files?: boolean
+  /** Whether it needs a restore to be seen. Seeds without one are left out. */
+  readonly is_restored?: boolean
 }

@@ -1,6 +1,9 @@
 import type { Mutation } from './mutation.ts'
 
-/** Faults in what keeps facts apart after a restore: their ids, which no path may change (P18). */
+/**
+ * Faults in what keeps money right after a restore: the ids of facts, which no path may change (P18), what a restore adds to
+ * older payments, and the questions before anything is sent (P19).
+ */
 export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'the id of a credit follows from its path',
@@ -20,5 +23,40 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/payment-event.ts',
     search: 'refund_id === undefined ? eventKeyOf(payment, payment.status)',
     replace: 'refund_id === undefined || payment.refunds ? eventKeyOf(payment, payment.status)',
+  },
+  {
+    name: 'what happened while an ordered backup ran is forgotten',
+    file: 'operations/backup/adopt-later-facts.ts',
+    search: 'if (await checks.get(adopting)?.adopt?.(requirement))',
+    replace: 'if (requirement.id === role && (await checks.get(adopting)?.adopt?.(requirement)))',
+    is_restored: true,
+  },
+  {
+    name: 'the ledger does not tell a restored payment of its refunds',
+    file: 'services/payments/domain/payment-claims.ts',
+    search: '      return adoptHold(payment, entry, at)\n',
+    replace: '      return entry.amount < 0n ? adoptHold(payment, entry, at) : payment\n',
+    is_restored: true,
+  },
+  {
+    name: 'a restored payment is not marked',
+    file: 'services/payments/operations.ts',
+    search: 'collection === PAYMENTS.name ? asRestored',
+    replace: "collection === PAYMENTS.name + '?' ? asRestored",
+    is_restored: true,
+  },
+  {
+    name: 'a restored payment asks the accounts that it knew of only',
+    file: 'services/payments/domain/operation.ts',
+    search: 'return payment.provider_accounts.map((account_id, index) =>',
+    replace: 'return payment.provider_accounts.slice(0, payment.attempt.number).map((account_id, index) =>',
+    is_restored: true,
+  },
+  {
+    name: 'a restored operation is sent at once',
+    file: 'services/payments/effects/create-at-provider.ts',
+    search: ' || operation.restored !== undefined)',
+    replace: ')',
+    is_restored: true,
   },
 ]

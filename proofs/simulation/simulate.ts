@@ -159,9 +159,10 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
   })
   const public_api = createPublicApi(world.machine, world.http, world.choicesOf('api'), PUBLIC_ORIGIN)
   // A gateway whose clock is wrong by minutes opens a window of its own, and a restore forgets the calls after the backup.
-  const api = plan.faults.has('clock is wrong') || plan.restored_to !== undefined
-    ? public_api
-    : watchQuotas(public_api, world.machine.now_ms, (problem) => void problems.push(problem))
+  const api =
+    plan.faults.has('clock is wrong') || plan.restored_to !== undefined
+      ? public_api
+      : watchQuotas(public_api, world.machine.now_ms, (problem) => void problems.push(problem))
   const onRejection = (error: unknown): void => {
     problems.push(`a promise was rejected without a handler: ${describe(error)}`)
   }

@@ -93,9 +93,15 @@ async function restoreSystem(
   await sleep(IN_FLIGHT_MS)
   const before = new Set([...knownIds(world), ...bookedIds(world)])
   watch.mute()
-  for (const [role, collections] of backup.contents)
-    for (const { layout, reset } of world.databases.get(role)?.collections() ?? [])
-      reset((collections.get(layout.name) ?? []).map(copyOf))
+  for (const {
+    name: role,
+    restoreDocument = (_name: string, document: object) => document,
+  } of world.restored_roles)
+    for (const { layout, reset } of world.databases.get(role)?.collections() ?? []) {
+      const documents = (backup.contents.get(role)?.get(layout.name) ?? []).map(copyOf)
+      // A role changes fields of its documents, and no version.
+      reset(documents.map((document) => restoreDocument(layout.name, document) as StoredBody))
+    }
   if (backup.kind === 'ordered') {
     const checks = await openChecks(world, ADOPTING_ROLES, (role, collection) =>
       (backup.contents.get(role)?.get(collection) ?? []).map(copyOf),

@@ -67,6 +67,8 @@ export interface StoredPayment {
     readonly data?: Readonly<Record<string, unknown>>
   }[]
   readonly webhook?: { readonly url: string }
+  /** What is known of a payment that was open in a backup. */
+  readonly restored?: string
   readonly refunds?: readonly StoredRefund[]
   readonly chargebacks?: readonly StoredChargeback[]
   readonly reservation_refusals?: readonly { readonly id: string; readonly code: number }[]
