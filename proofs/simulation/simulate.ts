@@ -375,8 +375,9 @@ async function load(
   repairDownAccount(world)
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
+  const restored = await restoring
   for (const merchant of merchants) await reopen(world.operator, merchant)
-  if (restoring !== undefined) return await restoring
+  if (restored !== undefined) return restored
   const choices = world.choicesOf('calm')
   const customer = { api, history, choices, origins: RECEIVER_ORIGINS, isOpen: () => true }
   // It takes a minute of simulated time, so only some seeds do it.

@@ -138,6 +138,7 @@ export const operations: RoleOperations = {
   // The ledger and the notifier have what follows from the payments.
   async checkData(store, readDocuments, variables) {
     const { payments } = await openSealedStore(store)
+    let opened: ReturnType<typeof openPaymentsStore> | undefined
     return {
       async *listRequirements() {
         for await (const payment of readDocuments<SealedPayment>(PAYMENTS))
@@ -150,8 +151,11 @@ export const operations: RoleOperations = {
       },
       // What it adds are events too, which show the whole payment.
       async adopt(requirement) {
-        const keys = readKeys(readConfig(KEY_SETTINGS, variables), ['person', 'search'])
-        return adopt((await openPaymentsStore(store, keys)).payments, requirement)
+        opened ??= openPaymentsStore(
+          store,
+          readKeys(readConfig(KEY_SETTINGS, variables), ['person', 'search']),
+        )
+        return adopt((await opened).payments, requirement)
       },
     }
   },

@@ -11,6 +11,7 @@ import { copyDocument } from '../parts/store/copy-document.ts'
 import type { StoredBody } from '../parts/store/memory-collection.ts'
 import { openSimulatedStore } from '../parts/store/store.ts'
 import type { History } from '../workload/history.ts'
+import { MASTER_KEYS } from '../world/master-keys.ts'
 import type { World } from '../world/world.ts'
 import type { BackupKind, Plan } from './plan.ts'
 
@@ -159,13 +160,20 @@ async function openChecks(
   read: (role: RoleName, collection: string) => Iterable<object>,
 ): Promise<ReadonlyMap<RoleName, DataCheck>> {
   const checks = new Map<RoleName, DataCheck>()
+  // No restored seed replaces the master key.
+  const variables = { ...world.variables, MULTIHUB_MASTER_KEYS: MASTER_KEYS.old }
   for (const { name, checkData } of world.restored_roles) {
     if (!roles.includes(name) || !world.databases.has(name)) continue
     // The documents are what the role has stored under this declaration.
     const readDocuments = async function* (spec: { readonly name: string }) {
       yield* read(name, spec.name)
     } as ReadDocuments
-    const check = await checkData?.(openStore(world, name), readDocuments, world.variables)
+    const check = await checkData?.(
+      openStore(world, name),
+      readDocuments,
+      variables,
+      world.master_keys.keys(),
+    )
     if (check) checks.set(name, check)
   }
   return checks
