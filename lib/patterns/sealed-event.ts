@@ -39,16 +39,16 @@ export function sealEvent(message: Uint8Array, { seal }: PersonSealer): Uint8Arr
 }
 
 /** Decodes an event, with its resource opened. Throws when that was altered or sealed for another event or merchant. */
-export function openEvent(message: Uint8Array, { open }: PersonSealer): MerchantEvent {
-  const event = fromBinary(MerchantEventSchema, message)
+export function openEvent(message: Uint8Array, person: PersonSealer): MerchantEvent {
+  return openResource(fromBinary(MerchantEventSchema, message), person)
+}
+
+/** The same event with its resource opened. Throws like `openEvent`. */
+export function openResource(event: MerchantEvent, { open }: PersonSealer): MerchantEvent {
   const { sealedResource, merchantId, eventKey } = event
   if (sealedResource.length === 0) return event
-  event.resource = fromBinary(
-    MerchantEventSchema,
-    open(sealedResource, merchantId, placeOf(eventKey)),
-  ).resource
-  event.sealedResource = new Uint8Array()
-  return event
+  const { resource } = fromBinary(MerchantEventSchema, open(sealedResource, merchantId, placeOf(eventKey)))
+  return { ...event, resource, sealedResource: new Uint8Array() }
 }
 
 /** The encoded event with its sealed resource after `reseal`: the same object if that is the same, or if nothing is sealed. */

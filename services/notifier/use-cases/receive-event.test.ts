@@ -1,15 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { create } from '@bufbuild/protobuf'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { deepFreeze } from '#lib/base/deep-freeze.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { sealEvent } from '#lib/patterns/sealed-event.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import type { InsertOptions, Stored } from '#lib/store/store.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
@@ -274,6 +276,14 @@ describe('an event from an RPC', () => {
     const ids = await receive()
     expect(ids).toHaveLength(2)
     expect((await deliveryIds()).sort()).toEqual([...ids].sort())
+  })
+
+  // O11: publishers send it as they store it, with its payment sealed.
+  test('is stored with its sealed payment opened', async () => {
+    const event = paymentEvent({ eventKey: key.event_key })
+    const sealed = sealEvent(toBinary(MerchantEventSchema, event), notifier.person)
+    expect(await receiveEventByCall(notifier, fromBinary(MerchantEventSchema, sealed))).toHaveLength(2)
+    expect((await notifier.events.get(key))?.body).toBeDefined()
   })
 
   test('keeps its deliveries when its key is repeated after endpoints and payment changed', async () => {

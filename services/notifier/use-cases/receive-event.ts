@@ -11,7 +11,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject } from '#lib/contract/events.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import { openEvent } from '#lib/patterns/sealed-event.ts'
+import { openEvent, openResource } from '#lib/patterns/sealed-event.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
 import { callbackBody, testBody, toPublicResource } from '../domain/callback-body.ts'
@@ -80,7 +80,7 @@ export async function receiveEventByCall(deps: ReceiveEventDeps, event: Merchant
   if (stored === undefined) {
     const targets = await findTargets(deps, event)
     if (targets.length === 0) return []
-    stored = await storeEvent(deps, event, targets)
+    stored = await storeEvent(deps, openResource(event, deps.person), targets)
   }
   return stored.destinations.map(({ delivery_id }) => delivery_id)
 }
