@@ -191,8 +191,7 @@ function createWatch(
         problems.push(`the callback ${id} of ${status} arrived before the ledger had its entry`)
       }
       for (const refund_id of completedRefunds(payment)) {
-        const captures = entriesOf(refund_id).filter(({ kind }) => kind === 'capture')
-        if (captures.length === 0)
+        if (!entriesOf(refund_id).some(({ kind }) => kind === 'capture'))
           problems.push(`the callback ${id} shows the refund ${refund_id} before the ledger had taken it`)
       }
     },
