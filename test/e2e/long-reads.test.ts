@@ -35,6 +35,7 @@ else
           '0 documents were encrypted again under the master key k',
           'documents under k: 0',
           'the databases are complete and agree',
+          expect.stringContaining('only a holder of the keys of the purpose journal'),
         ])
       } finally {
         await dropDatabases(proxy.uri, system_name)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { sha512WithSecret } from '#lib/base/crypto/hash.ts'
+import { deriveKey, parseMasterKeys } from '#lib/base/crypto/keys.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ROLES } from '#lib/role/role.ts'
@@ -43,14 +44,22 @@ async function start(keys: Keys) {
   return { alpha: merchantClient(() => demo), operator: operatorOf(demo) }
 }
 
-/** Master keys, and the active one of several. */
-type Keys = readonly [keys: string, active_id?: string]
+/** Master keys, the active one of several, and derived keys. */
+type Keys = readonly [keys: string, active_id?: string, derived_keys?: string]
 
-const variables = ([keys, active_id = '']: Keys) => ({
+const variables = ([keys, active_id = '', derived_keys = '']: Keys) => ({
   MULTIHUB_HOME: home,
   MULTIHUB_MASTER_KEYS: keys,
   MULTIHUB_ACTIVE_KEY: active_id,
+  MULTIHUB_KEYS: derived_keys,
 })
+
+/** What stays of the old key: it verifies what the ledger signed before (O9). */
+function oldJournalKey(): string {
+  const [master_key] = parseMasterKeys(OLD).values()
+  if (master_key === undefined) throw new Error('there is no old key')
+  return `journal.old:${deriveKey(master_key, 'journal').export().toString('hex')}`
+}
 const OLD_IS_ACTIVE: Keys = [`${OLD},${NEW}`, 'old']
 const NEW_IS_ACTIVE: Keys = [`${OLD},${NEW}`, 'new']
 
@@ -63,7 +72,7 @@ test('reseal reaches every role that stores secrets, and payments before the not
 
 // A6
 test(
-  'after reseal, also after one that was killed, the system works with the new key alone',
+  'after reseal, also after one that was killed, the system works with the new master key alone',
   async () => {
     const { alpha, operator } = await start([OLD])
     const { c_id } = await alpha.deposit(100_000, { webhook_url: receiver.url })
@@ -113,7 +122,7 @@ test(
     await running?.stop()
     const before = receiver.callbacks.length
     is_receiver_up = true
-    const restarted = await start([NEW])
+    const restarted = await start([NEW, 'new', oldJournalKey()])
     // A replay is refused for the delivery with which the open breaker of the destination has made its probe, because
     // it is delivered already.
     for (const { deliveryId } of dead)

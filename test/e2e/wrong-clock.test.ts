@@ -63,6 +63,7 @@ if ('skip' in nats || 'skip' in mongodb) {
   test('only the process whose clock is one hour ahead is unready and decides nothing, until it is corrected', async () => {
     const system_name = `clock_${randomHex(4)}`
     const token = randomHex(32)
+    const master_keys = `test:${randomHex(32)}`
     const portsOf = async () => ({
       grpc: await freePort(),
       connect: await freePort(),
@@ -71,7 +72,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     const [correct_ports, wrong_ports] = [await portsOf(), await portsOf()]
     const variablesOf = ({ grpc, connect, health }: typeof correct_ports) => ({
       MULTIHUB_SYSTEM_NAME: system_name,
-      MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,
+      MULTIHUB_MASTER_KEYS: master_keys,
       MULTIHUB_RPC_CALLERS: `operator:${sha256Hex(token)}`,
       MULTIHUB_GRPC_PORT: `${grpc}`,
       MULTIHUB_CONNECT_PORT: `${connect}`,

@@ -8,7 +8,7 @@ import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { DocumentSource, Evidence, StoredPayment } from '../../simulation/invariants/judge.ts'
-import { type History, recordKey } from '../../simulation/workload/history.ts'
+import { type History, recordKey, webhookUrlOf } from '../../simulation/workload/history.ts'
 import type { SimulatedMerchant } from '../../simulation/workload/merchants.ts'
 import type { ReceivedCallback } from '../../simulation/world/receiver.ts'
 import { enumName } from './enum-name.ts'
@@ -104,7 +104,8 @@ function storedPayments(
 ): readonly StoredPayment[] {
   return payments.map((payment) => {
     const { paymentId: payment_id, merchantId: merchant_id, cId: c_id, hId: h_id, amount } = payment
-    const webhook_origin = history.payments.get(recordKey(merchant_id, c_id))?.webhook_origin
+    const record = history.payments.get(recordKey(merchant_id, c_id))
+    const url = record && webhookUrlOf(record)
     return {
       payment_id,
       merchant_id,
@@ -132,7 +133,7 @@ function storedPayments(
           change_number: 0,
           holds: 0,
         })),
-      ...(webhook_origin === undefined ? {} : { webhook: { url: `${webhook_origin}/payment` } }),
+      ...(url === undefined ? {} : { webhook: { url } }),
     }
   })
 }

@@ -1,6 +1,6 @@
 import { sleep } from '#lib/base/time.ts'
 import type { Choices } from '../parts/random.ts'
-import { newPaymentRecord, type PaymentRecord, recordKey } from './history.ts'
+import { newPaymentRecord, type PaymentRecord, recordKey, webhookUrlOf } from './history.ts'
 import type { SimulatedMerchant, SimulatedRoute } from './merchants.ts'
 import type { PublicOutcome } from './public-api.ts'
 import {
@@ -127,7 +127,8 @@ function create(
   merchant: SimulatedMerchant,
   record: PaymentRecord,
 ): Promise<PublicOutcome> {
-  const { c_id, service_id, amount: value, currency, webhook_origin } = record
+  const { c_id, service_id, amount: value, currency } = record
+  const webhook_url = webhookUrlOf(record)
   const body = {
     method: 'payment.in',
     service_id,
@@ -136,7 +137,7 @@ function create(
         identifiers: { c_id },
         amount: { value, currency },
         payer: { email: 'customer@example.com' },
-        ...(webhook_origin === undefined ? {} : { webhook_url: `${webhook_origin}/payment?order=${c_id}` }),
+        ...(webhook_url === undefined ? {} : { webhook_url }),
       },
     },
   }

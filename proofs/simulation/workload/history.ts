@@ -27,6 +27,14 @@ export interface PaymentRecord {
   may_be_returned?: boolean
 }
 
+/** The `webhook_url` of a payment, with a query of its own, as merchants use it; `undefined` without an origin. */
+export function webhookUrlOf({
+  webhook_origin,
+  c_id,
+}: Pick<PaymentRecord, 'webhook_origin' | 'c_id'>): string | undefined {
+  return webhook_origin === undefined ? undefined : `${webhook_origin}/payment?order=${c_id}`
+}
+
 /** What a merchant knows of a refund that it has asked for. All its requests are the same. */
 export interface RefundRecord {
   readonly merchant_id: string

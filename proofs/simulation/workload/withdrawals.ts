@@ -1,6 +1,6 @@
 import { now, sleep } from '#lib/base/time.ts'
 import { type CustomerDeps, followUp, isRefusedByRoute, reportRefusal } from './customer.ts'
-import { newPaymentRecord, type PaymentRecord, recordKey } from './history.ts'
+import { newPaymentRecord, type PaymentRecord, recordKey, webhookUrlOf } from './history.ts'
 import { endingAmount, type SimulatedMerchant, type SimulatedWithdrawalRoute } from './merchants.ts'
 import { observeId } from './observe.ts'
 import type { PublicOutcome } from './public-api.ts'
@@ -179,7 +179,8 @@ async function create(
   record: PaymentRecord,
 ): Promise<PublicOutcome> {
   const { history } = deps
-  const { c_id, service_id, amount: value, currency, webhook_origin, creates } = record
+  const { c_id, service_id, amount: value, currency, creates } = record
+  const webhook_url = webhookUrlOf(record)
   const route = merchant.withdrawal_routes.find((one) => one.service_id === service_id)
   const was_freed = isFreed(record)
   const body = {
@@ -190,7 +191,7 @@ async function create(
         identifiers: { c_id },
         amount: { value, currency },
         receiver: { bank: route?.bank, person: { first_name: 'Asha', last_name: 'Rao' } },
-        ...(webhook_origin === undefined ? {} : { webhook_url: `${webhook_origin}/payment?order=${c_id}` }),
+        ...(webhook_url === undefined ? {} : { webhook_url }),
       },
     },
   }
