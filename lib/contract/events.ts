@@ -29,3 +29,12 @@ export const SUPPORT_EVENTS = [
 
 /** The name of an event that a merchant can receive. */
 export type EventName = (typeof PAYMENT_EVENTS)[number] | (typeof SUPPORT_EVENTS)[number]
+
+/**
+ * Whether an event may have a key: that of an event of support has the name of the event as its second part, that of a payment's event
+ * a word without a dot. So no publishing role can take the key of another one's event, which would then count as stored (O10).
+ */
+export function isKeyOfEvent(event: string, event_key: string): boolean {
+  const word = event_key.split(':')[1] ?? ''
+  return SUPPORT_EVENTS.some((name) => name === event) ? word === event : !word.includes('.')
+}

@@ -336,9 +336,12 @@ describe('permission', () => {
     await expect(roles.client(DeliveryService, 'payments').receiveEvent({})).rejects.toMatchObject({
       code: 1005,
     })
-    const event = toBinary(MerchantEventSchema, create(MerchantEventSchema, { event: 'payment.created' }))
+    const eventOf = (event: string, eventKey = ''): Uint8Array =>
+      toBinary(MerchantEventSchema, create(MerchantEventSchema, { event, eventKey }))
     for (const [caller, sent] of [
-      ['support', event],
+      ['support', eventOf('payment.created')],
+      ['support', eventOf('refund.requested', 'p-1:success')],
+      ['payments', eventOf('payment.completed', 't-1:ticket.created')],
       ['payments', Buffer.from('nonsense')],
     ] as const)
       await expect(roles.client(DeliveryService, caller).receiveEvent({ event: sent })).rejects.toMatchObject(

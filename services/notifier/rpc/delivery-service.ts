@@ -5,7 +5,7 @@ import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { createKeyedCount } from '#lib/base/limit.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import { isKeyOfEvent, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
 import { openEvent } from '#lib/patterns/sealed-event.ts'
@@ -102,8 +102,10 @@ function eventOfCaller(bytes: Uint8Array, person: PersonSealer): MerchantEvent {
   if (bytes.length === 0) throw fieldError(1005, 'event')
   const event = opened(bytes, person)
   const caller = currentRequest()?.caller ?? ''
-  if (EVENTS_OF[caller]?.includes(event.event)) return event
-  throw fieldError(9000, 'event', `an event of ${caller}`)
+  if (!EVENTS_OF[caller]?.includes(event.event)) throw fieldError(9000, 'event', `an event of ${caller}`)
+  if (!isKeyOfEvent(event.event, event.eventKey))
+    throw fieldError(9000, 'event', `an event with a key of ${caller}`)
+  return event
 }
 
 function opened(bytes: Uint8Array, person: PersonSealer): MerchantEvent {

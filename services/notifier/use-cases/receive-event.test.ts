@@ -256,6 +256,25 @@ describe('an event from the bus', () => {
     expect(await receiveEvent(notifier, eventBytes(), 'events.payment.completed')).toBe(key.event_key)
   })
 
+  // O10: the first body under a key is the one that is delivered.
+  test('with the key of an event of another role is rejected, so that the true one is delivered', async () => {
+    setEndpoints(
+      endpoint('one', { events: ['payment.completed', 'refund.status_changed', 'ticket.created'] }),
+    )
+    const eventKey = 'p-1:success'
+    const stolen = eventBytes({ eventKey, event: 'refund.status_changed' })
+    await expect(receiveEvent(notifier, stolen, 'events.refund.status_changed')).rejects.toThrow(TypeError)
+    const taken = eventBytes({ eventKey: 't-1:ticket.created' })
+    await expect(receiveEvent(notifier, taken, 'events.payment.completed')).rejects.toThrow(TypeError)
+    const other = eventBytes({ eventKey: 't-1:refund.requested', event: 'ticket.created' })
+    await expect(receiveEvent(notifier, other, 'events.ticket.created')).rejects.toThrow(TypeError)
+    expect(await deliveries()).toEqual([])
+    await receiveEvent(notifier, eventBytes({ eventKey }), 'events.payment.completed')
+    const ticket = eventBytes({ eventKey: 't-1:ticket.updated:4', event: 'ticket.updated' })
+    expect(await receiveEvent(notifier, ticket, 'events.ticket.updated')).toBe('t-1:ticket.updated:4')
+    expect((await deliveries()).map(({ event }) => event)).toEqual(['payment.completed'])
+  })
+
   test.each([
     ['no key', eventBytes({ eventKey: '' })],
     ['no environment', eventBytes({ environment: 0 })],

@@ -9,7 +9,7 @@ import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { eventSubject } from '#lib/contract/events.ts'
+import { eventSubject, isKeyOfEvent } from '#lib/contract/events.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { openEvent, openResource } from '#lib/patterns/sealed-event.ts'
 import { Duplicate } from '#lib/store/errors.ts'
@@ -47,7 +47,7 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
  * with the event's key when all of that is durable, so that the publisher may drop the event. An event without a
  * destination is not stored. A repeated event keeps its first destinations and delivery ids, and gets the
  * deliveries that a crash left missing. Throws for an event that it cannot read, and for one that does not belong to
- * the subject on which it came: the subject says whose key has signed it (O10).
+ * the subject on which it came, or whose key is not one of its role: the subject says whose key has signed it (O10).
  */
 export async function receiveEvent(
   deps: ReceiveEventDeps,
@@ -58,6 +58,8 @@ export async function receiveEvent(
   const head = fromBinary(MerchantEventHeadSchema, data, { readUnknownFields: false })
   if (subject !== undefined && subject !== eventSubject(head.event))
     throw new TypeError(`the event ${head.event} came on the subject ${subject}`)
+  if (!isKeyOfEvent(head.event, head.eventKey))
+    throw new TypeError(`${head.event} has the key of another event`)
   const targets = await findTargets(deps, head)
   if (targets.length > 0) {
     const event = openEvent(data, deps.person)
