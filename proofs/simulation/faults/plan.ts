@@ -167,7 +167,12 @@ function withRestore(plan: Plan, choices: Choices): Plan {
   }
 }
 
-const NOT_RESTORED: readonly FaultKind[] = ['master key is replaced', ...SCANNER_FAULT_KINDS]
+/** The commands of the present release read no journal of the next one. */
+const NOT_RESTORED: readonly FaultKind[] = [
+  'master key is replaced',
+  'release is updated',
+  ...SCANNER_FAULT_KINDS,
+]
 
 /** The share of seeds with files. The others have the history that they had before there were files. */
 const FILES = 0.4

@@ -33,6 +33,9 @@ const DROPPED_WITH_TRANSITION = ['poll_provider', 'repeat_create', 'expire_payme
 /** A poll needs no lease: any process may poll at once for a merchant that asks. Its lease says when the next poll is due. */
 const NEEDS_NO_LEASE = ['poll_provider', 'find_restored']
 
+/** The answers of all accounts end it, whoever got them: a process that was paused can have the last ones (P19). */
+const ENDS_WITH_ANY = 'find_restored'
+
 /** What the end of a refund makes pointless, so that any process may drop it together with that. */
 const DROPPED_WITH_REFUND = ['poll_provider', 'repeat_create', 'report_open']
 
@@ -64,7 +67,8 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
         if (left?.lease?.token === effect.lease?.token) continue
         if (effect.kind === REPLACED_WITH_CLAIM && claimOf(before) !== claimOf(after)) continue
         if (DROPPED_WITH_REFUSAL.includes(effect.kind) && paymentOf(before) !== paymentOf(after)) continue
-        if (left !== undefined && NEEDS_NO_LEASE.includes(effect.kind)) continue
+        if ((left !== undefined || effect.kind === ENDS_WITH_ANY) && NEEDS_NO_LEASE.includes(effect.kind))
+          continue
         const refund_id = effect.data['refund_id']
         if (refund_id === undefined && is_transition && DROPPED_WITH_TRANSITION.includes(effect.kind))
           continue

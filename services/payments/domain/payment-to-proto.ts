@@ -141,7 +141,7 @@ export function chargebackToProto(
   content: { readonly chargeback_id: string; readonly reason_code: string; readonly deadline: string },
 ): ChargebackDebit {
   const { chargeback_id: chargebackId, reason_code: reasonCode, deadline } = content
-  const { amount: minor, created_at } = requireChargeback(payment, chargebackId)
+  const { amount: minor, created_at, is_won: won } = requireChargeback(payment, chargebackId)
   return create(ChargebackDebitSchema, {
     chargebackId,
     ...scopeAndPayment(payment),
@@ -149,6 +149,7 @@ export function chargebackToProto(
     reasonCode,
     deadlineTime: deadline === '' ? undefined : timestampFromDate(new Date(deadline)),
     createTime: timestampFromDate(created_at),
+    won,
   })
 }
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/chargeback_debit.proto.
  */
 export const file_multihub_payments_v1_chargeback_debit: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9wYXltZW50cy92MS9jaGFyZ2ViYWNrX2RlYml0LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSLXAgoPQ2hhcmdlYmFja0RlYml0EhUKDWNoYXJnZWJhY2tfaWQYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgEIAEoCRIUCgxwYXltZW50X2NfaWQYBSABKAkSFAoMcGF5bWVudF9oX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRITCgtyZWFzb25fY29kZRgIIAEoCRIxCg1kZWFkbGluZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjcmVhdGVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CittdWx0aWh1Yi9wYXltZW50cy92MS9jaGFyZ2ViYWNrX2RlYml0LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSLkAgoPQ2hhcmdlYmFja0RlYml0EhUKDWNoYXJnZWJhY2tfaWQYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgEIAEoCRIUCgxwYXltZW50X2NfaWQYBSABKAkSFAoMcGF5bWVudF9oX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRITCgtyZWFzb25fY29kZRgIIAEoCRIxCg1kZWFkbGluZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjcmVhdGVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDd29uGAsgASgIYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * ChargebackDebit is a chargeback that was taken from the merchant's available funds.
@@ -93,6 +93,13 @@ export type ChargebackDebit = Message<"multihub.payments.v1.ChargebackDebit"> & 
    * @generated from field: google.protobuf.Timestamp create_time = 10;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * won says that the merchant has won the chargeback, so that it was credited back.
+   *
+   * @generated from field: bool won = 11;
+   */
+  won: boolean;
 };
 
 /**

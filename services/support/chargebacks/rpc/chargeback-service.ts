@@ -11,7 +11,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { REASON_MAX } from '../../domain/support-resource.ts'
 import { operatorFilterFromProto } from '../../rpc/request-from-proto.ts'
 import { listForOperator } from '../../use-cases/list-resources.ts'
-import { chargebackFromDebit, chargebackToProto } from '../domain/chargeback.ts'
+import { chargebackToProto } from '../domain/chargeback.ts'
 import { CHARGEBACK_LIST } from '../store/chargebacks.ts'
 import { addEvidence, moveChargeback } from '../use-cases/change-chargeback.ts'
 import {
@@ -46,7 +46,7 @@ export function createChargebackRpc(deps: ChargebackDeps): RpcService {
       return { chargebacks: page.items.map(chargebackToProto), nextPageToken: page.next_page_token }
     }),
     recordChargeback: by(['payments'], async ({ debit }) => {
-      await recordChargeback(deps, chargebackFromDebit(debit))
+      await recordChargeback(deps, debit)
       return {}
     }),
   })

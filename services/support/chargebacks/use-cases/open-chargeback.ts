@@ -1,18 +1,15 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
+import type { ChargebackDebit } from '#gen/multihub/payments/v1/chargeback_debit_pb.ts'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { SupportDeps } from '../../use-cases/deps.ts'
 import { runMutation } from '../../use-cases/mutation.ts'
-import {
-  type Chargeback,
-  chargebackFromDebit,
-  type NewChargebackFields,
-  newChargeback,
-} from '../domain/chargeback.ts'
+import { type Chargeback, chargebackFromDebit, newChargeback, withStatus } from '../domain/chargeback.ts'
 
 /** What the use cases of chargebacks need. */
 export interface ChargebackDeps extends SupportDeps {
@@ -22,12 +19,17 @@ export interface ChargebackDeps extends SupportDeps {
   readonly payments: Client<typeof PaymentRefundService>
 }
 
-/** Stores a chargeback that was debited, with its event. The second report of it changes nothing. */
+/**
+ * Stores a chargeback that was debited, with its event. The second report of it changes nothing. A restored support can learn
+ * of one that its payment already knows as won.
+ */
 export async function recordChargeback(
   { runner }: Pick<ChargebackDeps, 'runner'>,
-  fields: NewChargebackFields,
+  debit: ChargebackDebit | undefined,
 ): Promise<Stored<Chargeback>> {
-  const { stored, is_new } = await runner.insertOrGet(newChargeback(fields))
+  const opened = newChargeback(chargebackFromDebit(debit))
+  const won = { status: 'won', at: now(), note: '' } as const
+  const { stored, is_new } = await runner.insertOrGet(debit?.won ? withStatus(opened, won) : opened)
   if (is_new) runner.runEffectsInBackground(stored)
   return stored
 }
@@ -90,5 +92,5 @@ async function debit(
     },
     CALL,
   )
-  return recordChargeback(deps, chargebackFromDebit(debited.debit))
+  return recordChargeback(deps, debited.debit)
 }
