@@ -147,6 +147,7 @@ export async function startRoles(
       clientOf: name === 'sandbox' ? noClients : rpc.clientsOf(name),
       clientAt: (address, service) => rpc.clientsAt(address)(service),
       tls: rpc.tls,
+      urls,
       streamsOf: (other) => running.get(other)?.handleStream,
       bus,
       keys: readKeys(config, KEY_PURPOSES[name]),

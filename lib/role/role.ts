@@ -54,6 +54,8 @@ export interface RoleContext<R extends RoleName = RoleName> {
   streamsOf?(role: RoleName): StreamHandler | undefined
   /** The TLS material for a role that opens a port for other processes; `undefined` means plain text. */
   readonly tls?: Tls | undefined
+  /** The URLs that the roles before this one have opened in this process, by name. Their ports can change at each start. */
+  readonly urls?: Readonly<Record<string, string>>
   readonly bus: Bus
   /** Opens the role's own database; the process closes it after the role has stopped. */
   openStore(): Promise<Store>

@@ -2,9 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { type Anomaly, AnomalyKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import {
+  type Anomaly,
+  AnomalyKind,
+  type Payment,
+  PaymentStatus,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 
@@ -15,6 +23,61 @@ async function movedAccounts({ roles }: PaymentsSystem): Promise<readonly Anomal
   const { anomalies } = await roles.client(PaymentService, 'operator').listAnomalies({ openOnly: true })
   return anomalies.filter(({ kind }) => kind === AnomalyKind.ACCOUNT_MOVED)
 }
+
+/** Begins a refund of a whole deposit. Returns the function that approves it. */
+async function requestRefund({ roles }: PaymentsSystem, { merchantId, cId }: Payment) {
+  const refunds = roles.client(PaymentRefundService, 'support')
+  const owner = { merchantId, environment: Environment.TEST, paymentCId: cId }
+  const refundId = uuidv7()
+  await refunds.reserveRefund({ ...owner, policy: {}, refundId, cId: refundId, reason: '' })
+  return () => refunds.approveRefund({ ...owner, refundId })
+}
+
+/** A deposit that was paid in a system which then stopped. */
+async function paidBefore(directory: string, account: string): Promise<Payment> {
+  await using before = await startPayments({ directory })
+  before.provider.answer('success')
+  const { paymentId } = await before.deposit(AMOUNT, { accounts: [account] })
+  return await before.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+}
+
+// P4
+test('the sandbox of this process is the same provider after a restart, at whatever free port it listens', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-moved-'))
+  try {
+    const deposit = await paidBefore(directory, 'sandbox')
+    await using system = await startPayments({ directory })
+    const approve = await requestRefund(system, deposit)
+    await approve()
+    await system.waitForStatus(deposit.paymentId, PaymentStatus.REFUNDED)
+    expect(await movedAccounts(system)).toEqual([])
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+// P4
+test('a refund is not approved while the account of its deposit is another one', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-moved-'))
+  try {
+    const deposit = await paidBefore(directory, 'acme')
+    await using system = await startPayments({ directory })
+    system.provider.answer('success')
+    const approve = await requestRefund(system, deposit)
+    await expect(approve()).rejects.toMatchObject({
+      code: 8801,
+      details: { description: 'the provider account acme has moved' },
+    })
+    expect(await movedAccounts(system)).toHaveLength(1)
+    expect(system.provider.orders()).toBe(0)
+    const accounts = system.roles.client(ProviderAccountService, 'operator')
+    await accounts.confirmAccountMoved({ accountId: 'acme', operationId: 'op-1' })
+    await approve()
+    await system.waitForStatus(deposit.paymentId, PaymentStatus.REFUNDED)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
 
 // P4
 test('a payout is not sent to what its account has become, until the operator confirms the account', async () => {

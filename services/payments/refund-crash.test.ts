@@ -45,7 +45,10 @@ const refund: Calls = async ({ deps, findAccount }, { payment, refund_id }) => {
   const { merchant_id, environment, c_id } = payment
   const query = { merchant_id, environment, policy: { service_ids: [], currencies: [] }, c_id }
   await reserveRefund(deps, query, { refund_id, c_id: refund_id, reason: 'late' })
-  await approveRefund({ ...deps, findAccount }, { merchant_id, environment, c_id, refund_id })
+  await approveRefund(
+    { ...deps, findAccount, isMoved: async () => false },
+    { merchant_id, environment, c_id, refund_id },
+  )
 }
 
 const chargeback: Calls = async ({ deps }, { payment, chargeback_id }) => {

@@ -108,17 +108,17 @@ export const role: Role<'payments'> = {
     const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
       routeFromProto(await registry_cache.route(service_id))
     const publisher = await openPublisher(context, context.keys.event_payments)
-    const { accounts, close: disconnect } = openConnectors(config, context.variables)
+    const { accounts, close: disconnect } = openConnectors(config, context)
     const findAccount = createFindAccount(accounts)
     const callbackBaseUrl = createProviderCallbackBaseUrl(config, accounts)
     const numeric_ids = await leaseInstanceNumber(store.instance_number_leases, context.clock_guard)
     let listening_url = ''
     let provider_callback_server: Listening | undefined
 
-    const accounts_of_payments = findAccountOfPayment(findAccount)
+    const found = findAccountOfPayment(findAccount)
+    const accounts_of_payments = { ...found, isMoved: createMovedAccountCheck({ ...found, ...store }) }
     const provider_calls: ProviderCallDeps = {
       ...accounts_of_payments,
-      isMoved: createMovedAccountCheck({ ...accounts_of_payments, ...store }),
       providerCallbackUrl: (payment) =>
         (callbackBaseUrl(payment.attempt.account_id) ?? listening_url) +
         providerCallbackPath(payment.attempt.account_id, payment),

@@ -61,11 +61,11 @@ async function openHere(): Promise<TestNotifier> {
   return notifier
 }
 
-/** Events of payments that have a `webhook_url` of their own each. */
-function newEvents(receiver: Receiver, count: number): readonly string[] {
+/** One event for each receiver, of payments that have a `webhook_url` of their own. */
+function newEvents(receivers: readonly Receiver[]): readonly string[] {
   const sealedSecret = keys.webhook.seal(newSecret(), WEBHOOK_OWNER)
-  return Array.from({ length: count }, (_, number) => {
-    const webhook = { url: `${receiver.url}?order=${number}`, sealedSecret, secretOwner: WEBHOOK_OWNER }
+  return receivers.map(({ url }, number) => {
+    const webhook = { url, sealedSecret, secretOwner: WEBHOOK_OWNER }
     return Buffer.from(eventBytes({ eventKey: `p-${number}:3`, webhook })).toString('base64')
   })
 }
@@ -78,14 +78,17 @@ function startChild(job: Omit<NotifierJob, 'directory'>) {
   return child
 }
 
-/** Waits until a number of events is delivered, and checks what the receiver got: equal ids and bodies in duplicates. */
-async function expectDelivered({ deliveries }: TestNotifier, { callbacks }: Receiver, count: number) {
+/** The callbacks of all receivers. */
+const callbacksOf = (receivers: readonly Receiver[]) => receivers.flatMap(({ callbacks }) => callbacks)
+
+/** Waits until each receiver has its event, and checks what they got: equal ids and bodies in duplicates. */
+async function expectDelivered({ deliveries }: TestNotifier, ...receivers: readonly Receiver[]) {
   const stored = await eventually(
     () => deliveries.find('key', { equals: ['7001'] }, { limit: 100 }),
-    (found) => found?.length === count && found.every(({ status }) => status === 'delivered'),
+    (found) => found?.length === receivers.length && found.every(({ status }) => status === 'delivered'),
   )
   const bodies = new Map<string | undefined, Set<string>>()
-  for (const { headers, raw } of callbacks) {
+  for (const { headers, raw } of callbacksOf(receivers)) {
     const id = headers['x-webhook-id']
     bodies.set(id, (bodies.get(id) ?? new Set()).add(raw.toString('base64')))
   }
@@ -106,15 +109,14 @@ test.each(CRASH_POINTS)(
   'a notifier killed %s loses no event and sends none again that was delivered',
   async (point) => {
     const is_handed_over = point === 'in the hand-over'
-    const count = is_handed_over ? 20 : 1
-    const receiver: Receiver = await receive((number) => {
-      const { callbacks } = receiver
-      const id = callbacks[number - 1]?.headers['x-webhook-id']
-      const tries = callbacks.slice(0, number).filter(({ headers }) => headers['x-webhook-id'] === id).length
-      // So that the second retries are still to be made when the destinations are handed over.
-      return { status: is_handed_over && tries <= 2 ? 500 : 200 }
-    })
-    const events = newEvents(receiver, count)
+    // Of many destinations, each with an origin of its own, the child owns some and hands them over. The first retries
+    // fail too, so that the second ones are still to be made then.
+    const receivers = await Promise.all(
+      Array.from({ length: is_handed_over ? 20 : 1 }, () =>
+        receive((tries) => ({ status: is_handed_over && tries <= 2 ? 500 : 200 })),
+      ),
+    )
+    const events = newEvents(receivers)
     const early = is_handed_over ? await openHere() : undefined
     const child = startChild({ events, point })
     const [, signal] = await once(child, 'exit')
@@ -125,17 +127,17 @@ test.each(CRASH_POINTS)(
       Promise.all(events.map((event) => receiveEvent(successor, Buffer.from(event, 'base64'))))
     // The publisher repeats what got no receipt. All other deliveries go on without that.
     if (point === 'after the event is stored') await repeat()
-    await expectDelivered(successor, receiver, count)
-    const { length } = receiver.callbacks
+    await expectDelivered(successor, ...receivers)
+    const { length } = callbacksOf(receivers)
     expect(length).toBe(REQUESTS[point] ?? length)
     await repeat()
-    expect(receiver.callbacks).toHaveLength(length)
+    expect(callbacksOf(receivers)).toHaveLength(length)
   },
 )
 
 test('an attempt interrupted by SIGKILL is repeated under its number', async () => {
   const receiver = await receive((number) => ({ status: number === 1 ? 0 : 200 }))
-  const child = startChild({ events: newEvents(receiver, 1) })
+  const child = startChild({ events: newEvents([receiver]) })
   await eventually(
     async () => receiver.callbacks.length,
     (length) => length === 1,
@@ -143,7 +145,7 @@ test('an attempt interrupted by SIGKILL is repeated under its number', async () 
   child.kill('SIGKILL')
   await once(child, 'exit')
   clock.stepWall(AFTER_LEASE_MS)
-  expect(await expectDelivered(await openHere(), receiver, 1)).toMatchObject([
+  expect(await expectDelivered(await openHere(), receiver)).toMatchObject([
     { attempts: [{ number: 1, http_status: 200 }] },
   ])
   expect(receiver.callbacks).toHaveLength(2)
@@ -152,7 +154,7 @@ test('an attempt interrupted by SIGKILL is repeated under its number', async () 
 test('a notifier stopped by SIGSTOP for longer than its lease changes nothing when it goes on', async () => {
   const late = Promise.withResolvers<ReceiverResponse>()
   const receiver = await receive((number) => (number === 1 ? late.promise : { status: 200 }))
-  const child = startChild({ events: newEvents(receiver, 1) })
+  const child = startChild({ events: newEvents([receiver]) })
   await eventually(
     async () => receiver.callbacks.length,
     (length) => length === 1,
@@ -160,13 +162,13 @@ test('a notifier stopped by SIGSTOP for longer than its lease changes nothing wh
   child.stdin.write('stop\n')
   // This notifier takes the destination when its lease has ended, which is never while the child renews it.
   const successor = await openHere()
-  const delivered = await expectDelivered(successor, receiver, 1)
+  const delivered = await expectDelivered(successor, receiver)
   late.resolve({ status: 500 })
   child.kill('SIGCONT')
   await once(createInterface({ input: child.stdout }), 'line')
   child.stdin.end()
   const [code] = await once(child, 'exit')
   expect(code).toBe(0)
-  expect(await expectDelivered(successor, receiver, 1)).toEqual(delivered)
+  expect(await expectDelivered(successor, receiver)).toEqual(delivered)
   expect(receiver.callbacks).toHaveLength(2)
 })

@@ -82,6 +82,7 @@ export async function startRoles(
     const started = await role.start({
       variables: role_variables,
       clientOf: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
+      urls,
       bus,
       clock_guard: trustedClock,
       keys,

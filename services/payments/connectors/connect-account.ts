@@ -1,10 +1,10 @@
-import type { Variables } from '#lib/base/config/config.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
 import { createSystemResolver } from '#lib/http/resolve-host.ts'
+import type { RoleContext } from '#lib/role/role.ts'
 import { histogram } from '#lib/telemetry/metrics.ts'
 import { type CircuitBreaker, createAccountBreaker } from './circuit-breaker.ts'
 import type { Connector, ConnectorDefinition, PollSchedule, ProviderCalls } from './connector.ts'
@@ -51,14 +51,14 @@ export function connectAccount(account: ProviderAccount, http: HttpClient): Conn
   return { fingerprint, account, connector, breaker, schedule: poll_schedule }
 }
 
-/** The digest of connector, canonical base URL and identity. */
+/** The digest of connector, canonical base URL (or what stands for it) and identity. */
 function fingerprintOf(
-  { connector, base_url, settings }: ProviderAccount,
+  { connector, base_url, place = base_url, settings }: ProviderAccount,
   account_identity: readonly string[],
 ): string {
   const values = new Map(Object.entries(settings))
   const identity = account_identity.toSorted().map((name) => [name, values.get(name) ?? null])
-  return sha256Hex(JSON.stringify([connector, base_url, identity])).slice(0, 32)
+  return sha256Hex(JSON.stringify([connector, place, identity])).slice(0, 32)
 }
 
 /** Makes the function that measures the calls of one account. */
@@ -95,8 +95,12 @@ function connect<E extends Environment>(
 const PROVIDER_CONNECTIONS = 5_000
 
 /** Reads the provider accounts and connects them. Throws `ConfigError` when an account is wrong. */
-export function openConnectors(settings: ProviderAccountSettings, variables: Variables) {
-  const configured = readProviderAccounts(settings, variables)
+export function openConnectors(
+  settings: ProviderAccountSettings,
+  { variables, urls }: Pick<RoleContext, 'variables' | 'urls'>,
+) {
+  const own_sandbox_url = urls?.['sandbox_url']
+  const configured = readProviderAccounts({ ...settings, own_sandbox_url }, variables)
   // The operator configures the providers, so their addresses may be private, and the system resolves their names.
   const http = createHttpClient({
     allow: allowAnyAddress,

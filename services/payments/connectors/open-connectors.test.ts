@@ -9,7 +9,7 @@ test('the names of providers are those of the operating system: no name server i
   using asked = answerNoName()
   const sandbox_url = 'http://no-such-host.invalid'
   const settings = { sandbox_url, sandbox_key: new Secret('k'.repeat(32)), providers_file: undefined }
-  const { accounts, close } = openConnectors(settings, {})
+  const { accounts, close } = openConnectors(settings, { variables: {} })
   const operation = { kind: 'deposit', idempotency_key: 'k1' } as const
   for (const { connector } of accounts)
     expect(await connector.lookUp(operation, HANG_LIMIT_MS)).toMatchObject({ kind: 'unknown' })

@@ -27,6 +27,8 @@ export interface AccountOf<
   readonly connector: string
   readonly environment: E
   readonly base_url: BaseUrl<E>
+  /** What stands for the base URL where that says nothing about the account, because its port is a free one (P4). */
+  readonly place?: string
   /** By name. They sign or authorize the requests to the provider, and verify its callbacks. */
   readonly credentials: Readonly<Record<Names, ProviderSecret<E>>>
   /** What else the connector needs to know about the account. */
@@ -45,6 +47,7 @@ export interface AccountFields<Names extends string, Settings extends object> {
   readonly account_id: string
   readonly connector: string
   readonly base_url: string
+  readonly place?: string
   readonly credentials: Readonly<Record<Names, Secret>>
   readonly settings: Settings
   readonly is_simulated?: boolean

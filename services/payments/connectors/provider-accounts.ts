@@ -10,11 +10,18 @@ import { newAccount, type ProviderAccount } from './provider-account.ts'
 /** Nothing listens on the reserved port 1, so that this URL behaves as a provider that is down. */
 const NOWHERE_URL = 'http://127.0.0.1:1'
 
-/** The accounts of the sandbox, which need no file: `sandbox`, and `sandbox-down`, where nothing listens. */
-function sandboxAccounts(base_url: string, key: Secret): readonly ProviderAccount[] {
+/**
+ * The accounts of the sandbox, which need no file: `sandbox`, and `sandbox-down`, where nothing listens. The sandbox of this
+ * process is the same provider at whatever port it listens after a restart (P4).
+ */
+function sandboxAccounts(
+  { sandbox_url: base_url, own_sandbox_url }: ProviderAccountSettings,
+  key: Secret,
+): readonly ProviderAccount[] {
+  const place = base_url === own_sandbox_url ? { place: 'this process' } : {}
   const common = { connector: 'sandbox', credentials: { key }, settings: {}, is_simulated: true }
   return [
-    newAccount('test', { ...common, account_id: 'sandbox', base_url }),
+    newAccount('test', { ...common, account_id: 'sandbox', base_url, ...place }),
     newAccount('test', { ...common, account_id: 'sandbox-down', base_url: NOWHERE_URL }),
   ]
 }
@@ -41,6 +48,8 @@ function leadsTo(base_url: string, url: string): boolean {
 /** Where the accounts are read from. Without the sandbox's key there are no sandbox accounts. */
 export interface ProviderAccountSettings {
   readonly sandbox_url: string
+  /** The URL of the sandbox that runs in this process; `undefined` without one. */
+  readonly own_sandbox_url?: string | undefined
   readonly sandbox_key: Secret | undefined
   /** The path of a JSON file with further accounts. docs/provider-protocol.md describes its form. */
   readonly providers_file: string | undefined
@@ -53,11 +62,12 @@ const FILE_MAX_BYTES = 1024 * 1024
  * listens) and those of the file. Throws one `ConfigError` with all problems, none of which contains a value.
  */
 export function readProviderAccounts(
-  { sandbox_url, sandbox_key, providers_file }: ProviderAccountSettings,
+  settings: ProviderAccountSettings,
   variables: Variables,
 ): readonly ProviderAccount[] {
+  const { sandbox_key, providers_file } = settings
   const problems: string[] = []
-  const accounts = sandbox_key === undefined ? [] : [...sandboxAccounts(sandbox_url, sandbox_key)]
+  const accounts = sandbox_key === undefined ? [] : [...sandboxAccounts(settings, sandbox_key)]
   const in_file = providers_file === undefined ? [] : readAccountsFile(providers_file, problems)
   for (const [index, account] of in_file.entries()) {
     const refuse = (field: string, message: string): void =>

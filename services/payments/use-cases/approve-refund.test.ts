@@ -69,11 +69,34 @@ const findRoute = async () => undefined
 /** What decisions need, with a ledger that admits every hold. */
 function decisions(findAccount: FindAccount = accountsFor('deposit', 'withdrawal', 'refund')) {
   const ledger = scriptedLedger()
-  return { ledger, findAccount, ...fixture.deps([bindHoldFunds({ ledger: ledger.client, findRoute })]) }
+  const isMoved = async (): Promise<boolean> => false
+  return {
+    ledger,
+    findAccount,
+    isMoved,
+    ...fixture.deps([bindHoldFunds({ ledger: ledger.client, findRoute })]),
+  }
 }
 
 // S9
 describe('an approval', () => {
+  // P4
+  test('is 8801 while the account of the deposit has moved, names it, and holds no funds', async () => {
+    const payment = await withRefund()
+    const deps = decisions()
+    const moved = { ...deps, isMoved: async () => true }
+    const description = expect.stringContaining(payment.attempt.account_id)
+    await expect(approveRefund(moved, queryOf(payment))).rejects.toMatchObject({
+      code: 8801,
+      details: { description, reason: expect.stringContaining('ConfirmAccountMoved') },
+    })
+    expect(deps.ledger.holds).toEqual([])
+    expect(await refundOf(payment)).toMatchObject({ state: 'pending' })
+    await approveRefund(deps, queryOf(payment))
+    const repeated = await approveRefund(moved, queryOf(payment))
+    expect(repeated.change).toMatchObject({ number: 2, status: 'approved' })
+  })
+
   test.each([
     ['is not configured any more', () => undefined],
     ['cannot refund', accountsFor('deposit', 'withdrawal')],

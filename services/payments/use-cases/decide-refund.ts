@@ -4,6 +4,7 @@ import { permitsRoute } from '#lib/contract/policy.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { FindAccount } from '../connectors/find-account.ts'
+import { type Operation, operationOf } from '../domain/operation.ts'
 import { asPaid, isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import type { ReportedChange } from '../domain/payment-to-proto.ts'
 import { findRefund, type RefundDecision, requireRefund } from '../domain/refund.ts'
@@ -75,6 +76,8 @@ export async function reserveRefund(
 /** What the operator's decisions about refunds need. */
 export interface RefundDecisionDeps extends AdmissionDeps {
   readonly findAccount: FindAccount
+  /** Whether what the operation needs is at something else than its account is now (P4). */
+  isMoved(operation: Operation): Promise<boolean>
 }
 
 /** A refund, by the key of its payment. */
@@ -86,8 +89,8 @@ const WAIT_MS = 10_000
 /**
  * Approves a refund: checks the cap again, then holds the funds (S9). The provider is called after that, without the caller.
  * Throws 11004 when a chargeback has taken the amount, 6004 without the funds (the refund stays pending), 1009 when the
- * provider account of the deposit cannot refund, 8801 for a refund that was rejected or canceled, and `Unavailable` when the
- * ledger does not decide in time. A repetition gets the same approval.
+ * provider account of the deposit cannot refund, 8801 for a refund that was rejected or canceled, 8801 also while that account
+ * has moved (P4), and `Unavailable` when the ledger does not decide in time. A repetition gets the same approval.
  */
 export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery): Promise<DecidedRefund> {
   const { refund_id } = query
@@ -98,6 +101,14 @@ export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery
   // A refund goes to the account of its deposit, and to no other.
   if (before.state === 'pending' && !connected?.connector.operations.includes('refund'))
     throw new PublicError(1009)
+  // It would hold funds and never be sent, until the operator has confirmed the account.
+  if (before.state === 'pending' && (await deps.isMoved(operationOf(found, refund_id))))
+    throw new PublicError(8801, {
+      details: {
+        description: `the provider account ${attempt.account_id} has moved`,
+        reason: 'confirm it with ConfirmAccountMoved, or put the old account back into the accounts file',
+      },
+    })
   const fingerprint = connected?.fingerprint ?? ''
   const begun = await applyDecision(deps.runner, found, (current) =>
     beginApproval(current, refund_id, now(), fingerprint),

@@ -399,7 +399,8 @@ export const RecordRefundChangeResponseSchema: GenMessage<RecordRefundChangeResp
 export const RefundService: GenService<{
   /**
    * ApproveRefund approves a pending refund: its funds are held, then it goes to the provider of the deposit. It is refused with
-   * 6004 without the funds and with 11004 when a chargeback has taken the amount; the refund stays pending then.
+   * 6004 without the funds, with 11004 when a chargeback has taken the amount, and with 8801 while the provider account of the
+   * deposit has moved and is not confirmed (ConfirmAccountMoved); the refund stays pending then.
    *
    * @generated from rpc multihub.support.v1.RefundService.ApproveRefund
    */
