@@ -1,6 +1,7 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { withCreatedStatus } from './new-payment.ts'
 import {
+  type EarlierRefusal,
   type Payment,
   type RefusedWithdrawal,
   type ReservingWithdrawal,
@@ -27,7 +28,7 @@ export function applyHoldDecision(document: StoredPayment, decision: HoldDecisio
 
 /** The withdrawal after the ledger has placed its hold: its life for the merchant begins. Pure. */
 export function admitWithdrawal(withdrawal: ReservingWithdrawal, at: Date): Payment {
-  const { payload_mac: _, ...fields } = withdrawal
+  const { payload_mac: _, earlier_refusals: _earlier, ...fields } = withdrawal
   const attempt = { ...withdrawal.attempt, created_at: at }
   const admitted = withCreatedStatus({ ...fields, attempt }, at)
   return { ...admitted, effects: [...withdrawal.effects, ...admitted.effects] }
@@ -36,9 +37,24 @@ export function admitWithdrawal(withdrawal: ReservingWithdrawal, at: Date): Paym
 /** How long a refused withdrawal answers the same request with the same refusal (P3): longer than any repetition in transit. */
 const REFUSED_FOR_MS = 60_000
 
-/** Whether a refused withdrawal still answers the same request. Later, the same request is decided again (P3). */
-export function answersRepetition({ updated_at: refused_at }: RefusedWithdrawal, at: Date): boolean {
-  return at.getTime() < refused_at.getTime() + REFUSED_FOR_MS
+/** More requests under one `c_id` than a merchant sends in a minute. Beyond these, the oldest is forgotten. */
+const EARLIER_REFUSALS_MAX = 8
+
+/**
+ * The requests that a refused withdrawal still answers with their refusals: its own, and those that it has replaced, the newest
+ * last. Each is decided again after its 60 seconds (P3). Pure.
+ */
+export function answeredRefusals(refused: RefusedWithdrawal, at: Date): readonly EarlierRefusal[] {
+  const { payload_mac, error_code, updated_at, earlier_refusals = [] } = refused
+  return [...earlier_refusals, { payload_mac, error_code, at: updated_at }].filter(
+    (refusal) => at.getTime() < refusal.at.getTime() + REFUSED_FOR_MS,
+  )
+}
+
+/** The payment that replaces a refused withdrawal. It remembers what that one still answers until it is admitted (P3). Pure. */
+export function inPlaceOf(refused: RefusedWithdrawal, payment: StoredPayment, at: Date): StoredPayment {
+  if (payment.status !== 'reserving') return payment
+  return { ...payment, earlier_refusals: answeredRefusals(refused, at).slice(-EARLIER_REFUSALS_MAX) }
 }
 
 /** The withdrawal after the ledger has refused its hold with `error_code`: recorded, and deleted after 60 seconds. Pure. */

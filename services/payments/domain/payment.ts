@@ -172,6 +172,15 @@ export interface ReservingWithdrawal extends PaymentFields {
   readonly status: 'reserving'
   /** The HMAC of the merchant's canonical request. */
   readonly payload_mac: string
+  /** The other requests under its `c_id` that were refused shortly before (P3), the newest last; bounded. */
+  readonly earlier_refusals?: readonly EarlierRefusal[] | undefined
+}
+
+/** A refused request for a withdrawal, as what came after it under its `c_id` remembers it (P3). */
+export interface EarlierRefusal {
+  readonly payload_mac: string
+  readonly error_code: ErrorCode
+  readonly at: Date
 }
 
 /**
@@ -181,6 +190,7 @@ export interface ReservingWithdrawal extends PaymentFields {
 export interface RefusedWithdrawal extends PaymentFields {
   readonly status: 'refused'
   readonly payload_mac: string
+  readonly earlier_refusals?: readonly EarlierRefusal[] | undefined
   readonly error_code: ErrorCode
 }
 

@@ -9,7 +9,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
-import { answersRepetition, type WithdrawalRefusal } from '../domain/hold-decision.ts'
+import { answeredRefusals, inPlaceOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import {
   beginDeposit,
   beginWithdrawal,
@@ -17,6 +17,7 @@ import {
   type NewPaymentFields,
 } from '../domain/new-payment.ts'
 import {
+  type EarlierRefusal,
   isAdmitted,
   type Payment,
   type PaymentRoute,
@@ -94,20 +95,22 @@ async function insertPayment(
     const decided = await awaitDecision(deps, stored)
     if (decided === undefined) continue
     if (decided.status !== 'refused') throw duplicateError(request.policy, decided)
-    if (isRepetition(deps, request, decided)) throw new PublicError(decided.error_code)
+    const refusal = findRefusal(deps, request, decided)
+    if (refusal) throw new PublicError(refusal.error_code)
     const replaced = await replaceRefused(deps, decided, payment)
     if (replaced) return replaced
   }
   throw new Unavailable('other requests use the c_id and free it again; try later')
 }
 
-/** Whether this is the request that was refused: the network may deliver it again, and an attacker may repeat it. */
-function isRepetition(
+/** The refusal of this very request: the network may deliver it again, and an attacker may repeat it. */
+function findRefusal(
   { search }: CreatePaymentDeps,
   request: CreatePaymentRequest,
   refused: RefusedWithdrawal,
-): boolean {
-  return answersRepetition(refused, now()) && search.verify(payloadText(request), refused.payload_mac)
+): EarlierRefusal | undefined {
+  const text = payloadText(request)
+  return answeredRefusals(refused, now()).findLast(({ payload_mac }) => search.verify(text, payload_mac))
 }
 
 /** What the HMAC of a withdrawal covers. The hash comes first, because it has a fixed length. */
@@ -122,10 +125,11 @@ async function replaceRefused(
   payment: StoredPayment,
 ): Promise<Stored<StoredPayment> | undefined> {
   await recordRefusal(withdrawal_refusals, refused)
+  const replacement = inPlaceOf(refused, payment, now())
   const stored = await runner.update(
     keyOfPayment(payment),
     ({ status, payment_id }) =>
-      status === 'refused' && payment_id === refused.payment_id ? withTraceparent(payment) : undefined,
+      status === 'refused' && payment_id === refused.payment_id ? withTraceparent(replacement) : undefined,
     refused,
   )
   return stored?.payment_id === payment.payment_id ? stored : undefined

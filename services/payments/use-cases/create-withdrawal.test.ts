@@ -137,6 +137,39 @@ describe('a c_id that the ledger refused', () => {
     restoreClock()
   })
 
+  test('remembers the requests that were refused before the last one, until their 60 seconds are over', async () => {
+    const steady_clock = createAdjustableClock()
+    const restoreClock = useClock(steady_clock)
+    const input = request()
+    const other = request({ c_id: input.c_id, payload_hash: 'other' })
+    const codes = [6004, 6006]
+    const ledger = scriptedLedger(() => codes.shift() ?? 0)
+    const deps = depsOver(ledger)
+    await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
+    steady_clock.stepWall(30_000)
+    await expect(createPayment(deps, other)).rejects.toMatchObject({ code: 6006 })
+    await expect(createPayment(deps, input)).rejects.toMatchObject({ code: 6004 })
+    expect(ledger.holds).toHaveLength(2)
+    steady_clock.stepWall(30_000)
+    await expect(createPayment(deps, other)).rejects.toMatchObject({ code: 6006 })
+    const created = await createPayment(deps, input)
+    expect(created).toMatchObject({ status: 'created' })
+    expect(created).not.toHaveProperty('earlier_refusals')
+    restoreClock()
+  })
+
+  test('remembers nine requests at most: the last one and eight before it', async () => {
+    const { c_id } = request()
+    const refusing = depsOver(scriptedLedger(() => 6004))
+    const send = (deps: CreatePaymentDeps, number: number) =>
+      createPayment(deps, request({ c_id, payload_hash: `request ${number}` }))
+    for (let number = 1; number <= 10; number += 1)
+      await expect(send(refusing, number)).rejects.toMatchObject({ code: 6004 })
+    const deps = depsOver(scriptedLedger())
+    await expect(send(deps, 2)).rejects.toMatchObject({ code: 6004 })
+    expect(await send(deps, 1)).toMatchObject({ status: 'created' })
+  })
+
   test('goes to one of several other requests at once', async () => {
     const input = request()
     const codes = [6004]
