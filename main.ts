@@ -20,9 +20,13 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
     purpose: 'looks for what would keep the roles from working (all of them by default)',
     run: diagnose,
   },
-  backup: { words: 'DIRECTORY', purpose: 'writes all databases to files', run: backUp },
+  backup: {
+    words: '[--recipient KEY|none] DIRECTORY',
+    purpose: 'writes all databases to files, which --recipient encrypts to a public key of age',
+    run: backUp,
+  },
   restore: {
-    words: '--erasures FILE|none [--verify] DIRECTORY',
+    words: '--erasures FILE|none [--identity FILE] [--verify] DIRECTORY',
     purpose: 'fills empty databases from a backup, and with --verify checks the result',
     run: restore,
   },

@@ -13,7 +13,7 @@ const DERIVED = ['MONGODB_URI_FILE', 'MULTIHUB_ACTIVE_KEY', 'MULTIHUB_KEYS_FILE'
 
 /** The commands of the operator: their arguments, and the settings that they read. */
 const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], settings: readonly string[]]>> = {
-  backup: [['backup', '/backups/$(POD_NAME)'], DERIVED],
+  backup: [['backup', '--recipient', '$(RECIPIENT)', '/backups/$(POD_NAME)'], DERIVED],
   doctor: [
     ['doctor', 'all'],
     [
@@ -26,11 +26,23 @@ const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], setti
     ],
   ],
   reseal: [['reseal', '--to', '$(KEY_ID)'], MASTER],
-  restore: [['restore', '--erasures', '$(ERASURES)', '--verify', '/backups/$(BACKUP)'], MASTER],
+  restore: [
+    [
+      'restore',
+      '--erasures',
+      '$(ERASURES)',
+      '--identity',
+      '/secrets/identity/identity',
+      '--verify',
+      '/backups/$(BACKUP)',
+    ],
+    MASTER,
+  ],
   verify: [['verify'], DERIVED],
 }
-/** What fills the arguments: the pod's own name is new for each run, and a restore does not start without a backup. */
+/** What fills the arguments: the pod's own name is new for each run, and nobody backs up or restores without a decision. */
 const ARGUMENTS = {
+  RECIPIENT: { configMapKeyRef: { name: 'multihub-backup', key: 'recipient', optional: false } },
   POD_NAME: { fieldRef: { fieldPath: 'metadata.name' } },
   KEY_ID: { configMapKeyRef: { name: 'multihub-reseal', key: 'to', optional: false } },
   BACKUP: { configMapKeyRef: { name: 'multihub-restore', key: 'backup', optional: false } },
@@ -66,6 +78,15 @@ describeManifests('the commands of production', () => {
       [NAME_LABEL]: name,
       'app.kubernetes.io/part-of': 'multihub',
     })
+  })
+
+  test('the identity of encrypted backups is mounted by restore alone, and only while it is there', () => {
+    const name = 'multihub-backup-identity'
+    const having = commands.filter((command) => JSON.stringify(command).includes(name))
+    expect(having.map(({ metadata }) => metadata.name)).toEqual(['restore'])
+    const items = [{ key: 'identity', path: 'identity' }]
+    const secret = { secretName: name, defaultMode: 0o440, optional: true, items }
+    expect(having[0]?.spec.template.spec.volumes).toContainEqual({ name: 'identity', secret })
   })
 
   test.each(named(['backup', 'restore']))('%s has the volume of backups', (name, command) => {

@@ -54,8 +54,10 @@ describeManifests('the manifests', () => {
     'a pod of %s has no secret that its settings do not name',
     (name) => {
       for (const workload of workloadsOf(buildOverlay(name))) {
-        const used = containerOf(workload).env.filter((variable) => variable.name.endsWith('_FILE'))
-        expect([...secretFilesOf(workload).keys()].sort()).toEqual(used.map(({ value }) => value).sort())
+        const { env, args } = containerOf(workload)
+        const in_settings = env.filter(({ name }) => name.endsWith('_FILE')).map(({ value }) => value)
+        const in_words = args.filter((word) => word.startsWith('/secrets/'))
+        expect([...secretFilesOf(workload).keys()].sort()).toEqual([...in_settings, ...in_words].sort())
       }
     },
   )

@@ -181,7 +181,7 @@ describeManifests('production', () => {
 
   test('a backup is on a volume that outlives its pod, and so are the signatures of the scanner', () => {
     const backup = podsOf('backup')
-    const [, directory = ''] = containerOf(backup).args
+    const directory = containerOf(backup).args.at(-1) ?? ''
     const mount = containerOf(backup).volumeMounts.find(({ mountPath }) =>
       directory.startsWith(`${mountPath}/`),
     )

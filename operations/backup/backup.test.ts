@@ -11,6 +11,7 @@ import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { mongodbForTests } from '../../test/support/servers.ts'
 import { dumpDatabase } from './backup.ts'
+import { unchanged } from './encryption.ts'
 import { blobsOfFrames, framesOfBlobs, readFrames, writeFrames } from './frames.ts'
 import type { BackupContent } from './manifest.ts'
 import { checkContent, loadContent } from './restore.ts'
@@ -46,6 +47,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true, force: true }))
 
+const plain = () => ({ directory, recipients: [], encrypt: unchanged, decrypt: unchanged })
+
 async function fill(store: Store): Promise<void> {
   const items = await store.collection<object>(ITEMS)
   await items.insert(DOCUMENT)
@@ -78,7 +81,7 @@ async function copy(
   const snapshot = await openSnapshot(source, [database], 'instant')
   const contents: BackupContent[] = []
   const silent = () => {}
-  const dumped = dumpDatabase('x', DECLARATIONS, snapshot.database(database), directory, silent)
+  const dumped = dumpDatabase('x', DECLARATIONS, snapshot.database(database), plain(), silent)
   for await (const content of dumped) contents.push(content)
   await snapshot.close()
   expect(contents.map(({ frames }) => frames)).toEqual([1_501, 7])
@@ -86,8 +89,8 @@ async function copy(
   const target = await openRestoreTarget(place, [database])
   const store = await target.open(database)
   for (const content of contents) {
-    await checkContent(directory, content, DECLARATIONS)
-    await loadContent(store, directory, content, DECLARATIONS, silent)
+    await checkContent(plain(), content, DECLARATIONS)
+    await loadContent(store, plain(), content, DECLARATIONS, silent)
   }
   await store.close()
   await target.finish()
@@ -183,15 +186,15 @@ describe('a file of a backup', () => {
   test('is refused when it is longer than it was written, or ends within a frame', async () => {
     const file = 'x.items.documents'
     const path = join(directory, file)
-    const written = await writeFrames(path, piecesOf(Buffer.from('one'), Buffer.alloc(0)))
+    const written = await writeFrames(path, piecesOf(Buffer.from('one'), Buffer.alloc(0)), unchanged)
     const content = { role: 'x', kind: 'documents', name: 'items', file, ...written } as const
-    await checkContent(directory, content, DECLARATIONS)
-    await expect(checkContent(directory, { ...content, name: 'other' }, DECLARATIONS)).rejects.toThrow(
+    await checkContent(plain(), content, DECLARATIONS)
+    await expect(checkContent(plain(), { ...content, name: 'other' }, DECLARATIONS)).rejects.toThrow(
       'this release has no collection other of x: use the release of the backup',
     )
     await appendFile(path, Buffer.from([0, 0]))
-    await expect(checkContent(directory, content, DECLARATIONS)).rejects.toThrow('is damaged')
-    await expect(bytesOf(readFrames(path))).rejects.toThrow('ends within a frame')
+    await expect(checkContent(plain(), content, DECLARATIONS)).rejects.toThrow('is damaged')
+    await expect(bytesOf(readFrames(path, unchanged))).rejects.toThrow('ends within a frame')
   })
 
   test('leaves out a blob that was deleted while it was read', async () => {
@@ -204,9 +207,9 @@ describe('a file of a backup', () => {
       yield { id: 'second', bytes: piecesOf(Buffer.from('whole')) }
     }
     const path = join(directory, 'blobs')
-    await writeFrames(path, framesOfBlobs(blobs()))
+    await writeFrames(path, framesOfBlobs(blobs()), unchanged)
     const read: Record<string, string> = {}
-    for await (const { id, bytes } of blobsOfFrames(readFrames(path)))
+    for await (const { id, bytes } of blobsOfFrames(readFrames(path, unchanged)))
       read[id] = await bytesOf(bytes).then(String, (error: Error) => error.name)
     expect(read).toEqual({ first: 'BlobGone', second: 'whole' })
   })

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import { makeDirectory } from '#lib/base/files.ts'
@@ -13,8 +14,17 @@ import type { DatabaseSnapshot } from '#lib/store/maintenance.ts'
 import { readBuildInfo } from '../../app/build-info.ts'
 import type { Command, CommandOutput } from '../../app/run.ts'
 import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
+import { type ChangeBlocks, encryptTo } from './encryption.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
+
+/** Where the files of a backup are written. */
+interface BackupTarget {
+  readonly directory: string
+  /** The public keys of age to which the files are encrypted by `encrypt`. */
+  readonly recipients: readonly string[]
+  readonly encrypt: ChangeBlocks
+}
 
 /**
  * Writes one file per collection, in the order of the declarations, then one per name of blobs. Throws `Unavailable` for a
@@ -24,7 +34,7 @@ export async function* dumpDatabase(
   role: string,
   { collections, blobs }: Declarations,
   database: DatabaseSnapshot,
-  directory: string,
+  target: BackupTarget,
   printProgress: CommandOutput['printProgress'],
 ): AsyncGenerator<BackupContent> {
   const declared = new Set([...collections.map(({ name }) => name), ...blobs])
@@ -37,23 +47,19 @@ export async function* dumpDatabase(
     const place = { role, kind: 'documents', name: spec.name } as const
     const report = (count: number): void => printProgress(`${role}: ${spec.name}: ${count} documents`)
     const documents = withProgress(packAll(database.readDocuments(spec)), report)
-    yield await writeContent(directory, place, documents)
+    yield await writeContent(target, place, documents)
   }
   for (const name of blobs)
-    yield await writeContent(
-      directory,
-      { role, kind: 'blobs', name },
-      framesOfBlobs(database.readBlobs(name)),
-    )
+    yield await writeContent(target, { role, kind: 'blobs', name }, framesOfBlobs(database.readBlobs(name)))
 }
 
 async function writeContent(
-  directory: string,
+  { directory, recipients, encrypt }: BackupTarget,
   place: Pick<BackupContent, 'role' | 'kind' | 'name'>,
   frames: AsyncIterable<Uint8Array>,
 ): Promise<BackupContent> {
-  const file = `${place.role}.${place.name}.${place.kind}`
-  return { ...place, file, ...(await writeFrames(join(directory, file), frames)) }
+  const file = `${place.role}.${place.name}.${place.kind}${recipients.length > 0 ? '.age' : ''}`
+  return { ...place, file, ...(await writeFrames(join(directory, file), frames, encrypt)) }
 }
 
 async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Array> {
@@ -61,13 +67,13 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
 }
 
 /**
- * `node main.ts backup DIRECTORY`: writes all databases of a running or stopped system into a new directory. A directory
- * without the manifest, which comes last, is not a backup. Throws `StartError` or `Unavailable` with what to do.
+ * `node main.ts backup [--recipient KEY|none] DIRECTORY`: writes all databases of a running or stopped system into a new
+ * directory, each file encrypted to the public keys of age that are named. A directory without the manifest, which comes last and
+ * has no data of the databases, is not a backup. Throws `StartError` or `Unavailable` with what to do.
  */
 export const backUp: Command = async (words, variables, { printLine, printProgress }) => {
-  const [directory] = words
-  if (directory === undefined || words.length > 1 || directory.startsWith('-'))
-    throw new StartError('name one new directory: node main.ts backup DIRECTORY')
+  const { directory, recipients } = parseWords(words)
+  const encrypt = await encryptTo(recipients)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const { journal: signer } = readKeys(config, COMMAND_PURPOSES.backup)
   await createEmpty(directory)
@@ -78,12 +84,13 @@ export const backUp: Command = async (words, variables, { printLine, printProgre
   const { store, consistency } = snapshot
   if (consistency === 'ordered')
     printProgress('the server has no snapshots: the databases are read one after the other')
+  const target = { directory, recipients, encrypt }
   const contents: BackupContent[] = []
   try {
     for (const role of roles) {
       const declarations = await readDeclarations(role.openCollections)
       const database = snapshot.database(nameOf(role))
-      const dumped = dumpDatabase(role.name, declarations, database, directory, printProgress)
+      const dumped = dumpDatabase(role.name, declarations, database, target, printProgress)
       for await (const content of dumped) {
         contents.push(content)
         printProgress(`${role.name}: ${content.name}: ${content.bytes} bytes`)
@@ -95,10 +102,24 @@ export const backUp: Command = async (words, variables, { printLine, printProgre
   const { version } = readBuildInfo()
   const { system_name } = config
   const ended_at = now().toISOString()
-  const manifest = { version, system_name, store, consistency, began_at, ended_at, contents }
+  const manifest = { version, system_name, store, consistency, began_at, ended_at, recipients, contents }
   await writeManifest(directory, manifest, signer)
   const bytes = contents.reduce((sum, content) => sum + content.bytes, 0)
   printLine(`the backup in ${directory} is complete: ${contents.length} files, ${bytes} bytes`)
+}
+
+/** The words of the command. Throws `StartError` for others. */
+function parseWords(words: readonly string[]) {
+  const options = { recipient: { type: 'string', multiple: true } } as const
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true })
+    const [directory, ...others] = positionals
+    const recipients = (values.recipient ?? []).filter((recipient) => recipient !== 'none')
+    if (directory !== undefined && others.length === 0) return { directory, recipients }
+  } catch {
+    // An option that is not known, or without its value.
+  }
+  throw new StartError('name one new directory: node main.ts backup [--recipient KEY|none] DIRECTORY')
 }
 
 async function createEmpty(directory: string): Promise<void> {

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { SnapshotBlob } from '#lib/store/maintenance.ts'
+import type { ChangeBlocks } from './encryption.ts'
 
 /** A file of a backup as it was written: its size, the number of its frames, and the SHA-256 of its bytes. */
 interface FrameFile {
@@ -20,33 +21,24 @@ const PROGRESS_EVERY = 50_000
 const BLOCK_BYTES = 256 * 1024
 
 /**
- * Writes a new file, readable by its owner only: each frame after its length. The content is durable when the promise
- * resolves; the name of the file is durable once its directory was flushed, as `writeManifest` does.
+ * Writes a new file, readable by its owner only: each frame after its length, encrypted by `encrypt`. Size and SHA-256 are of the
+ * bytes in the file. The content is durable when the promise resolves; the name of the file is durable once its directory was
+ * flushed, as `writeManifest` does.
  */
-export async function writeFrames(path: string, frames: AsyncIterable<Uint8Array>): Promise<FrameFile> {
+export async function writeFrames(
+  path: string,
+  frames: AsyncIterable<Uint8Array>,
+  encrypt: ChangeBlocks,
+): Promise<FrameFile> {
   const handle = await open(path, 'wx', 0o600)
   try {
     const hash = createHash('sha256')
-    let waiting: Uint8Array[] = []
-    let [bytes, count, waiting_bytes] = [0, 0, 0]
-    const flush = async (): Promise<void> => {
-      const block = Buffer.concat(waiting)
-      waiting = []
-      waiting_bytes = 0
+    let [bytes, count] = [0, 0]
+    for await (const block of encrypt(blocksOf(frames, () => (count += 1)))) {
       hash.update(block)
       bytes += block.length
       await handle.appendFile(block)
     }
-    for await (const frame of frames) {
-      if (frame.length > FRAME_BYTES_MAX) throw new TypeError(`a frame has ${frame.length} bytes`)
-      const length = Buffer.allocUnsafe(LENGTH_BYTES)
-      length.writeUInt32BE(frame.length)
-      waiting.push(length, frame)
-      waiting_bytes += LENGTH_BYTES + frame.length
-      count += 1
-      if (waiting_bytes >= BLOCK_BYTES) await flush()
-    }
-    await flush()
     await handle.sync()
     return { bytes, frames: count, sha256: hash.digest('hex') }
   } finally {
@@ -54,11 +46,30 @@ export async function writeFrames(path: string, frames: AsyncIterable<Uint8Array
   }
 }
 
+/** Frames after their lengths, some together in a block. */
+async function* blocksOf(frames: AsyncIterable<Uint8Array>, count: () => void): AsyncGenerator<Uint8Array> {
+  let waiting: Uint8Array[] = []
+  let waiting_bytes = 0
+  for await (const frame of frames) {
+    if (frame.length > FRAME_BYTES_MAX) throw new TypeError(`a frame has ${frame.length} bytes`)
+    const length = Buffer.allocUnsafe(LENGTH_BYTES)
+    length.writeUInt32BE(frame.length)
+    waiting.push(length, frame)
+    waiting_bytes += LENGTH_BYTES + frame.length
+    count()
+    if (waiting_bytes < BLOCK_BYTES) continue
+    yield Buffer.concat(waiting)
+    waiting = []
+    waiting_bytes = 0
+  }
+  yield Buffer.concat(waiting)
+}
+
 /** The frames of a file that `writeFrames` has written. Throws `Unavailable` when it ends within a frame. */
-export async function* readFrames(path: string): AsyncGenerator<Buffer> {
+export async function* readFrames(path: string, decrypt: ChangeBlocks): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
-  for await (const block of readBlocks(path)) {
-    rest = rest.length === 0 ? block : Buffer.concat([rest, block])
+  for await (const block of decrypt(readBlocks(path))) {
+    rest = Buffer.concat([rest, block])
     let at = 0
     for (let end = endOfFrame(rest, at, path); end <= rest.length; end = endOfFrame(rest, at, path)) {
       yield rest.subarray(at + LENGTH_BYTES, end)
@@ -93,7 +104,8 @@ export async function digestFile(path: string): Promise<Pick<FrameFile, 'bytes' 
   return { bytes, sha256: hash.digest('hex') }
 }
 
-function readBlocks(path: string): AsyncIterable<Buffer> {
+/** The bytes of a file in blocks. */
+export function readBlocks(path: string): AsyncIterable<Buffer> {
   return createReadStream(path, { highWaterMark: BLOCK_BYTES })
 }
 

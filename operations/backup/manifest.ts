@@ -32,6 +32,8 @@ const MANIFEST = z.strictObject({
   consistency: z.enum(['instant', 'ordered']),
   began_at: z.string(),
   ended_at: z.string(),
+  /** The public keys of age to which each file is encrypted; none if they are not. */
+  recipients: z.array(z.string()).readonly(),
   contents: z.array(CONTENT).readonly(),
 })
 

@@ -17,18 +17,26 @@ import type { Command, CommandOutput } from '../../app/run.ts'
 import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
 import { verify } from '../verify.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from './adopt-later-facts.ts'
-import { blobsOfFrames, digestFile, readFrames, withProgress } from './frames.ts'
+import { type ChangeBlocks, decryptWith } from './encryption.ts'
+import { blobsOfFrames, digestFile, readBlocks, readFrames, withProgress } from './frames.ts'
 import { type BackupContent, readManifest } from './manifest.ts'
 
 /** How many documents are written at once: together at most this many, and one, of the largest documents. */
 const WRITES_MAX = 64
 
+/** The files of a backup, as they lie in its directory. */
+interface BackupSource {
+  readonly directory: string
+  readonly contents: readonly BackupContent[]
+  readonly decrypt: ChangeBlocks
+}
+
 /**
- * Throws `Unavailable` unless the file is as it was written and its collection is declared. Nothing may be restored before
- * all files of a backup are checked.
+ * Throws `Unavailable` unless the file is as it was written and its collection is declared, `StartError` when it cannot be
+ * decrypted. Nothing may be restored before all files of a backup are checked.
  */
 export async function checkContent(
-  directory: string,
+  { directory, decrypt }: Omit<BackupSource, 'contents'>,
   { kind, name, role, file, bytes, sha256 }: BackupContent,
   { collections, blobs }: Declarations,
 ): Promise<void> {
@@ -37,21 +45,22 @@ export async function checkContent(
     throw new Unavailable(`this release has no collection ${name} of ${role}: use the release of the backup`)
   const path = join(directory, file)
   const found = await digestFile(path)
-  if (found.bytes === bytes && found.sha256 === sha256) return
-  throw new Unavailable(`${path} is damaged: use another backup`)
+  if (found.bytes !== bytes || found.sha256 !== sha256)
+    throw new Unavailable(`${path} is damaged: use another backup`)
+  for await (const _first of decrypt(readBlocks(path))) break
 }
 
-/** Writes a file of a backup, from its directory, into an empty collection. Documents get new versions. */
+/** Writes a file of a backup into an empty collection. Documents get new versions. */
 export async function loadContent(
   store: Store,
-  directory: string,
+  { directory, decrypt }: Omit<BackupSource, 'contents'>,
   { role, kind, name, file, frames: total }: BackupContent,
   declarations: Declarations,
   printProgress: CommandOutput['printProgress'],
   restoreDocument: RoleOperations['restoreDocument'] = (_collection, document) => document,
 ): Promise<void> {
   const report = (count: number): void => printProgress(`${role}: ${name}: ${count} of ${total}`)
-  const frames = withProgress(readFrames(join(directory, file)), report)
+  const frames = withProgress(readFrames(join(directory, file), decrypt), report)
   const spec = declarations.collections.find((one) => one.name === name)
   if (kind === 'blobs') await loadBlobs(await store.blobs(name), frames)
   else if (spec)
@@ -91,27 +100,29 @@ async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<
 }
 
 /**
- * `node main.ts restore --erasures FILE|none [--verify] DIRECTORY`: fills the empty databases of a stopped system from a backup,
- * and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written before every file of
- * the backup was checked. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
+ * `node main.ts restore --erasures FILE|none [--identity FILE] [--verify] DIRECTORY`: fills the empty databases of a stopped system
+ * from a backup, and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written before every
+ * file of the backup was checked, and can be decrypted. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
  */
 export const restore: Command = async (words, variables, output) => {
   const { printLine, printProgress } = output
-  const { directory, erasures_file, is_verified } = parseWords(words)
+  const { directory, erasures_file, identity_file, is_verified } = parseWords(words)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.restore)
   const erasures = readErasures(await readErasuresFile(erasures_file), keys.search)
-  const { contents, began_at, system_name, consistency } = await readManifest(directory, keys.journal)
+  const manifest = await readManifest(directory, keys.journal)
+  const { contents, began_at, system_name, consistency } = manifest
   if (system_name !== config.system_name)
     throw new StartError(
       `the backup is of the system ${system_name}: set MULTIHUB_SYSTEM_NAME to it, or name another backup`,
     )
+  const source = { directory, contents, decrypt: await decryptWith(identity_file, manifest.recipients) }
   const roles = await loadOperations(BACKUP_ORDER)
   const contentsOf = (role: RoleOperations): readonly BackupContent[] =>
     contents.filter((content) => content.role === role.name)
   for (const role of roles) {
     const declarations = await readDeclarations(role.openCollections)
-    for (const content of contentsOf(role)) await checkContent(directory, content, declarations)
+    for (const content of contentsOf(role)) await checkContent(source, content, declarations)
     printProgress(`${role.name}: the files are as they were written`)
   }
   const { nameOf, openRestoreTarget } = databasesOf(config)
@@ -125,15 +136,14 @@ export const restore: Command = async (words, variables, output) => {
       await role.openCollections(store)
       const declarations = await readDeclarations(role.openCollections)
       for (const content of contentsOf(role)) {
-        await loadContent(store, directory, content, declarations, printProgress, role.restoreDocument)
+        await loadContent(store, source, content, declarations, printProgress, role.restoreDocument)
         printProgress(`${role.name}: ${content.name}: restored`)
       }
     }
-    if (consistency === 'ordered')
-      await completePayments(opened, { directory, contents }, variables, keys, output)
+    if (consistency === 'ordered') await completePayments(opened, source, variables, keys, output)
     for (const { role, store } of opened) {
       await role.afterRestore?.(store)
-      const readDocuments = readerOfBackup({ directory, contents }, role.name)
+      const readDocuments = readerOfBackup(source, role.name)
       const erased = (await role.erase?.(store, readDocuments, erasures, keys)) ?? 0
       if (erased > 0) printLine(`${role.name}: ${erased} documents were erased again`)
     }
@@ -145,17 +155,21 @@ export const restore: Command = async (words, variables, output) => {
   if (is_verified) await verify([], variables, output)
 }
 
-const USAGE = 'node main.ts restore --erasures FILE|none [--verify] DIRECTORY'
+const USAGE = 'node main.ts restore --erasures FILE|none [--identity FILE] [--verify] DIRECTORY'
 
 /** The words of the command. Throws `StartError` for others. */
 function parseWords(words: readonly string[]) {
-  const options = { verify: { type: 'boolean' }, erasures: { type: 'string' } } as const
+  const options = {
+    verify: { type: 'boolean' },
+    erasures: { type: 'string' },
+    identity: { type: 'string' },
+  } as const
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true })
     const [directory, ...others] = positionals
-    const { verify: is_verified = false, erasures: erasures_file } = values
+    const { verify: is_verified = false, erasures: erasures_file, identity: identity_file } = values
     if (directory !== undefined && others.length === 0 && erasures_file !== undefined)
-      return { directory, erasures_file, is_verified }
+      return { directory, erasures_file, identity_file, is_verified }
   } catch {
     // An option that is not known, or without its value.
   }
@@ -181,7 +195,7 @@ interface OpenedRole {
 /** Adds to the payments what support and the ledger know of them, which were read later. Prints each fact. */
 async function completePayments(
   opened: readonly OpenedRole[],
-  backup: { readonly directory: string; readonly contents: readonly BackupContent[] },
+  source: BackupSource,
   variables: Parameters<Command>[1],
   keys: CheckKeys,
   { printLine }: CommandOutput,
@@ -189,7 +203,7 @@ async function completePayments(
   const checks = new Map<RoleName, DataCheck>()
   for (const { role, store } of opened) {
     if (!ADOPTING_ROLES.includes(role.name)) continue
-    const check = await role.checkData?.(store, readerOfBackup(backup, role.name), variables, keys)
+    const check = await role.checkData?.(store, readerOfBackup(source, role.name), variables, keys)
     if (check) checks.set(role.name, check)
   }
   await adoptLaterFacts(checks, (role, subject) =>
@@ -198,14 +212,11 @@ async function completePayments(
 }
 
 /** Reads the documents of a role from the files of a backup. */
-function readerOfBackup(
-  { directory, contents }: { readonly directory: string; readonly contents: readonly BackupContent[] },
-  role: RoleName,
-): ReadDocuments {
+function readerOfBackup({ directory, contents, decrypt }: BackupSource, role: RoleName): ReadDocuments {
   return async function* readDocuments<D extends object>({ name }: CollectionSpec): AsyncGenerator<D> {
     const content = contents.find((one) => one.role === role && one.name === name && one.kind === 'documents')
     if (content === undefined) return
     // The documents are what the role has stored under this declaration.
-    for await (const frame of readFrames(join(directory, content.file))) yield unpackBody(frame) as D
+    for await (const frame of readFrames(join(directory, content.file), decrypt)) yield unpackBody(frame) as D
   }
 }
