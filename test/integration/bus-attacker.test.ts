@@ -1,6 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { MerchantEventSchema, ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
@@ -36,15 +37,16 @@ async function attack(bus: Bus): Promise<{ forged(): number }> {
   await bus.subscribe('events.payment.created', async ({ data, headers }) => {
     const receipt_to = headers[RECEIPT_SUBJECT_HEADER] ?? ''
     const event = fromBinary(MerchantEventSchema, data)
-    const { resource } = event
-    if (resource.case !== 'payment') return
-    const { paymentId } = resource.value
+    const [paymentId = ''] = event.eventKey.split(':')
     const eventKeys = [event.eventKey, `${paymentId}:success`]
     const receipt = toBinary(ReceiptSchema, create(ReceiptSchema, { eventKeys }))
     for (let copy = 0; copy < 4; copy += 1) await publish(receipt_to, receipt, {})
     event.event = 'payment.completed'
     event.eventKey = `${paymentId}:success`
-    resource.value.amount = { ...resource.value.amount, minor: 1n } as typeof resource.value.amount
+    event.sealedResource = new Uint8Array()
+    const amount = { minor: 1n, currency: 'INR' }
+    const value = create(PaymentSchema, { paymentId, merchantId: event.merchantId, amount })
+    event.resource = { case: 'payment', value }
     const poison = toBinary(MerchantEventSchema, event)
     const forged_headers = { [RECEIPT_SUBJECT_HEADER]: receipt_to }
     for (let copy = 0; copy < 4; copy += 1)
