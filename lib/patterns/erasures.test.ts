@@ -61,3 +61,8 @@ test('lines of the log are read as a list, and its other lines are skipped', () 
   expect(erasures.count).toBe(1)
   expect(erasures.includes({ kind: 'payment', merchant_id: '7001', id: 'a' })).toBe(true)
 })
+
+test('a file without any erasure is refused, because it is another file', () => {
+  for (const text of ['', 'root:x:0:0:root:/root:/bin/bash\n'])
+    expect(() => readErasures(text, signer('k'))).toThrow('a person was erased')
+})

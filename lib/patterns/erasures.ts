@@ -78,6 +78,9 @@ export function createErasureLog(path: string | undefined, search: Pick<Signer, 
   }
 }
 
+/** The list that says that nobody was erased. */
+export const NO_ERASURES: Erasures = { count: 0, includes: () => false }
+
 /** A list of erasures that was read. */
 export interface Erasures {
   /** The number of its lines. */
@@ -88,10 +91,15 @@ export interface Erasures {
 
 /**
  * Reads a list of erasures. Lines that are none are skipped: other lines of a log, and lines that a crash has cut, whose
- * erasure did not follow. Throws `StartError` for lines under a key of the purpose `search` that is not configured.
+ * erasure did not follow. Throws `StartError` for a file without any erasure, which is another file by mistake, and for
+ * lines under a key of the purpose `search` that is not configured.
  */
 export function readErasures(text: string, search: Pick<Signer, 'signWithEach'>): Erasures {
   const subjects = new Set(text.split('\n').flatMap((line) => subjectOfLine(line) ?? []))
+  if (subjects.size === 0)
+    throw new StartError(
+      `the list of erasures has no line with "message":"${MESSAGE}": name the right file, or none if nobody was erased`,
+    )
   const known = new Set(search.signWithEach('').map(keyIdOfSignature))
   const unknown = new Set([...subjects].map(keyIdOfSignature).filter((id) => !known.has(id)))
   if (unknown.size > 0)

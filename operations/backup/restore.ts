@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { readErasures } from '#lib/patterns/erasures.ts'
+import { type Erasures, NO_ERASURES, readErasures } from '#lib/patterns/erasures.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
@@ -109,7 +110,8 @@ export const restore: Command = async (words, variables, output) => {
   const { directory, erasures_file, identity_file, is_verified } = parseWords(words)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.restore)
-  const erasures = readErasures(await readErasuresFile(erasures_file), keys.search)
+  const erasures = await erasuresOf(erasures_file, keys.search)
+  if (erasures_file !== 'none') printLine(`the list has ${erasures.count} erasures`)
   const manifest = await readManifest(directory, keys.journal)
   const { contents, began_at, system_name, consistency } = manifest
   if (system_name !== config.system_name)
@@ -178,12 +180,13 @@ function parseWords(words: readonly string[]) {
   )
 }
 
-/** The text of the list of erasures; empty for `none`. Throws `StartError` when it cannot be read. */
-async function readErasuresFile(path: string): Promise<string> {
-  if (path === 'none') return ''
-  return await readFile(path, 'utf8').catch((error: unknown) => {
+/** The list of erasures. Throws `StartError` when it cannot be read or is none. */
+async function erasuresOf(path: string, search: Signer): Promise<Erasures> {
+  if (path === 'none') return NO_ERASURES
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new StartError(`the list of erasures ${path} cannot be read (${systemErrorCode(error)})`)
   })
+  return readErasures(text, search)
 }
 
 /** A role and its database in the target of a restore. */

@@ -52,7 +52,10 @@ export async function erasePerson(
   return { payment_ids, has_more: found.length > ERASED_MAX }
 }
 
-/** The admitted payments that a request names; of a person with more than can be erased at once, one more than that. */
+/**
+ * The payments that a request names; of a person with more than can be erased at once, one more than that. Of a person they
+ * include withdrawals that the ledger has not admitted yet, which are open.
+ */
 async function findPayments(deps: ErasePersonDeps, request: ErasePersonRequest): Promise<StoredPayment[]> {
   const { payments, search } = deps
   const { merchant_id } = request
@@ -67,7 +70,7 @@ async function findPayments(deps: ErasePersonDeps, request: ErasePersonRequest):
     let after: StoredPayment | undefined
     do {
       const page: readonly StoredPayment[] = await findByPerson(payments, hash, merchant_id, after)
-      for (const payment of page.filter(isAdmitted)) found.set(payment.payment_id, payment)
+      for (const payment of page) found.set(payment.payment_id, payment)
       after = page.at(-1)
     } while (after !== undefined && found.size <= ERASED_MAX)
   }
