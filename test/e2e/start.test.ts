@@ -247,6 +247,28 @@ test('a start waits for a server that is missing, says so, and answers its probe
   }
 })
 
+// P4
+test('provider accounts of the sandbox are the same ones after a restart on other free ports', async () => {
+  const readFingerprints = async () => {
+    const { urls, stop } = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
+    const { operator } = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
+    const path = 'multihub.payments.v1.ProviderAccountService/ListProviderAccounts'
+    const response = await fetch(`${urls['connect_url']}/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${operator.token}` },
+      body: '{}',
+    })
+    const { accounts } = (await response.json()) as { accounts: { accountId: string; fingerprint: string }[] }
+    expect(await stop()).toBe(0)
+    return { sandbox: urls['sandbox_url'], known: accounts.map((one) => [one.accountId, one.fingerprint]) }
+  }
+  const first = await readFingerprints()
+  const second = await readFingerprints()
+  expect(second.sandbox).not.toBe(first.sandbox)
+  expect(second.known).toEqual(first.known)
+  expect(first.known.map(([account_id]) => account_id)).toContain('sandbox')
+})
+
 describe('a system that is started, stopped and started again', () => {
   let ports: Readonly<Record<string, string>>
   const running: (SystemProcess | ChildProcess)[] = []
