@@ -3,6 +3,7 @@ import type { Mutation } from './mutation.ts'
 import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
 import { REACH_MUTATIONS } from './reach-mutations.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
+import { REPORT_MUTATIONS } from './report-mutations.ts'
 import { RESTORE_MUTATIONS } from './restore-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
@@ -290,6 +291,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FILE_MUTATIONS,
   ...REACH_MUTATIONS,
   ...REFUND_MUTATIONS,
+  ...REPORT_MUTATIONS,
   ...RESTORE_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,

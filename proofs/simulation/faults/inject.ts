@@ -84,8 +84,10 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     contradiction: rateOf('provider contradicts itself'),
     late_success: rateOf('provider succeeds late'),
     forgotten: rateOf('provider forgets'),
-    // Whatever the rate of the kind is: refunds are few.
+    // Whatever the rate of the kind is: these are few, or need others.
     lost_refund: rateOf('provider loses refunds') > 0 ? 0.4 : 0,
+    late_refusal: rateOf('provider refuses late') > 0 ? 0.2 : 0,
+    other_id: rateOf('provider reports another id') > 0 ? 0.2 : 0,
   })
   Object.assign(scanner.faults, {
     gone: rateOf('scanner is gone'),

@@ -62,6 +62,8 @@ export const LATER_FAULT_KINDS = [
   'process is killed at a create',
   'provider loses refunds',
   'bus is attacked',
+  'provider refuses late',
+  'provider reports another id',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const

@@ -23,8 +23,15 @@ interface StoredEffect {
 
 interface DocumentWithEffects {
   readonly effects: readonly StoredEffect[]
+  readonly payment_id?: string
+  readonly p_id?: string
   readonly history?: readonly object[]
-  readonly refunds?: readonly { readonly refund_id: string; readonly state: string }[]
+  readonly attempts?: readonly { readonly number: number; readonly provider_id?: string }[]
+  readonly refunds?: readonly {
+    readonly refund_id: string
+    readonly state: string
+    readonly provider_id?: string
+  }[]
 }
 
 /** What a final status makes pointless, so that any process may drop it together with the transition. */
@@ -51,6 +58,8 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
   const owners = new Map<string, SimulatedProcess>()
   /** The end of the last lease that a process had of an effect. */
   const ends_ms = new Map<string, number>()
+  /** The leases of repeated creates whose operation the provider had reported, with its id. */
+  const known = new Set<string>()
   /** The keys of all lookups. */
   const looked_up = new Set<string>()
   const leaseName = (process: SimulatedProcess, effect_id: string): string => `${process.name} ${effect_id}`
@@ -80,6 +89,7 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
         if (lease === undefined || owners.has(lease.token)) continue
         owners.set(lease.token, writer.process)
         ends_ms.set(leaseName(writer.process, id), lease.until.getTime())
+        if (isKnown(after, id)) known.add(leaseName(writer.process, id))
       }
     },
     onLookup: (idempotency_key) => void looked_up.add(idempotency_key),
@@ -89,6 +99,8 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
         yield `${process.name} sent the create ${idempotency_key} again without a lookup`
       sent.add(idempotency_key)
       const effectOf = (name: string): string => `${idempotency_key}:${name}`
+      if (known.has(leaseName(process, effectOf('repeat'))))
+        yield `${process.name} sent the create ${idempotency_key} again, whose id at the provider was known (P4)`
       // What follows a lookup may have been paused since its lease was checked.
       const follows = (kind: string): boolean => ends_ms.has(leaseName(process, effectOf(kind)))
       if (follows('poll') || follows('repeat')) return
@@ -109,6 +121,20 @@ function isTriedAgain(before: StoredEffect, after: StoredEffect): boolean {
 /** Whether the lease of an effect has not ended by the clock of a process that it can rely on. */
 function isLive({ lease }: StoredEffect, { now_ms, has_steady_clock }: Actor): boolean {
   return has_steady_clock && lease !== undefined && lease.until.getTime() > now_ms
+}
+
+/** Whether the provider has reported, with its id, what an effect sends again. The id of the effect begins with its key. */
+function isKnown(body: Change['before'], effect_id: string): boolean {
+  const { payment_id, p_id, attempts = [], refunds = [] } = (body ?? {}) as Partial<DocumentWithEffects>
+  const reported = [
+    // What merchants see is the id of a payment's only attempt.
+    ...attempts.map(({ number, provider_id = attempts.length === 1 ? p_id : undefined }) => [
+      `${payment_id}:${number}`,
+      provider_id,
+    ]),
+    ...refunds.map(({ refund_id, provider_id }) => [`${payment_id}:refund:${refund_id}`, provider_id]),
+  ]
+  return reported.some(([key, id]) => id !== undefined && effect_id === `${key}:repeat`)
 }
 
 /** Whether a refund of a payment waits for its provider no more. */

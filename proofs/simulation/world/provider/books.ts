@@ -24,6 +24,8 @@ export interface Books {
   operations(): Iterable<ProviderOperation>
   /** The operation of an order, new or known; `undefined` for an order that must not be sent, which is a problem. */
   create(account_id: string, order: ProviderOrder): OrderedOperation | undefined
+  /** What they have under a key, whatever a lookup finds. */
+  find(account_id: string, idempotency_key: string): ProviderOperation | undefined
   lookUp(account_id: string, idempotency_key: string): ProviderOperation | undefined
 }
 
@@ -64,6 +66,7 @@ export function createBooks(
 
   return {
     operations: () => operations.values(),
+    find: (account_id, key) => operations.get(nameOf(account_id, key)),
     create(account_id, order) {
       const name = nameOf(account_id, order.idempotency_key)
       const existing = operations.get(name)

@@ -44,6 +44,7 @@ export function createCallbackSender(
   return async (operation) => {
     if (choices.chance(FORGED)) await forge(deps, operation)
     if (choices.chance(FOREIGN)) await reportByOtherAccount(deps, operation)
+    if (faults.other_id > 0 && choices.chance(faults.other_id)) await reportUnderOtherId(deps, operation)
     if (choices.chance(faults.contradiction)) await send(deps, operation, contradictionOf(operation))
     if (!choices.chance(faults.lost_callback)) await send(deps, operation, reportOf(operation))
     if (choices.chance(faults.repeated_callback)) await send(deps, operation, reportOf(operation))
@@ -107,21 +108,48 @@ async function reportByOtherAccount(
   if (status === 200) onProblem(`a callback of ${idempotency_key} by the account ${other} was applied`)
 }
 
+/** Reports once that an operation is pending, as it then was. Says whether Multihub has acknowledged that. */
+export async function reportPending(
+  deps: Omit<CallbackSenderDeps, 'faults' | 'onProblem'>,
+  operation: ProviderOperation,
+): Promise<boolean> {
+  return (await post(deps, operation, { ...reportOf(operation), status: 'pending' })) === 200
+}
+
+/** Once the own id is known, a success under another one is about something else. */
+async function reportUnderOtherId(deps: CallbackSenderDeps, operation: ProviderOperation): Promise<void> {
+  if (!(await reportPending(deps, operation))) return
+  const { provider_id } = operation
+  const completed_at = new Date(deps.machine.now_ms()).toISOString()
+  const other = { provider_id: `${provider_id}-other`, status: 'success', completed_at }
+  await post(deps, operation, { ...reportOf(operation), ...other })
+}
+
+/** Sends one report once. Returns the status of the response, or 0 without one. */
+function post(
+  { network, key }: Pick<CallbackSenderDeps, 'network' | 'key'>,
+  { account_id, callback_url }: ProviderOperation,
+  report: ProviderReport,
+): Promise<number> {
+  const { origin, pathname: path } = new URL(callback_url)
+  const body = Buffer.from(JSON.stringify(report))
+  const headers = signRequest(key, { account_id, method: 'POST', path, body })
+  return network.request(origin, { method: 'POST', path, headers, body }, TIMEOUT_MS).then(
+    (response) => response.status,
+    () => 0,
+  )
+}
+
 /** Sends one report until it is acknowledged. */
 async function send(
-  { network, choices, key, onProblem }: CallbackSenderDeps,
+  deps: CallbackSenderDeps,
   operation: ProviderOperation,
   report: ProviderReport,
 ): Promise<void> {
-  const { account_id, idempotency_key, callback_url } = operation
-  const { origin, pathname: path } = new URL(callback_url)
-  const body = Buffer.from(JSON.stringify(report))
+  const { choices, onProblem } = deps
+  const { idempotency_key } = operation
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const headers = signRequest(key, { account_id, method: 'POST', path, body })
-    const status = await network.request(origin, { method: 'POST', path, headers, body }, TIMEOUT_MS).then(
-      (response) => response.status,
-      () => 0,
-    )
+    const status = await post(deps, operation, report)
     if (status >= 200 && status <= 299) {
       const is_true = report.status === operation.status && report.amount === operation.amount
       if (is_true && report.status === 'success') operation.is_success_acknowledged = true

@@ -15,6 +15,10 @@ export interface ProviderFaults {
   forgotten: number
   /** The request for a refund, or its response, does not arrive. */
   lost_refund: number
+  /** A create that the provider has made and reported is answered with a refusal. */
+  late_refusal: number
+  /** A success under another id, after a report under the own one. */
+  other_id: number
 }
 
 /** No faults. */
@@ -29,5 +33,7 @@ export function noProviderFaults(): ProviderFaults {
     late_success: 0,
     forgotten: 0,
     lost_refund: 0,
+    late_refusal: 0,
+    other_id: 0,
   }
 }

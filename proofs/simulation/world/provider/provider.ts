@@ -3,7 +3,7 @@ import { claimedAccount, verifySignedRequest } from '#lib/base/crypto/signed-req
 import type { HttpNetwork } from '../../parts/http/http-network.ts'
 import type { WireRequest, WireResponse } from '../../parts/http/serve-in-memory.ts'
 import { createBooks, type ProviderOrder } from './books.ts'
-import { createCallbackSender } from './callbacks.ts'
+import { createCallbackSender, reportPending } from './callbacks.ts'
 import { createDecision, type DecisionDeps } from './decision.ts'
 import type { ProviderFaults } from './faults.ts'
 import { type ProviderOperation, reportOf } from './operation.ts'
@@ -67,6 +67,14 @@ export function createProvider(
       : json(200, { accepted: true, ...reportOf(operation) })
   }
 
+  /** A refusal of what was made and reported, which proves nothing (P4). */
+  async function createAndRefuse(account_id: string, order: ProviderOrder): Promise<WireResponse> {
+    const response = create(account_id, order)
+    const operation = books.find(account_id, order.idempotency_key)
+    const is_reported = operation?.status === 'pending' && (await reportPending(deps, operation))
+    return is_reported ? json(422, { accepted: false, code: 7001 }) : response
+  }
+
   function lookUp(account_id: string, { path }: WireRequest): WireResponse {
     const operation = books.lookUp(account_id, path.split('/').at(-1) ?? '')
     return operation === undefined
@@ -85,6 +93,8 @@ export function createProvider(
     }
     if (request.method !== 'POST') return respond(choices, faults, lookUp(account_id, request))
     const order = orderOf(request.body)
+    if (faults.late_refusal > 0 && choices.chance(faults.late_refusal))
+      return respond(choices, faults, await createAndRefuse(account_id, order))
     return respondToCreate(choices, faults, order.kind === 'refund', () => create(account_id, order))
   }
 
