@@ -50,7 +50,13 @@ export async function writeDemo(
   for (const spec of MERCHANTS) {
     const merchant =
       existing.find(({ name }) => name === spec.name) ??
-      (await client.createMerchant({ ...spec, environments: [Environment.TEST] })).merchant
+      (
+        await client.createMerchant({
+          ...spec,
+          environments: [Environment.TEST],
+          operationId: `demo-${spec.name}`,
+        })
+      ).merchant
     if (!merchant) throw new Error('CreateMerchant answered without a merchant')
     const { merchantId: merchant_id, name, timezone } = merchant
     await openBalances(clientOf, merchant_id)
@@ -101,6 +107,7 @@ async function seedCredentials(
           environment: Environment.TEST,
           scopes: [...SCOPES],
           supportResources: [...SUPPORT_RESOURCES],
+          operationId: `demo-${api_version}`,
         })
     const application_id = Number(created.credential?.applicationId)
     const { secret } = created
@@ -133,6 +140,7 @@ async function seedRoutes(clientOf: ClientOf, merchantId: string): Promise<unkno
           providerAccounts: ['sandbox'],
           hIdFormat: HIdFormat.UUID,
           ...spec,
+          operationId: ['demo', in_or_out, method, currency, purpose].join('-'),
         })
     const service_id = Number(created.route?.serviceId)
     seeded.push({ service_id, purpose, direction: in_or_out, method, currency, environment: 'test' })

@@ -100,8 +100,9 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a chargeback is opened again by a repetition',
     file: 'services/support/chargebacks/use-cases/open-chargeback.ts',
-    search: "if (operation_id === '') return",
-    replace: "if (operation_id === '' || operation_id.endsWith('-3')) return",
+    search: 'return opened ?? debit(deps, request, chargeback_id)',
+    replace:
+      "return opened ?? debit(deps, request, operation_id.endsWith('-3') ? chargeback_id.replace(/.$/, (last) => (last === '0' ? '1' : '0')) : chargeback_id)",
   },
   {
     name: 'a change of a refund is recorded out of order',

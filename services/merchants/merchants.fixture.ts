@@ -19,6 +19,7 @@ import type { Store } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { withOperationIds } from '../../test/support/operation-ids.ts'
 import { role } from './service.ts'
 import { type MerchantsStore, openMerchantsStore } from './store/merchants-store.ts'
 
@@ -61,7 +62,7 @@ export async function createFixture(
     const transport = createMemoryTransport(caller, (called) =>
       endpoints.find(({ method }) => method === called),
     )
-    return createClient(service, transport)
+    return withOperationIds(createClient(service, transport))
   }
   return {
     bus,

@@ -24,12 +24,13 @@ async function createCredentials(settings: SystemSettings): Promise<Record<'v1' 
   const rpc = await settings.connectAs('operator')
   try {
     const clientOf = rpc.clientsOf('operator')
-    const given = { name: 'Alpha', timezone: 'UTC', environments: [Environment.TEST] }
+    const given = { name: 'Alpha', timezone: 'UTC', environments: [Environment.TEST], operationId: 'alpha' }
     const { merchant } = await clientOf(MerchantService).createMerchant(given)
     const create = async (api_version: 'v1' | 'v2'): Promise<DemoCredential> => {
       const { credential, secret } = await clientOf(CredentialService).createCredential({
         merchantId: merchant?.merchantId ?? '',
         environment: Environment.TEST,
+        operationId: api_version,
         apiVersion: api_version === 'v1' ? ApiVersion.V1 : ApiVersion.V2,
       })
       return { application_id: Number(credential?.applicationId), secret, api_version }

@@ -67,7 +67,7 @@ async function open(
   minor: bigint,
   more: { readonly operationId?: string; readonly currency?: string } = {},
 ): Promise<Chargeback> {
-  const { operationId = '', currency = '' } = more
+  const { operationId = randomUUID(), currency = '' } = more
   const amount = { minor, currency }
   const { chargeback } = await chargebacks().openChargeback({
     paymentId,
@@ -222,7 +222,7 @@ test('opens once per operation_id, and refuses the same operation_id for another
 })
 
 // E5, P2, S10
-test('is refused with 9000 for a control character in its reason code, operation_id or note', async () => {
+test('is refused with 9000 for a control character in its reason code, operation_id or note, and with 1005 without one', async () => {
   const { h_id } = await shop.deposit()
   const amount = { minor: 5n, currency: '' }
   const opening = { paymentId: h_id, amount, reasonCode: '10.4', operationId: randomUUID() }
@@ -230,6 +230,11 @@ test('is refused with 9000 for a control character in its reason code, operation
     expect(await codeOf(chargebacks().openChargeback({ ...opening, reasonCode: text }))).toBe(9000)
     expect(await codeOf(chargebacks().openChargeback({ ...opening, operationId: text }))).toBe(9000)
   }
+  // O12
+  await expect(chargebacks().openChargeback({ ...opening, operationId: '' })).rejects.toMatchObject({
+    code: 1005,
+    details: { description: 'operation_id' },
+  })
   const { chargebackId } = await open(h_id, 5n)
   const move = (note: string) =>
     codeOf(chargebacks().moveChargeback({ chargebackId, status: ChargebackStatus.LOST, note }))

@@ -17,6 +17,7 @@ import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
 import { trustedClock } from './clock-guard.ts'
 import { HANG_LIMIT_MS } from './hang-limit.ts'
+import { withOperationIds } from './operation-ids.ts'
 import { rpcConfig } from './rpc.ts'
 import { type CallsByRequest, withOutages, withRecordedCalls } from './store.ts'
 
@@ -111,7 +112,7 @@ export async function startRoles(
     bus,
     keys,
     urls,
-    client: (service, caller) => rpc.clientsOf(caller)(service),
+    client: (service, caller) => withOperationIds(rpc.clientsOf(caller)(service)),
     storeOf(role) {
       const store = stores.get(role)
       if (!store) throw new Error(`the role ${role} has no store`)

@@ -6,6 +6,7 @@ import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { Direction, HIdFormat, type PayoutLimitsSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type CreateRouteRequestSchema, RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
@@ -240,6 +241,8 @@ export async function createMerchant(
     name: `merchant ${number}`,
     timezone: 'Asia/Kolkata',
     environments: [environment],
+    // Another try makes another merchant, with endpoints of its own.
+    operationId: uuidv7(),
   })
   const owner = { merchantId: merchant?.merchantId ?? '', environment }
   return {
@@ -272,6 +275,7 @@ async function createCredential(
     apiVersion: api_version === 'v1' ? ApiVersion.V1 : ApiVersion.V2,
     scopes: [...SCOPES],
     supportResources: [...SUPPORT_RESOURCES],
+    operationId: api_version,
     // The ordinary ones are for people, far below what a simulation sends.
     rateLimits: {
       'refund.request': 100_000,
@@ -288,7 +292,10 @@ async function createDepositRoutes(
   specs: readonly RouteSpec[],
 ): Promise<readonly SimulatedRoute[]> {
   const routes: SimulatedRoute[] = []
-  for (const spec of specs) routes.push(await createRoute(clientOf, owner, spec, { direction: Direction.IN }))
+  for (const [index, spec] of specs.entries()) {
+    const fields = { direction: Direction.IN, operationId: `in-${index}` }
+    routes.push(await createRoute(clientOf, owner, spec, fields))
+  }
   return routes
 }
 
@@ -298,8 +305,9 @@ async function createWithdrawalRoutes(
   specs: readonly WithdrawalRouteSpec[],
 ): Promise<readonly SimulatedWithdrawalRoute[]> {
   const routes: SimulatedWithdrawalRoute[] = []
-  for (const { limits, bank, ...spec } of specs) {
-    const fields = { direction: Direction.OUT, payoutLimits: limitsMessage(limits) }
+  for (const [index, { limits, bank, ...spec }] of specs.entries()) {
+    const payoutLimits = limitsMessage(limits)
+    const fields = { direction: Direction.OUT, payoutLimits, operationId: `out-${index}` }
     routes.push({ ...(await createRoute(clientOf, owner, spec, fields)), limits: [limits], bank })
   }
   return routes
@@ -316,7 +324,10 @@ async function createRoute(
     connector = 'sandbox',
     ...shown
   }: RouteSpec,
-  fields: Pick<MessageInitShape<typeof CreateRouteRequestSchema>, 'direction' | 'payoutLimits'>,
+  fields: Pick<
+    MessageInitShape<typeof CreateRouteRequestSchema>,
+    'direction' | 'payoutLimits' | 'operationId'
+  >,
 ): Promise<SimulatedRoute> {
   const { method, currency } = shown
   const { route } = await clientOf(RouteService).createRoute({
@@ -352,6 +363,7 @@ async function createEndpoints(
     const { endpoint, secret } = await clientOf(EndpointService).createEndpoint({
       ...owner,
       url: `${origin}/callbacks`,
+      operationId: String(index),
       timeoutSeconds: choices.integer(5, 10),
       maxRetries: max_retries,
       retryDelaySeconds: 1,

@@ -25,6 +25,8 @@ type CredentialStatus = 'active' | 'disabled' | 'blocked'
 export interface StoredSecret {
   readonly sealed: string
   readonly expires_at?: Date
+  /** Set on the secret of the creation, which a repetition returns for a while (O12). */
+  readonly is_first?: boolean
 }
 
 /** What has a rate limit of its own and can be disabled: every public method, and the resend path. */

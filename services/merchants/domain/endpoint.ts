@@ -8,6 +8,8 @@ export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS>, Merc
   readonly url: string
   /** Absent on an endpoint whose secret was never issued (N7): deliveries start when its secret is rotated. */
   readonly sealed_secret?: string
+  /** Set until the secret is rotated: a repeated creation returns only the secret that it issued (O12). */
+  readonly is_first_secret?: boolean
 }
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]

@@ -7,6 +7,7 @@ import {
 } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
@@ -28,20 +29,24 @@ const STATUSES = createEnumMap<Credential['status'], StatusProto>({
 export function createCredentialRpc(deps: MerchantsDeps): RpcService {
   return rpcService(CredentialService, {
     createCredential: by(['operator'], async (request) => {
-      const { credential, secret } = await createCredential(deps, {
-        merchant_id: request.merchantId,
-        api_version: API_VERSIONS.required(request.apiVersion, 'api_version'),
-        environment: ENVIRONMENTS.required(request.environment, 'environment'),
-        scopes: request.scopes,
-        service_ids: request.serviceIds,
-        currencies: request.currencies,
-        ip_allowlist: request.ipAllowlist,
-        daily_limit: request.dailyLimit,
-        rate_limits: request.rateLimits,
-        disabled_methods: request.disabledMethods,
-        support_resources: request.supportResources,
-      })
-      return { credential: credentialToProto(credential), secret: secret.reveal() }
+      const { credential, secret } = await createCredential(
+        deps,
+        requiredId(request.operationId, 'operation_id'),
+        {
+          merchant_id: request.merchantId,
+          api_version: API_VERSIONS.required(request.apiVersion, 'api_version'),
+          environment: ENVIRONMENTS.required(request.environment, 'environment'),
+          scopes: request.scopes,
+          service_ids: request.serviceIds,
+          currencies: request.currencies,
+          ip_allowlist: request.ipAllowlist,
+          daily_limit: request.dailyLimit,
+          rate_limits: request.rateLimits,
+          disabled_methods: request.disabledMethods,
+          support_resources: request.supportResources,
+        },
+      )
+      return { credential: credentialToProto(credential), secret: secret?.reveal() ?? '' }
     }),
     updateCredential: by(['operator'], async (request) => {
       const credential = await updateCredential(deps, request.applicationId, {

@@ -3,6 +3,7 @@ import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -14,17 +15,21 @@ import { listOwned } from '../use-cases/registry-reads.ts'
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
   return rpcService(EndpointService, {
     createEndpoint: by(['operator'], async (request) => {
-      const { endpoint, secret } = await createEndpoint(deps, {
-        merchant_id: request.merchantId,
-        environment: ENVIRONMENTS.required(request.environment, 'environment'),
-        url: request.url,
-        // At the creation, no events mean the five payment events, and a number that is 0 its default.
-        events: request.events.length > 0 ? request.events : undefined,
-        timeout_seconds: request.timeoutSeconds || undefined,
-        max_retries: request.maxRetries || undefined,
-        retry_delay_seconds: request.retryDelaySeconds || undefined,
-      })
-      return { endpoint: endpointToProto(endpoint), secret: secret.reveal() }
+      const { endpoint, secret } = await createEndpoint(
+        deps,
+        requiredId(request.operationId, 'operation_id'),
+        {
+          merchant_id: request.merchantId,
+          environment: ENVIRONMENTS.required(request.environment, 'environment'),
+          url: request.url,
+          // At the creation, no events mean the five payment events, and a number that is 0 its default.
+          events: request.events.length > 0 ? request.events : undefined,
+          timeout_seconds: request.timeoutSeconds || undefined,
+          max_retries: request.maxRetries || undefined,
+          retry_delay_seconds: request.retryDelaySeconds || undefined,
+        },
+      )
+      return { endpoint: endpointToProto(endpoint), secret: secret?.reveal() ?? '' }
     }),
     updateEndpoint: by(['operator'], async (request) => {
       const endpoint = await updateEndpoint(deps, request.endpointId, {

@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Merchant } from '../domain/merchant.ts'
@@ -12,9 +13,10 @@ import { createMerchant, updateMerchant } from '../use-cases/merchants.ts'
 /** Serves the operator's RPCs for merchants. */
 export function createMerchantRpc(deps: MerchantsDeps): RpcService {
   return rpcService(MerchantService, {
-    createMerchant: by(['operator'], async ({ name, timezone, environments }) => {
+    createMerchant: by(['operator'], async ({ name, timezone, environments, operationId }) => {
+      const operation_id = requiredId(operationId, 'operation_id')
       const input = { name, timezone, environments: ENVIRONMENTS.requiredEach(environments, 'environments') }
-      return { merchant: merchantToProto(await createMerchant(deps, input)) }
+      return { merchant: merchantToProto(await createMerchant(deps, operation_id, input)) }
     }),
     getMerchant: by(['operator', 'internal'], async ({ merchantId }) => ({
       merchant: merchantToProto(await deps.store.merchants.get(merchantId)),

@@ -7,6 +7,7 @@ import {
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import { requiredId } from '#lib/contract/operator-fields.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -24,7 +25,7 @@ const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
 export function createRouteRpc(deps: MerchantsDeps): RpcService {
   return rpcService(RouteService, {
     createRoute: by(['operator'], async (request) => {
-      const route = await createRoute(deps, {
+      const route = await createRoute(deps, requiredId(request.operationId, 'operation_id'), {
         merchant_id: request.merchantId,
         environment: ENVIRONMENTS.required(request.environment, 'environment'),
         direction: DIRECTIONS.required(request.direction, 'direction'),

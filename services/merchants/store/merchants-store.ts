@@ -7,6 +7,7 @@ import type { Endpoint } from '../domain/endpoint.ts'
 import type { Merchant } from '../domain/merchant.ts'
 import type { Route } from '../domain/route.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
+import { openCreations } from './creations.ts'
 import { openIssuedIds } from './issued-ids.ts'
 import { openRegistryCollection, type RegistryCollection } from './registry-collection.ts'
 
@@ -16,7 +17,7 @@ export type MerchantsStore = Awaited<ReturnType<typeof openMerchantsStore>>
 /**
  * Opens the collections of the registry in the database of this service. The order is the order of a backup
  * (docs/operators/backup.md): credentials, routes and endpoints name a merchant and have an issued id, so they are read
- * before those.
+ * before those. The creation of each is stored first and read later.
  */
 export async function openMerchantsStore(store: Store) {
   return {
@@ -49,6 +50,7 @@ export async function openMerchantsStore(store: Store) {
       order: ['number'],
       unknown: 1003,
     }),
+    creations: await openCreations(store),
     issued_ids: await openIssuedIds(store),
   }
 }

@@ -30,6 +30,9 @@ interface RegistryKind {
   readonly unknown: 1003 | 1004 | 3003
 }
 
+/** A document to add; the collection sets its times. */
+export type NewDocument<D extends RegistryDocument> = Omit<D, 'created_at' | 'updated_at'>
+
 /** A collection of the registry. Its documents are updated, never deleted. Ids are texts here, as in requests. */
 export type RegistryCollection<D extends RegistryDocument> = Awaited<
   ReturnType<typeof openRegistryCollection<D>>
@@ -74,7 +77,7 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     collection,
     idOf: (document: D): string => String(Reflect.get(document, id_field)),
     /** Adds a document, created now. */
-    insert(document: Omit<D, 'created_at' | 'updated_at'>): Promise<D> {
+    insert(document: NewDocument<D>): Promise<D> {
       const at = now()
       return collection.insert({ ...document, created_at: at, updated_at: at } as D)
     },

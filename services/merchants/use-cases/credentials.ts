@@ -10,29 +10,43 @@ import {
 } from '../domain/credential.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, checkInteger, type GivenSettings, newSettings } from '../domain/settings.ts'
+import { createOnce, isSecretShown } from './create-once.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { scopeOf } from './merchants.ts'
 
 type GivenCredential = GivenSettings<typeof CREDENTIAL_SETTINGS>
 
-/** Issues a credential. This is the only time that its secret is returned. */
+/**
+ * Issues a credential, once per `operation_id`. Only here is its secret returned, and to repetitions within 10 minutes while
+ * it is valid.
+ */
 export async function createCredential(
   deps: MerchantsDeps,
+  operation_id: string,
   given: GivenCredential & Pick<Credential, 'merchant_id' | 'environment' | 'api_version'>,
-): Promise<{ credential: Credential; secret: Secret }> {
+): Promise<{ credential: Credential; secret: Secret | undefined }> {
   const { credentials, issued_ids } = deps.store
-  const scope = await scopeOf(deps, given)
-  const settings = newSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, scope, given))
-  checkOwnedLimit(await credentials.listByMerchant(scope.merchant_id))
-  const application_id = await issued_ids.issue('credential')
-  const secret = newSecret()
-  const credential = await credentials.insert({
-    application_id,
-    ...scope,
-    ...settings,
-    api_version: given.api_version,
-    secrets: [{ sealed: deps.keys.credential.seal(secret, ownerOfCredentialSecret(application_id)) }],
+  const { credential: keyring } = deps.keys
+  const creation = { merchant_id: given.merchant_id, operation_id, given }
+  const credential = await createOnce(deps.store, credentials, creation, async () => {
+    const scope = await scopeOf(deps, given)
+    const settings = newSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, scope, given))
+    checkOwnedLimit(await credentials.listByMerchant(scope.merchant_id))
+    return {
+      issueId: () => issued_ids.issue('credential').then(String),
+      documentOf: (id) => {
+        const application_id = Number(id)
+        const sealed = keyring.seal(newSecret(), ownerOfCredentialSecret(application_id))
+        const { api_version } = given
+        return { application_id, ...scope, ...settings, api_version, secrets: [{ sealed, is_first: true }] }
+      },
+    }
   })
+  const first = credential.secrets.find(({ is_first }) => is_first)
+  const is_shown = first && isSecretShown(credential) && !(first.expires_at && first.expires_at <= now())
+  const secret = is_shown
+    ? keyring.unseal(first.sealed, ownerOfCredentialSecret(credential.application_id))
+    : undefined
   return { credential, secret }
 }
 
@@ -84,7 +98,7 @@ export async function rotateSecret(
 /** The secrets that stay valid. Only the previous secret has no `expires_at` yet. */
 function keepOlder(secrets: readonly StoredSecret[], previous_expires_at: Date): StoredSecret[] {
   const older = secrets
-    .map(({ sealed, expires_at = previous_expires_at }) => ({ sealed, expires_at }))
+    .map((secret) => ({ ...secret, expires_at: secret.expires_at ?? previous_expires_at }))
     .filter(({ expires_at }) => expires_at > now())
   if (older.length <= OLDER_SECRETS_MAX) return older
   throw fieldError(

@@ -9,30 +9,40 @@ import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { ENDPOINT_SETTINGS, type Endpoint } from '../domain/endpoint.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
+import { createOnce, isSecretShown } from './create-once.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { scopeOf } from './merchants.ts'
 
 type GivenEndpoint = GivenSettings<typeof ENDPOINT_SETTINGS>
 
-/** Creates a callback endpoint. Its secret is returned now, and after a rotation; no read returns it. */
+/**
+ * Creates a callback endpoint, once per `operation_id`. Its secret is returned now, to repetitions within 10 minutes while it
+ * is valid, and after a rotation; no read returns it.
+ */
 export async function createEndpoint(
   deps: MerchantsDeps,
+  operation_id: string,
   given: GivenEndpoint & MerchantScope & Pick<Endpoint, 'url'>,
-): Promise<{ endpoint: Endpoint; secret: Secret }> {
+): Promise<{ endpoint: Endpoint; secret: Secret | undefined }> {
   const { endpoints } = deps.store
-  const scope = await scopeOf(deps, given)
-  const url = await checkUrl(deps, given.url, scope.environment)
-  const settings = newSettings(ENDPOINT_SETTINGS, given, undefined)
-  checkOwnedLimit(await endpoints.listByMerchant(scope.merchant_id))
-  const endpoint_id = uuidv7()
-  const secret = newSecret()
-  const endpoint = await endpoints.insert({
-    endpoint_id,
-    ...scope,
-    url,
-    ...settings,
-    sealed_secret: deps.keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id)),
+  const { endpoint: keyring } = deps.keys
+  const creation = { merchant_id: given.merchant_id, operation_id, given }
+  const endpoint = await createOnce(deps.store, endpoints, creation, async () => {
+    const scope = await scopeOf(deps, given)
+    const url = await checkUrl(deps, given.url, scope.environment)
+    const settings = newSettings(ENDPOINT_SETTINGS, given, undefined)
+    checkOwnedLimit(await endpoints.listByMerchant(scope.merchant_id))
+    return {
+      issueId: async () => uuidv7(),
+      documentOf: (endpoint_id) => {
+        const sealed_secret = keyring.seal(newSecret(), ownerOfEndpointSecret(endpoint_id))
+        return { endpoint_id, ...scope, url, ...settings, sealed_secret, is_first_secret: true }
+      },
+    }
   })
+  const { endpoint_id, sealed_secret, is_first_secret } = endpoint
+  const is_shown = sealed_secret !== undefined && is_first_secret && isSecretShown(endpoint)
+  const secret = is_shown ? keyring.unseal(sealed_secret, ownerOfEndpointSecret(endpoint_id)) : undefined
   return { endpoint, secret }
 }
 
@@ -56,7 +66,7 @@ export async function updateEndpoint(
 export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
   const secret = newSecret()
   const sealed_secret = deps.keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id))
-  await deps.store.endpoints.update(endpoint_id, () => ({ sealed_secret }))
+  await deps.store.endpoints.update(endpoint_id, () => ({ sealed_secret, is_first_secret: false }))
   return secret
 }
 

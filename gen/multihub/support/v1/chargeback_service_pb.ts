@@ -57,7 +57,7 @@ export type OpenChargebackRequest = Message<"multihub.support.v1.OpenChargebackR
   deadlineAt?: Timestamp | undefined;
 
   /**
-   * operation_id is the idempotency key, at most 128 characters. Without one, each call opens a chargeback.
+   * operation_id is the idempotency key, 1 to 128 characters.
    *
    * @generated from field: string operation_id = 5;
    */
@@ -317,8 +317,9 @@ export const RecordChargebackResponseSchema: GenMessage<RecordChargebackResponse
  */
 export const ChargebackService: GenService<{
   /**
-   * OpenChargeback takes a chargeback from the merchant's available funds, also below zero. It is refused with 11002 for a
-   * payment that was not paid by a customer, and with 11004 when more than its amount was given back.
+   * OpenChargeback takes a chargeback from the merchant's available funds, also below zero, once per operation_id. It is
+   * refused with 11002 for a payment that was not paid by a customer, with 11004 when more than its amount was given back,
+   * and with 1013 for an operation_id of another chargeback.
    *
    * @generated from rpc multihub.support.v1.ChargebackService.OpenChargeback
    */

@@ -64,6 +64,6 @@ function openRequestFromProto(request: OpenChargebackRequestProto): OpenChargeba
     currency,
     reason_code: checkLine(requiredText(request.reasonCode, 'reason_code'), 'reason_code', REASON_CODE_MAX),
     deadline_at: deadlineAt && checkInstant(deadlineAt, 'deadline_at'),
-    operation_id: checkLine(request.operationId, 'operation_id'),
+    operation_id: requiredId(request.operationId, 'operation_id'),
   }
 }

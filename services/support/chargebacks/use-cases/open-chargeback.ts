@@ -2,7 +2,6 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { ChargebackDebit } from '#gen/multihub/payments/v1/chargeback_debit_pb.ts'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
-import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
@@ -43,7 +42,6 @@ export interface OpenChargebackRequest {
   readonly currency: string
   readonly reason_code: string
   readonly deadline_at: Date | undefined
-  /** Empty when the operator gave none. */
   readonly operation_id: string
 }
 
@@ -53,16 +51,15 @@ const OPERATOR = { merchant_id: 'operator', environment: 'operator' }
 const CALL = { timeoutMs: 10_000 }
 
 /**
- * Opens a chargeback: its payment debits the merchant first, also below zero (S10). Once per `operation_id`; without one,
- * each call opens a chargeback. Throws 10001 without such a payment, 11002 for one that was not paid by a customer, 6002 for
- * another currency, 11004 when more than its amount was given back, and 1013 for an `operation_id` of another chargeback.
+ * Opens a chargeback: its payment debits the merchant first, also below zero (S10). Once per `operation_id` (O12).
+ * Throws 10001 without such a payment, 11002 for one that was not paid by a customer, 6002 for another currency, 11004 when
+ * more than its amount was given back, and 1013 for an `operation_id` of another chargeback.
  */
 export async function openChargeback(
   deps: ChargebackDeps,
   request: OpenChargebackRequest,
 ): Promise<Stored<Chargeback>> {
   const { operation_id, deadline_at, ...content } = request
-  if (operation_id === '') return debit(deps, request, uuidv7())
   const mutation = {
     ...OPERATOR,
     key: operation_id,
