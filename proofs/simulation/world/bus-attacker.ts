@@ -1,5 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type MerchantEvent, MerchantEventSchema, ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
+import { PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { createKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
 import { RECEIPT_SUBJECT_HEADER, signedHeaders } from '#lib/bus/authentication.ts'
 import type { SeenMessage, SimulatedBus } from '../parts/bus.ts'
@@ -50,13 +51,16 @@ function stealEvent({ headers }: SeenMessage, { eventKey }: MerchantEvent): Seen
 
 /** Another body under the key of the event, or under a key that its payment will use, or never will. */
 function forgeEvent({ subject, headers }: SeenMessage, event: MerchantEvent, choices: Choices): SeenMessage {
-  const { resource } = event
-  if (resource.case === 'payment' && resource.value.amount) {
-    resource.value.amount.minor = FORGED_AMOUNT
+  if (event.sealedResource.length > 0) {
+    const [paymentId = ''] = event.eventKey.split(':')
+    const amount = { minor: FORGED_AMOUNT, currency: 'INR' }
+    const value = create(PaymentSchema, { paymentId, merchantId: event.merchantId, amount })
+    event.resource = { case: 'payment', value }
+    event.sealedResource = new Uint8Array()
     const next = choices.pick([undefined, ['success', 'payment.completed'], ['refunded', 'payment.refunded']])
     if (next !== undefined) {
       const [status = '', name = ''] = next
-      event.eventKey = `${resource.value.paymentId}:${status}`
+      event.eventKey = `${paymentId}:${status}`
       event.event = name
       return { subject: `events.${name}`, data: toBinary(MerchantEventSchema, event), headers }
     }
