@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { useLineWriter } from '#lib/telemetry/writer.ts'
 import { createErasureLog, readErasures } from './erasures.ts'
 
 const signer = (...ids: readonly [string, ...string[]]) => testKeys(...ids).search
@@ -33,6 +34,20 @@ test('what was appended is in the list, also after a line that a crash has cut, 
   expect(others.map(erasures.includes)).toEqual([false, false, false])
   expect(text).not.toContain(payment.id)
   expect(text).not.toContain('7001')
+})
+
+test('without a file, a line is in the log, also when the log is silent', async () => {
+  const lines: string[] = []
+  const { MULTIHUB_LOG_LEVEL: level } = process.env
+  process.env['MULTIHUB_LOG_LEVEL'] = 'silent'
+  try {
+    useLineWriter({ write: (line) => void lines.push(line) })
+    await createErasureLog(undefined, signer('k')).append(payment)
+  } finally {
+    if (level === undefined) delete process.env['MULTIHUB_LOG_LEVEL']
+    else process.env['MULTIHUB_LOG_LEVEL'] = level
+  }
+  expect(readErasures(lines.join(''), signer('k')).includes(payment)).toBe(true)
 })
 
 test('a list under a key that is not configured is refused, and says which', async () => {

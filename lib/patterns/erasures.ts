@@ -6,7 +6,7 @@ import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { syncDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { createLog } from '#lib/telemetry/log.ts'
 
 /*
  * The list of erasures outside the databases (O11): a backup that is restored later still has what was erased since, and
@@ -53,12 +53,13 @@ function subjectOf({ kind, merchant_id, id }: ErasedSubject): string {
 
 /** Where a process writes down what it erases. */
 export interface ErasureLog {
-  /** Resolves when the line is durable. Call it before the erasure, so that no erasure is missing; repetitions do no harm. */
+  /** Resolves when the line is durable in the file, or given to the log. Call it before the erasure, so that no erasure is missing; repetitions do no harm. */
   append(erased: ErasedSubject): Promise<void>
 }
 
-/** Creates the list of a process: the file if there is one, else the log. */
+/** Creates the list of a process: the file if there is one, else the log, whatever `MULTIHUB_LOG_LEVEL` says. */
 export function createErasureLog(path: string | undefined, search: Pick<Signer, 'sign'>): ErasureLog {
+  const log = createLog(undefined, { level: 'warn' })
   return {
     async append(erased) {
       const { kind } = erased

@@ -15,21 +15,18 @@ const HEAD_MESSAGE = 'head of the ledger'
 /**
  * Wraps a journal so that the newest batch of each shard that this process has committed goes to the log once a minute,
  * signed. A journal that is cut off later, or replaced by an earlier copy, lacks a batch that the log has: no signature within
- * the database can show that. `stop` writes what was not written yet.
+ * the database can show that. `stop` writes what was not written yet. The lines are written whatever `MULTIHUB_LOG_LEVEL` says.
  */
 export function withExportedHeads(
   journal: Journal,
   signer: Pick<Signer, 'sign'>,
-  log: Pick<Log, 'info' | 'error'> = createLog('balances'),
+  log: Pick<Log, 'info' | 'error'> = createLog('balances', { level: 'info' }),
 ) {
   const heads = new Map<number, Batch>()
   const exportHeads = (): void => {
     for (const batch of heads.values()) {
       const { shard, seq, hash } = batch
-      log.info(
-        { role: 'balances', shard, seq, hash, signature: signer.sign(signedHead(batch)) },
-        HEAD_MESSAGE,
-      )
+      log.info({ shard, seq, hash, signature: signer.sign(signedHead(batch)) }, HEAD_MESSAGE)
     }
     heads.clear()
   }

@@ -37,12 +37,15 @@ export type NotifierStore = Awaited<ReturnType<typeof openNotifierStore>>
 /** The collection of events. */
 export type Events = Collection<StoredEvent>
 
-/** The declaration of the events. The store deletes each event at its `kept_until`. `by_created` is for `checkEvents`. */
+/** The declaration of the events. The store deletes each event at its `kept_until`. `by_created` is for `checkEvents`, `by_resource` for erasures. */
 export const EVENTS: CollectionSpec = {
   name: 'events',
   partition: ['merchant_id', 'event_key'],
   key: ['merchant_id', 'event_key'],
-  indexes: { by_created: { fields: ['created_at'], across_partitions: true } },
+  indexes: {
+    by_created: { fields: ['created_at'], across_partitions: true },
+    by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
+  },
   expires: 'kept_until',
 }
 

@@ -36,11 +36,10 @@ export async function erasePerson(
       )
     delivery = page.at(-1)
   } while (delivery)
-  // The keys of its events begin with its id, so also those are found whose deliveries a crash left missing.
-  const range = { equals: [merchant_id], from: `${payment_id}:`, to: `${payment_id};` }
+  // Also those whose deliveries a crash left missing. The key of a refund's event does not have the payment's id.
   let event: StoredEvent | undefined
   do {
-    const page: readonly StoredEvent[] = await events.find('key', range, {
+    const page: readonly StoredEvent[] = await events.find('by_resource', of_payment, {
       limit: PAGE,
       after: event && { ...event },
     })
