@@ -46,7 +46,15 @@ export function sealBatch(
   return { ...content, hash: hashOf(content) }
 }
 
-/** Throws `CorruptJournal` unless the batch is unaltered and directly follows `head`. */
+/** Throws `CorruptJournal` when a batch has another content than the one it was hashed with. */
+export function assertUnaltered(batch: Batch): void {
+  if (batch.hash !== hashOf(batch))
+    throw new CorruptJournal(
+      `shard ${batch.shard}: batch ${batch.seq} does not match its hash; its content was altered`,
+    )
+}
+
+/** Throws `CorruptJournal` unless a batch, which the journal has read and found unaltered, directly follows `head`. */
 export function assertFollows(head: JournalHead, batch: Batch): void {
   const name = `shard ${batch.shard}: batch ${batch.seq}`
   if (batch.seq !== head.seq + 1n)
@@ -55,8 +63,6 @@ export function assertFollows(head: JournalHead, batch: Batch): void {
     throw new CorruptJournal(
       `${name} does not continue the hash chain; it or the batch before it was altered`,
     )
-  if (batch.hash !== hashOf(batch))
-    throw new CorruptJournal(`${name} does not match its hash; its content was altered`)
   if (batch.time.getTime() < head.time_ms)
     throw new CorruptJournal(`${name} has an earlier time than the batch before it`)
 }

@@ -5,6 +5,7 @@ import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { counter, histogram } from '#lib/telemetry/metrics.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
 import {
+  assertUnaltered,
   BATCH_FORMATS,
   type BatchFormats,
   CorruptJournal,
@@ -200,6 +201,8 @@ function batchFrom(document: JournalDocument, signer: Signer, read_max: number):
     throw new CorruptJournal(
       `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(signature)}); it was altered, or its key is not configured`,
     )
+  // Here, for every read: a statement and the answer to a repeated id come from one batch, not from a replay of the chain.
+  assertUnaltered(batch)
   const expected = indexedLists(batch.entries)
   if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements))
     throw new CorruptJournal(`shard ${shard}: the indexed lists of batch ${seq} do not match its entries`)

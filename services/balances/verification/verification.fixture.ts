@@ -3,7 +3,7 @@ import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { saveCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Batch } from '../domain/entry.ts'
-import { sealBatch } from '../domain/hash-chain.ts'
+import { assertUnaltered, sealBatch } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { createShardState } from '../domain/shard-state.ts'
 import { credit, soundCheckpoint } from '../ledger.fixture.ts'
@@ -125,7 +125,13 @@ export function withReads(
 export function withBatches(store: LedgerStore, batches: readonly Batch[], last_seq?: bigint): LedgerStore {
   const replacements = new Map(batches.map((batch) => [`${batch.shard} ${batch.seq}`, batch]))
   const shards = new Set(batches.map(({ shard }) => shard))
-  const replaced = (batch: Batch): Batch => replacements.get(`${batch.shard} ${batch.seq}`) ?? batch
+  const replaced = (batch: Batch): Batch => {
+    const found = replacements.get(`${batch.shard} ${batch.seq}`)
+    if (found === undefined) return batch
+    // As the journal does.
+    assertUnaltered(found)
+    return found
+  }
   const isLost = (shard: number, seq: bigint): boolean =>
     last_seq !== undefined && shards.has(shard) && seq > last_seq
   const journal: Journal = {

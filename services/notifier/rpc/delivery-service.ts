@@ -42,7 +42,7 @@ const EVENTS_OF: Readonly<Record<string, readonly string[]>> = {
   support: SUPPORT_EVENTS,
 }
 
-/** How many events the RPC receives at once; a further one is refused. The bus has a limit of its own. */
+/** How many events of one role the RPC receives at once; a further one is refused. The bus has a limit of its own. */
 const RECEIVED_AT_ONCE_MAX = 256
 
 /** The RPC interface of the notifier: other roles send events, the operator reads and replays deliveries. */
@@ -52,7 +52,7 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
   return rpcService(DeliveryService, {
     receiveEvent: by(['payments', 'support'], async (request) => {
       const event = eventOfCaller(request.event, deps.person)
-      const release = receiving.begin('', RECEIVED_AT_ONCE_MAX)
+      const release = receiving.begin(currentRequest()?.caller ?? '', RECEIVED_AT_ONCE_MAX)
       if (release === undefined) throw new Unavailable(`more than ${RECEIVED_AT_ONCE_MAX} events at once`)
       try {
         return { deliveryIds: await receiveEventByCall(deps, event) }
