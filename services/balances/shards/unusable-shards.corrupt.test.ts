@@ -34,7 +34,7 @@ async function openAltered(): Promise<{ ledger: Ledger; restore: () => void; rea
   const listBatches: Journal['listBatches'] = async (...range) => {
     reads += 1
     const batches = await journal.listBatches(...range)
-    return is_altered ? batches.map((batch) => ({ ...batch, token: 'altered' })) : batches
+    return is_altered ? batches.map((batch) => ({ ...batch, previous_hash: 'altered' })) : batches
   }
   const ledger = createLedger(withJournal(fixture.store, { listBatches }), trustedClock)
   return {
