@@ -1,16 +1,20 @@
-import { mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { runToEnd } from '../support/child.ts'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { runToEnd, runUntilEnd } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
-import { merchantClient } from '../support/merchant.ts'
+import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { keysOf } from './backup.suite.ts'
 
 const LONG_MS = 300_000
 const EMAIL = 'customer@example.com'
+/** What a ticket says of the person. It is erased, and not sealed (O11). */
+const IN_TICKET = ['Zeldaplanted did not get it', 'call 919812345670']
 
 let outside: string
 let system: TestSystem
@@ -23,12 +27,32 @@ afterAll(async () => {
   await rm(outside, { recursive: true })
 })
 
+const operator = (rpc: string, request: object) => operatorOf(system.demo())(rpc, request)
+
+/** Opens a ticket about a payment through the public door. Returns how the operator reads it. */
+async function openTicket(alpha: MerchantClient, c_id: string) {
+  const [title, description] = IN_TICKET
+  const identifiers = { c_id: randomUUID() }
+  const params = { identifiers, title, description, category: 'other', payment: { c_id } }
+  const { body } = await alpha.call({ method: 'ticket.create', params })
+  const ticketId: string = body.result.identifiers.h_id
+  return async () => (await operator('multihub.support.v1.TicketService/GetTicket', { ticketId })).ticket
+}
+
+/** Which of these texts are in a file below a directory. */
+async function textsIn(directory: string, texts: readonly string[]): Promise<readonly string[]> {
+  const files = await readdir(directory, { recursive: true, withFileTypes: true })
+  const contents = await Promise.all(
+    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name))),
+  )
+  return texts.filter((text) => contents.some((content) => content.includes(text)))
+}
+
 // O11
 test(
-  'a person who was erased after the backup is erased again by the restore',
+  'a person is in no byte of an encrypted backup; who was erased after it is erased again by the restore',
   async () => {
     const alpha = merchantClient(system.demo)
-    const operator = (rpc: string, request: object) => operatorOf(system.demo())(rpc, request)
     const { c_id } = await alpha.deposit(70_000)
     const { identifiers } = await alpha.finalPayment(c_id)
     const paymentId = identifiers.h_id
@@ -37,10 +61,18 @@ test(
       const { payment } = await operator('multihub.payments.v1.PaymentService/GetPayment', request)
       return payment.details?.payer?.email
     }
+    const readTicket = await openTicket(alpha, c_id)
     expect(await readEmail()).toBe(EMAIL)
     const variables = { MULTIHUB_HOME: system.home, ...(await keysOf(system)) }
-    const backup = join(outside, 'backup')
-    await runToEnd('main.ts', ['backup', backup], variables)
+    const [plain, backup] = [join(outside, 'plain'), join(outside, 'backup')]
+    const [identity, other] = [await generateIdentity(), await generateIdentity()]
+    const recipient = await identityToRecipient(identity)
+    await runToEnd('main.ts', ['backup', plain], variables)
+    await runToEnd('main.ts', ['backup', '--recipient', recipient, backup], variables)
+    // The search itself finds what is there: tickets are erased, not sealed.
+    const texts = [EMAIL, ...IN_TICKET]
+    expect(await textsIn(plain, texts)).toEqual(IN_TICKET)
+    expect(await textsIn(backup, [...texts, paymentId, c_id, alpha.merchant.merchant_id])).toEqual([])
 
     const request = { merchantId: alpha.merchant.merchant_id, paymentId }
     // It is refused while effects of the payment are under way.
@@ -53,15 +85,29 @@ test(
       (is_erased) => is_erased === true,
     )
     expect(await readEmail()).toBeUndefined()
+    await eventually(readTicket, (ticket) => ticket?.title === '[erased]')
     const list = join(outside, 'erasures.jsonl')
-    expect(await readFile(list, 'utf8')).not.toContain(paymentId)
+    const text = await readFile(list, 'utf8')
+    for (const id of [paymentId, c_id, EMAIL]) expect(text).not.toContain(id)
 
     await system.kill()
     await rename(join(system.home, 'data'), join(outside, 'data.before'))
-    const lines = await runToEnd('main.ts', ['restore', '--erasures', list, '--verify', backup], variables)
+    const restore = (file: string) => ['restore', '--erasures', list, '--identity', file, '--verify', backup]
+    const [right, wrong] = [join(outside, 'identity.txt'), join(outside, 'other.txt')]
+    await writeFile(right, `${identity}\n`)
+    await writeFile(wrong, `${other}\n`)
+    const refused = await runUntilEnd('main.ts', restore(wrong), variables)
+    expect({ code: refused.code, log: refused.log }).toMatchObject({
+      code: 1,
+      log: expect.stringContaining(`no identity in ${wrong} opens the backup`),
+    })
+    expect(await readdir(system.home)).not.toContain('data.restoring')
+    const lines = await runToEnd('main.ts', restore(right), variables)
     expect(lines).toContain('payments: 1 documents were erased again')
+    expect(lines).toContain('support: 1 documents were erased again')
     await system.start()
     await eventually(readEmail, (email) => email === undefined)
+    await eventually(readTicket, (ticket) => ticket?.title === '[erased]')
     expect((await alpha.status(c_id)).body.result.payment.status.status).toBe('success')
   },
   LONG_MS,
