@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
     run: backUp,
   },
   restore: {
-    words: '--erasures FILE|none [--identity FILE] [--verify] DIRECTORY',
+    words: '--erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY',
     purpose: 'fills empty databases from a backup, and with --verify checks the result',
     run: restore,
   },

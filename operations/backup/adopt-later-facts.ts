@@ -11,12 +11,12 @@ export const ADOPTING_ROLES: readonly RoleName[] = ['payments', ...LATER_ROLES]
 /**
  * Completes a restored `ordered` backup: what happened to a payment after it was read, and before support and the ledger
  * were, is added to the payment. So no refund or chargeback that they know can be made again. The ledger is read last, and
- * its entries decide. `report` gets each fact that was added. A fact that no restored payment can have, such as an entry of
- * a payment that was created meanwhile, stays for `verify`, which lists it.
+ * its entries decide. `report` gets each fact, and whether it was added: one of a payment that was created meanwhile cannot
+ * be, and its money could move again.
  */
 export async function adoptLaterFacts(
   checks: ReadonlyMap<RoleName, DataCheck>,
-  report: (role: RoleName, subject: string) => void,
+  report: (role: RoleName, subject: string, is_added: boolean) => void,
 ): Promise<void> {
   for (const role of LATER_ROLES) {
     const check = checks.get(role)
@@ -24,7 +24,10 @@ export async function adoptLaterFacts(
     // One after the other: the entries of a payment build on each other.
     for await (const { requirement } of unmetRequirements(check, checks)) {
       const { role: adopting, subject } = requirement
-      if (await checks.get(adopting)?.adopt?.(requirement)) report(adopting, subject)
+      const check = checks.get(adopting)
+      // An earlier fact may have brought it: many are looked up before the first of them is added.
+      if ((await check?.find?.(requirement)) === 'found') continue
+      report(adopting, subject, (await check?.adopt?.(requirement)) ?? false)
     }
   }
 }

@@ -14,7 +14,7 @@ import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { unpackBody } from '#lib/store/embedded/record.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { Blobs, Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import type { Command, CommandOutput } from '../../app/run.ts'
+import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
 import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
 import { verify } from '../verify.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from './adopt-later-facts.ts'
@@ -101,13 +101,14 @@ async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<
 }
 
 /**
- * `node main.ts restore --erasures FILE|none [--identity FILE] [--verify] DIRECTORY`: fills the empty databases of a stopped system
+ * `node main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY`: fills the empty databases of a stopped system
  * from a backup, and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written before every
- * file of the backup was checked, and can be decrypted. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
+ * file of the backup was checked, and can be decrypted. No process starts on payments that lack what the ledger
+ * knows of them, except with `--incomplete`. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
  */
 export const restore: Command = async (words, variables, output) => {
   const { printLine, printProgress } = output
-  const { directory, erasures_file, identity_file, is_verified } = parseWords(words)
+  const { directory, erasures_file, identity_file, is_verified, is_incomplete_admitted } = parseWords(words)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.restore)
   const erasures = await erasuresOf(erasures_file, keys.search)
@@ -142,7 +143,13 @@ export const restore: Command = async (words, variables, output) => {
         printProgress(`${role.name}: ${content.name}: restored`)
       }
     }
-    if (consistency === 'ordered') await completePayments(opened, source, variables, keys, output)
+    if (consistency === 'ordered') {
+      const missing = await completePayments(opened, source, variables, keys, output)
+      if (missing > 0 && !is_incomplete_admitted)
+        throw new StartError(
+          `${problemsText(missing)}: nothing was restored; docs/operators/backup.md says what to do before --incomplete`,
+        )
+    }
     for (const { role, store } of opened) {
       await role.afterRestore?.(store)
       const readDocuments = readerOfBackup(source, role.name)
@@ -157,21 +164,28 @@ export const restore: Command = async (words, variables, output) => {
   if (is_verified) await verify([], variables, output)
 }
 
-const USAGE = 'node main.ts restore --erasures FILE|none [--identity FILE] [--verify] DIRECTORY'
+const USAGE =
+  'node main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY'
 
 /** The words of the command. Throws `StartError` for others. */
 function parseWords(words: readonly string[]) {
   const options = {
     verify: { type: 'boolean' },
+    incomplete: { type: 'boolean' },
     erasures: { type: 'string' },
     identity: { type: 'string' },
   } as const
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true })
     const [directory, ...others] = positionals
-    const { verify: is_verified = false, erasures: erasures_file, identity: identity_file } = values
+    const {
+      verify: is_verified = false,
+      incomplete: is_incomplete_admitted = false,
+      erasures: erasures_file,
+      identity: identity_file,
+    } = values
     if (directory !== undefined && others.length === 0 && erasures_file !== undefined)
-      return { directory, erasures_file, identity_file, is_verified }
+      return { directory, erasures_file, identity_file, is_verified, is_incomplete_admitted }
   } catch {
     // An option that is not known, or without its value.
   }
@@ -195,23 +209,33 @@ interface OpenedRole {
   readonly store: Store
 }
 
-/** Adds to the payments what support and the ledger know of them, which were read later. Prints each fact. */
+/**
+ * Adds to the payments what support and the ledger know of them, which were read later. Prints each fact. Returns how many
+ * could not be added.
+ */
 async function completePayments(
   opened: readonly OpenedRole[],
   source: BackupSource,
   variables: Parameters<Command>[1],
   keys: CheckKeys,
   { printLine }: CommandOutput,
-): Promise<void> {
+): Promise<number> {
   const checks = new Map<RoleName, DataCheck>()
   for (const { role, store } of opened) {
     if (!ADOPTING_ROLES.includes(role.name)) continue
     const check = await role.checkData?.(store, readerOfBackup(source, role.name), variables, keys)
     if (check) checks.set(role.name, check)
   }
-  await adoptLaterFacts(checks, (role, subject) =>
-    printLine(`${role}: ${subject} happened while the backup ran, and is added`),
-  )
+  let missing = 0
+  await adoptLaterFacts(checks, (role, subject, is_added) => {
+    if (!is_added) missing += 1
+    printLine(
+      is_added
+        ? `${role}: ${subject} happened while the backup ran, and is added`
+        : `PROBLEM  ${role}: ${subject} happened while the backup ran, and cannot be added`,
+    )
+  })
+  return missing
 }
 
 /** Reads the documents of a role from the files of a backup. */

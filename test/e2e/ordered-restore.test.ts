@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rename } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
@@ -112,8 +112,32 @@ test(
     const balance = await alpha.balance()
     await runToEnd('main.ts', ['backup', last], variables)
     await composeOrdered(first, last, ordered, variables.MULTIHUB_MASTER_KEYS)
+    // A payout whose payment the backup does not have: its repetition would pay again.
+    const lost = await alpha.withdraw(5_000)
+    await alpha.finalPayment(lost.c_id)
+    await eventually(
+      () => alpha.balance(),
+      (now) => now?.value === balance.value - 5_000 && now.value_freezing === balance.value_freezing,
+    )
+    const [late, without] = [join(system.home, 'late'), join(system.home, 'without')]
+    await runToEnd('main.ts', ['backup', late], variables)
+    await composeOrdered(first, late, without, variables.MULTIHUB_MASTER_KEYS)
     await system.kill()
     await rename(join(system.home, 'data'), join(system.home, 'data.before'))
+
+    const refused = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', without], variables)
+    expect(refused.code).toBe(1)
+    const cannot = refused.output.split('\n').filter((line) => line.startsWith('PROBLEM'))
+    expect(cannot).toHaveLength(2)
+    for (const line of cannot)
+      expect(line).toMatch(
+        /payments: the payment \S+ of the ledger entry \S+:hold(:resolve)? .* cannot be added/,
+      )
+    await expect(stat(join(system.home, 'data'))).rejects.toThrow('ENOENT')
+    await rm(join(system.home, 'data.restoring'), { recursive: true })
+    const admitted = ['restore', '--erasures', 'none', '--incomplete', without]
+    expect((await runUntilEnd('main.ts', admitted, variables)).code).toBe(0)
+    await rm(join(system.home, 'data'), { recursive: true })
 
     const restored = await runUntilEnd(
       'main.ts',

@@ -107,7 +107,9 @@ async function restoreSystem(
     const checks = await openChecks(world, ADOPTING_ROLES, (role, collection) =>
       (backup.contents.get(role)?.get(collection) ?? []).map(copyOf),
     )
-    await adoptLaterFacts(checks, (role, subject) => world.trace.add(`restore: ${role}: ${subject} is added`))
+    await adoptLaterFacts(checks, (role, subject, is_added) =>
+      world.trace.add(`restore: ${role}: ${subject} ${is_added ? 'is added' : 'cannot be added'}`),
+    )
   }
   for (const { name, afterRestore } of world.restored_roles) await afterRestore?.(openStore(world, name))
   const after = knownIds(world)
