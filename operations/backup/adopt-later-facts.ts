@@ -18,16 +18,23 @@ export async function adoptLaterFacts(
   checks: ReadonlyMap<RoleName, DataCheck>,
   report: (role: RoleName, subject: string, is_added: boolean) => void,
 ): Promise<void> {
-  for (const role of LATER_ROLES) {
+  const checkOf = (role: RoleName): DataCheck => {
     const check = checks.get(role)
     if (check === undefined) throw new TypeError(`the check of ${role} is not open`)
+    return check
+  }
+  for (const role of LATER_ROLES) {
     // One after the other: the entries of a payment build on each other.
-    for await (const { requirement } of unmetRequirements(check, checks)) {
+    for await (const { requirement } of unmetRequirements(checkOf(role), checks)) {
       const { role: adopting, subject } = requirement
-      const check = checks.get(adopting)
+      const holder = checks.get(adopting)
       // An earlier fact may have brought it: many are looked up before the first of them is added.
-      if ((await check?.find?.(requirement)) === 'found') continue
-      report(adopting, subject, (await check?.adopt?.(requirement)) ?? false)
+      if ((await holder?.find?.(requirement)) === 'found') continue
+      if (await holder?.adopt?.(requirement)) report(adopting, subject, true)
     }
   }
+  // Only now: what support says of a refund that was completed can need the entries of the ledger.
+  for (const role of LATER_ROLES)
+    for await (const { requirement } of unmetRequirements(checkOf(role), checks))
+      report(requirement.role, requirement.subject, false)
 }

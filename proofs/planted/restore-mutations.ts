@@ -27,8 +27,8 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what happened while an ordered backup ran is forgotten',
     file: 'operations/backup/adopt-later-facts.ts',
-    search: '(await check?.adopt?.(requirement))',
-    replace: '(requirement.id === role && (await check?.adopt?.(requirement)))',
+    search: 'if (await holder?.adopt?.(requirement))',
+    replace: 'if (requirement.id === role && (await holder?.adopt?.(requirement)))',
     is_restored: true,
   },
   {
