@@ -111,8 +111,8 @@ const stuck_effects = counter('multihub_effects_stuck_total', 'Effects that used
 
 /**
  * Logs and counts a failed try, and returns how it changes the document. The effect is due again after `wait_ms`, or
- * stuck when its tries are used up; with a `tries_max` of 0 it is stuck at once. The document keeps only the name of the error. The log line and the counter are
- * written by the call, not by the returned change, which a conflict repeats.
+ * stuck when its tries are used up; with a `tries_max` of 0 it is stuck at once. The document keeps only the name of the
+ * error. The log line and the counter are written by the call, not by the returned change, which a conflict repeats.
  */
 export function recordFailure<D extends EffectDocument>(
   effect: Effect,

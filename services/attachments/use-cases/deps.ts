@@ -9,7 +9,6 @@ export interface AttachmentsDeps extends Pick<AttachmentsStore, 'attachments' | 
   /** The only writer of attachments. */
   readonly runner: EffectRunner<Attachment>
   readonly idempotency: Idempotency
-  /** Makes and opens the links to bytes. */
-  /** Seals the links to uploads and downloads. */
+  /** Seals and opens the links to uploads and downloads. */
   readonly keyring: Keyring
 }

@@ -15,8 +15,9 @@ import { openVerifications } from './verifications.ts'
 export type LedgerStore = Awaited<ReturnType<typeof openLedgerStore>>
 
 /**
- * Opens the collections of the ledger. `signer` has the keys of the purpose `journal`. `formats` differ from this release's only in tests. A backup
- * reads the collections in the order in which they are opened here: the journal is last, because the others refer to it.
+ * Opens the collections of the ledger. `signer` has the keys of the purpose `journal`. `formats` differ from this release's
+ * only in tests. A backup reads the collections in the order in which they are opened here: the journal is last, because the
+ * others refer to it.
  */
 export async function openLedgerStore(store: Store, signer: Signer, formats = BATCH_FORMATS) {
   return {

@@ -55,8 +55,8 @@ interface Lease {
 
 /**
  * The shared state of everything that goes to one receiver: an endpoint, or an origin to which a merchant's `webhook_url`s
- * go. A notifier leases
- * the destination, not single deliveries, so that its limits and its breaker hold however many notifiers run.
+ * go. A notifier leases the destination, not single deliveries, so that its limits and its breaker hold however many
+ * notifiers run.
  */
 export interface Destination {
   readonly destination_key: string

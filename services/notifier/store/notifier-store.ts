@@ -16,8 +16,8 @@ export async function openNotifierStore(store: Store, person: PersonSealer) {
 }
 
 /**
- * Opens the collections of the notifier as they are stored. The order is the order of a backup (docs/operators/backup.md): deliveries are read
- * after the replays that queue them, and before the events whose bodies they send.
+ * Opens the collections of the notifier as they are stored. The order is the order of a backup (docs/operators/backup.md):
+ * deliveries are read after the replays that queue them, and before the events whose bodies they send.
  */
 export async function openSealedStore(store: Store) {
   return {

@@ -47,7 +47,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       const ref = refOf(operation)
       // On a second try it is unknown whether the first one sent the request. This effect does not send it again; the
       // poll asks the provider, and may send it again within the idempotency window (P4).
-      // The same of an operation that was restored: the request may have left after the backup (P19).
+      // An operation that was restored is not sent here either: its request may have left after the backup (P19).
       if (tries > 1 || operation.restored !== undefined)
         return applyResult(ref, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
       // A restored payment can learn of its operation before the create that it had not sent then (P4).

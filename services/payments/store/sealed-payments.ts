@@ -69,7 +69,7 @@ export function paymentCodec({
   ): T | undefined {
     const sealed = payment[field]
     if (sealed === undefined) return undefined
-    // Of this field, because bytes have one place only.
+    // The cast holds: these bytes were sealed for this field, and are the value of no other one.
     const known = value_by_sealed.get(sealed) as T | undefined
     if (known !== undefined) return known
     const value = decode(person.open(sealed, payment.merchant_id, placeOf(payment, field)))
@@ -102,7 +102,7 @@ export function paymentCodec({
 
 /**
  * The stored payment after `reseal` of what is sealed in it, with its hashes under the active key; the same payment when nothing
- * changes. Pure but for that.
+ * changes.
  */
 export function resealPerson(
   payment: SealedPayment,
