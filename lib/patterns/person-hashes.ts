@@ -1,4 +1,4 @@
-/** What a person can be found by (O6). */
+/** What a person can be found by (O11). */
 export type PersonKey = 'email' | 'phone' | 'account'
 
 /** The form of a value in which spellings of the same are equal. */

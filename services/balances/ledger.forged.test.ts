@@ -131,7 +131,11 @@ test('the heads are in the log once a minute, and show a journal that was cut of
   heads.stop()
   const [exported] = lines.filter((line) => line.includes('head of the ledger'))
   expect(JSON.parse(exported ?? '')).toMatchObject({ role: 'balances', shard: SHARD, seq: '2' })
-  expect(await missingOf(store, ['no JSON: head of the ledger', ...lines])).toEqual([])
+  const with_prefix = lines.map((line) => `2026-11-24T10:00:00.0Z stdout F ${line}`)
+  expect(await missingOf(store, ['no JSON: head of the ledger', ...with_prefix])).toEqual([])
+  expect(await missingOf(store, ['no JSON: head of the ledger'])).toEqual([
+    expect.stringContaining('nothing was compared'),
+  ])
   const forged_line = exported?.replace('"seq":"2"', '"seq":"1"') ?? ''
   expect(await missingOf(store, [forged_line])).toEqual([
     expect.stringContaining('no key of the ledger has signed'),

@@ -69,17 +69,20 @@ const HEAD_LINE = z.object({
 
 /**
  * Compares heads in lines of the log with the journals: each must be a batch of its journal still. Yields a sentence for one
- * that is not, and for a line that no key of the ledger has signed. Other lines of the log are skipped.
+ * that is not, for a line that no key of the ledger has signed, and for a log without any head. Other lines of the log are
+ * skipped, and what a container runtime writes before a line.
  */
 export async function* missingHeads(
   journal: Pick<Journal, 'getBatch'>,
   signer: Pick<Signer, 'verify'>,
   lines: AsyncIterable<string>,
 ): AsyncGenerator<string> {
+  let heads = 0
   for await (const line of lines) {
     if (!line.includes(HEAD_MESSAGE)) continue
-    const head = HEAD_LINE.safeParse(parseOrUndefined(line)).data
+    const head = HEAD_LINE.safeParse(parseOrUndefined(line.slice(line.indexOf('{')))).data
     if (head === undefined) continue
+    heads += 1
     const { shard, hash, signature } = head
     const seq = BigInt(head.seq)
     if (!signer.verify(signedHead({ shard, seq, hash }), signature)) {
@@ -94,6 +97,8 @@ export async function* missingHeads(
     if (stored?.hash !== hash)
       yield `shard ${shard}, batch ${seq}: the batch that the log has is ${stored ? 'another one' : 'missing'}; the journal was cut off or replaced`
   }
+  if (heads === 0)
+    yield `the file has no line of balances with "message":"${HEAD_MESSAGE}", so nothing was compared: name a file of its log`
 }
 
 function parseOrUndefined(line: string): unknown {

@@ -129,7 +129,7 @@ interface PaymentFields extends EffectDocument {
   readonly highest_attempt?: number
   /** The earlier attempt that the operator found to be paid; absent when the current one was. */
   readonly paid_attempt?: number | undefined
-  /** Keyed hashes by which the operator finds the payments of a person (O6); none after an erasure. */
+  /** Keyed hashes by which the operator finds the payments of a person (O11); none after an erasure. */
   readonly person_hashes?: readonly string[] | undefined
   /** When what identifies a person was erased (O11): there are no details, beneficiary or instructions any more. */
   readonly erased_at?: Date | undefined
