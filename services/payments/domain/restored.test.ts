@@ -14,6 +14,8 @@ import { applyRestoredAnswers, markRestored } from './restored.ts'
 import { transition } from './transition.ts'
 
 const AT = new Date(CREATED_AT.getTime() + 3_600_000)
+/** When a search has caught up. */
+const SOON = new Date(AT.getTime() + 60_000)
 const LATER = new Date(AT.getTime() + 600_000)
 const AMOUNT = { minor: 150_000n, currency: 'INR' }
 const SUCCESS = { kind: 'success', provider_id: 'p-1', amount: AMOUNT, completed_at: AT } as const
@@ -46,9 +48,9 @@ function withRefund(state: Refund['state']): Payment {
 }
 
 /** The answers of the first and the second account, each about its own attempt. */
-function answer(payment: Payment, results: readonly LookupResult[], at = AT): Payment {
+function answer(payment: Payment, results: readonly LookupResult[], at = SOON): Payment {
   const answers = results.map((result, index) => ({ attempt_number: index + 1, result }))
-  return applyRestoredAnswers(payment, { refund_id: undefined, answers, asked_since: AT, at })
+  return applyRestoredAnswers(payment, { refund_id: undefined, answers, asked_since: AT, asked_at: at, at })
 }
 
 const isAsked = ({ effects }: Payment): boolean => effects.some(findRestoredEffect.matches)
@@ -119,6 +121,16 @@ test('what no account has stays at its attempt, whose window counts from the cre
   expect(operationOf(proved).began_at).toEqual(proved.created_at)
 })
 
+test('"not found" within a minute of the restore says nothing: the search of a provider may lag', () => {
+  const begun = restored(withdrawal())
+  const just_before = new Date(SOON.getTime() - 1)
+  expect(answer(begun, [NOT_FOUND, NOT_FOUND], just_before)).toBe(begun)
+  expect(answer(begun, [NOT_FOUND, SUCCESS], just_before)).toMatchObject({
+    status: 'success',
+    attempt: { number: 2 },
+  })
+})
+
 test('an account that is silent for five minutes is an anomaly, and the answer of another one counts at once', () => {
   const begun = restored(withdrawal())
   expect(answer(begun, [NOT_FOUND, SILENT])).toBe(begun)
@@ -127,7 +139,15 @@ test('an account that is silent for five minutes is an anomaly, and the answer o
   expect(answer(silent, [NOT_FOUND, SILENT], LATER)).toBe(silent)
   expect(answer(silent, [NOT_FOUND, NOT_FOUND], LATER).effects.some(closeAnomalyEffect.matches)).toBe(true)
   expect(answer(begun, [NOT_FOUND, NOT_FOUND], LATER).effects.some(closeAnomalyEffect.matches)).toBe(false)
-  expect(answer(begun, [SILENT, SUCCESS])).toMatchObject({ status: 'success', restored: 'proved' })
+  const paid = answer(begun, [SILENT, SUCCESS])
+  expect(paid).toMatchObject({ status: 'success', attempt: { number: 2 } })
+  expect(isAsked(paid)).toBe(true)
+  // The silent one may have been paid too.
+  expect(anomaliesOf(answer(paid, [SUCCESS, SUCCESS]))).toEqual(['success_of_earlier_attempt'])
+  const left = answer(paid, [SILENT, SUCCESS], LATER)
+  expect(isAsked(left)).toBe(false)
+  expect(anomaliesOf(left)).toEqual(['silent_since_restore'])
+  expect(left.effects.some(closeAnomalyEffect.matches)).toBe(false)
   const decision = { decision: 'a:1', is_paid: false, at: LATER, sends_callbacks: true }
   const ended = endByOperator(silent, undefined, decision)
   expect(answer(ended, [NOT_FOUND, SILENT], LATER)).toMatchObject({ status: 'error', restored: 'proved' })
@@ -161,7 +181,8 @@ test('a refund that its provider has is completed, or is an anomaly where the ba
       refund_id: 'r-1',
       answers: [{ refund_id: 'r-1', result }],
       asked_since: AT,
-      at: AT,
+      asked_at: SOON,
+      at: SOON,
     })
   const paid = { ...SUCCESS, amount: { minor: 1_000n, currency: 'INR' } }
   const underway = { ...PENDING, amount: paid.amount }

@@ -23,22 +23,33 @@ export function markRestored(document: StoredPayment, at: Date): StoredPayment {
   }, document)
 }
 
+/**
+ * How long after the restore an account is asked before "not found" counts: a provider's search may lag behind what it has
+ * accepted, and a create may have left just before the system was stopped (P19).
+ */
+const SEARCH_LAG_MS = 60_000
+
 /** What the accounts of a restored operation answered, each about its own attempt, and since when they are asked. */
 export interface RestoredAnswers {
   readonly refund_id: string | undefined
   readonly answers: readonly (OperationRef & { readonly result: LookupResult })[]
   readonly asked_since: Date
+  /** When these lookups were sent. */
+  readonly asked_at: Date
   readonly at: Date
 }
 
 /**
  * Applies what the accounts of a restored operation know of it: the attempt that was made last becomes the current one, and
  * its status counts. With all answers the operation is proved. Before, an account that is silent for five minutes is an
- * anomaly for the operator, whose decision ends the operation; its answer closes it (P19). Pure. Returns the same payment when nothing changes.
+ * anomaly for the operator, whose decision ends the operation; its answer closes it. The anomaly stays when another account
+ * has ended the operation: a second payment may be there (P19). Pure. Returns the same payment when nothing changes.
  */
 export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers): Payment {
-  const { refund_id, answers, asked_since, at } = update
+  const { refund_id, asked_since, asked_at, at } = update
   if (findOperation(payment, refund_id)?.restored !== 'unproved') return payment
+  const may_lag = asked_at.getTime() - asked_since.getTime() < SEARCH_LAG_MS
+  const answers = may_lag ? update.answers.map(asUnknown) : update.answers
   const applyAnswers = (begun: Payment): Payment =>
     answers.reduce((current, { result, ...ref }) => {
       if (result.kind === 'not_found' || result.kind === 'unknown') return current
@@ -48,22 +59,28 @@ export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers):
   const silent = answers.filter(({ result }) => result.kind === 'unknown')
   const has_ended =
     refund_id === undefined ? isFinal(noted.status) : !isActive(requireRefund(noted, refund_id))
-  if (!has_ended && silent.length > 0) {
-    if (at.getTime() - asked_since.getTime() < NOT_FOUND_GRACE_MS) return noted
-    return silent.reduce(
-      (current, ref) => addAnomaly(current, newSilentAnomaly(current, { ...ref, at })),
-      noted,
-    )
-  }
-  const effects = noted.effects.filter(
+  const is_early = at.getTime() - asked_since.getTime() < NOT_FOUND_GRACE_MS
+  if (silent.length > 0 && is_early) return noted
+  const reported = silent.reduce(
+    (current, ref) => addAnomaly(current, newSilentAnomaly(current, { ...ref, at })),
+    noted,
+  )
+  if (silent.length > 0 && !has_ended) return reported
+  const effects = reported.effects.filter(
     (effect) => !(findRestoredEffect.matches(effect) && isAbout(effect, refund_id)),
   )
   // Once more, because a failure counts only when no other account can have been paid.
-  const proved = applyAnswers(withRestored({ ...noted, effects }, refund_id, 'proved'))
+  const proved = applyAnswers(withRestored({ ...reported, effects }, refund_id, 'proved'))
   return answers.reduce((current, { result, ...ref }) => {
     if (result.kind === 'unknown') return current
     return closeAnomaly(current, newSilentAnomaly(current, { ...ref, at }), at)
   }, proved)
+}
+
+/** What was not found before a search can have it says nothing. */
+function asUnknown(answer: RestoredAnswers['answers'][number]): RestoredAnswers['answers'][number] {
+  if (answer.result.kind !== 'not_found') return answer
+  return { ...answer, result: { kind: 'unknown', reason: 'not found soon after the restore' } }
 }
 
 function withRestored(payment: Payment, refund_id: string | undefined, restored: RestoreMark): Payment {

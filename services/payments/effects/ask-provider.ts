@@ -125,13 +125,14 @@ export function bindFindRestored(deps: ProviderCallDeps): BoundEffect<StoredPaym
     ),
     async run({ due_at, first_due_at: asked_since = due_at, data: { refund_id } }, payment) {
       const operations = operationsToFind(payment, refund_id)
+      const asked_at = now()
       const answers = await Promise.all(
         operations.map(async (operation) => ({
           ...refOf(operation),
           result: await askIfConfigured(deps, operation),
         })),
       )
-      const update = { refund_id, answers, asked_since, at: now() }
+      const update = { refund_id, answers, asked_since, asked_at, at: now() }
       return (current) => applyRestoredAnswers(current, update)
     },
   })
