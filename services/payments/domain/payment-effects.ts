@@ -41,11 +41,16 @@ export const repeatCreateEffect = operationEffect('repeat_create', 'repeat', 'ex
  */
 export const lookUpLateEffect = operationEffect('look_up_late', 'look_up_late', 'external')
 
+/** The data of the questions about a restored operation: since when its accounts are asked. Each repetition moves the due time. */
+interface RestoredData extends OperationData {
+  readonly since: Date
+}
+
 /** The effect that asks every account of a restored operation what it knows of it, until all have answered (P19). */
-export const findRestoredEffect: EffectDefinition<Payment, OperationData> = defineEffect({
+export const findRestoredEffect: EffectDefinition<Payment, RestoredData> = defineEffect({
   kind: 'find_restored',
   lane: 'external',
-  data: { refund_id: isAbsentOrText },
+  data: { refund_id: isAbsentOrText, since: isInstant },
   id: ({ payment_id }: Payment, { refund_id }) => `${refund_id ?? payment_id}:find_restored`,
 })
 

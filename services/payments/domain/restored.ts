@@ -18,7 +18,7 @@ export function markRestored(document: StoredPayment, at: Date): StoredPayment {
   const refund_ids = (document.refunds ?? []).filter(isActive).map(({ refund_id }) => refund_id)
   const open = isFinal(document.status) ? refund_ids : [undefined, ...refund_ids]
   return open.reduce((payment: Payment, refund_id) => {
-    const find = findRestoredEffect.newEffect(payment, { refund_id }, { at })
+    const find = findRestoredEffect.newEffect(payment, { refund_id, since: at }, { at })
     return addEffect(withRestored(payment, refund_id, 'unproved'), find)
   }, document)
 }

@@ -113,8 +113,9 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
  */
 export function bindFindRestored(deps: ProviderCallDeps): BoundEffect<StoredPayment> {
   return bindPaymentEffect(findRestoredEffect, {
-    lease_ms(document, { due_at, first_due_at = due_at }) {
-      const asked_ms = now().getTime() - first_due_at.getTime()
+    lease_ms(document, effect) {
+      const { since } = findRestoredEffect.dataOf(effect) ?? { since: now() }
+      const asked_ms = now().getTime() - since.getTime()
       const schedule = deps.scheduleOf(requireAdmitted(document))
       return LOOKUP_TIMEOUT_MS + pollIntervalMs(schedule, asked_ms, randomFraction())
     },
@@ -123,7 +124,7 @@ export function bindFindRestored(deps: ProviderCallDeps): BoundEffect<StoredPaym
     budget: createKeyedBudget<StoredPayment>(RESTORED_PER_ROUTE_MAX, ({ provider_accounts }) =>
       provider_accounts.join(' '),
     ),
-    async run({ due_at, first_due_at: asked_since = due_at, data: { refund_id } }, payment) {
+    async run({ data: { refund_id, since: asked_since } }, payment) {
       const operations = operationsToFind(payment, refund_id)
       const asked_at = now()
       const answers = await Promise.all(
