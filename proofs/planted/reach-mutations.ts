@@ -96,9 +96,9 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a provider has forgotten goes to the next account',
     file: 'services/payments/domain/apply-provider-update.ts',
-    search: '  if (may_repeat && !is_known)\n',
+    search: '  if (may_repeat && !is_known) {\n',
     replace:
-      '  const moved = moveToNextAccount(payment, at)\n  if (moved) return moved\n  if (may_repeat && !is_known)\n',
+      '  const moved = moveToNextAccount(payment, at)\n  if (moved) return moved\n  if (may_repeat && !is_known) {\n',
     needs: ['provider forgets'],
   },
 ]

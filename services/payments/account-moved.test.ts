@@ -15,6 +15,7 @@ import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_accou
 import { uuidv7 } from '#lib/base/ids.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
+import { startProvider } from './scripted-provider.fixture.ts'
 
 const AMOUNT = 1_000_000n
 
@@ -126,3 +127,61 @@ test('a payout is not sent to what its account has become, until the operator co
     await rm(directory, { recursive: true, force: true })
   }
 })
+
+// P4
+test('a payout that was sent to a confirmed account is not sent where the account moves back to, until that is confirmed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-moved-back-'))
+  const first = await startProvider()
+  const second = await startProvider()
+  const key = 'the-key-of-the-account-bank-0123456789-0123456789'
+  const startAt = (base_url: string): Promise<PaymentsSystem> =>
+    startPayments({
+      directory,
+      accounts: [{ connector: 'sandbox', environment: 'test', account_id: 'bank', base_url, key }],
+    })
+  const confirm = ({ roles }: PaymentsSystem, operationId: string) =>
+    roles.client(ProviderAccountService, 'operator').confirmAccountMoved({ accountId: 'bank', operationId })
+  try {
+    // Each provider loses what it is sent, and does not answer: a lookup finds nothing there.
+    for (const provider of [first, second]) {
+      provider.stopAnswering()
+      provider.forget()
+    }
+    const before = await startAt(first.url)
+    await before.fund(10n * AMOUNT)
+    const creating = before.withdraw(AMOUNT, { accounts: ['bank'] })
+    await first.order(1)
+    before.roles.announceStop()
+    const { paymentId } = await creating
+    const idempotency_key = `${paymentId}:1`
+    await before[Symbol.asyncDispose]()
+
+    const moved = await startAt(second.url)
+    await eventually(
+      () => movedAccounts(moved),
+      (found) => found?.length === 1,
+    )
+    await confirm(moved, 'op-1')
+    await second.order(1)
+    moved.roles.announceStop()
+    await moved[Symbol.asyncDispose]()
+    const sent = [first.orders(), second.orders()]
+    expect(sent).toEqual([1, 1])
+
+    await using back = await startAt(first.url)
+    await eventually(
+      () => movedAccounts(back),
+      (found) => found?.length === 1,
+    )
+    await first.polled({ idempotency_key }, 3)
+    expect([first.orders(), second.orders()]).toEqual(sent)
+    await confirm(back, 'op-2')
+    await first.order(2)
+    expect(second.orders()).toBe(1)
+    back.roles.announceStop()
+  } finally {
+    await first.stop()
+    await second.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+}, 90_000)

@@ -18,6 +18,9 @@ export const STATUSES: readonly PaymentStatus[] = [
 /** The time at which the payments of the tests are created. */
 export const CREATED_AT = new Date('2026-11-21T10:00:00.000Z')
 
+/** What identifies the provider accounts of the tests. */
+export const FINGERPRINT = 'the same account'
+
 const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 
 /** A deposit as the tests have it: with its expiry. */
@@ -36,6 +39,7 @@ const FIELDS: NewPaymentFields = {
   amount: 150_000n,
   provider_accounts: ['first', 'second'],
   attempt: { number: 1, account_id: 'first', created_at: CREATED_AT },
+  attempts: [{ number: 1, account: { fingerprint: FINGERPRINT, at: CREATED_AT } }],
   created_at: CREATED_AT,
 }
 

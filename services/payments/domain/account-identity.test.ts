@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { type AccountConfirmation, confirmAccount, isMoved } from './account-identity.ts'
+import { type AccountConfirmation, confirmAccount, isMoved, isSendKept } from './account-identity.ts'
 
 const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000)
 const stamp = (fingerprint: string, seconds = 0) => ({ fingerprint, at: at(seconds) })
@@ -30,4 +30,10 @@ test('each operation confirms once, and those that were repeated late are known'
   let known: AccountConfirmation | undefined
   for (let seconds = 0; seconds < 100; seconds += 1) known = confirm('b', seconds, known)
   expect(known?.operation_ids.length).toBeLessThan(50)
+})
+
+test('a send is kept when the operation has the stamp of what its account is now', () => {
+  expect(isSendKept(stamp('a'), 'a')).toBe(true)
+  expect(isSendKept(stamp('a'), 'b')).toBe(false)
+  expect(isSendKept(undefined, 'a')).toBe(false)
 })

@@ -55,6 +55,14 @@ export function isMoved(
   )
 }
 
+/**
+ * Whether an operation may be sent to its account as it is now: that is what the operation keeps as its last send, so that
+ * it is still known after one whose answer is lost. After a confirmation the poll keeps it before it repeats (P4).
+ */
+export function isSendKept(stamp: AccountStamp | undefined, fingerprint: string): boolean {
+  return stamp?.fingerprint === fingerprint
+}
+
 /** The key of the anomaly about an account that has moved since its last confirmation. */
 export function keyOfMovedAnomaly(account_id: string, confirmations: number) {
   const anomaly_id = sha256Hex(`account_moved:${account_id}:${confirmations}`).slice(0, 32)

@@ -12,7 +12,7 @@ const anomaliesOf = ({ effects }: Payment) =>
 describe('an attempt that the provider does not know', () => {
   const late = new Date(CREATED_AT.getTime() + 5 * 60_000)
   const notFound = (payment: Payment, may_repeat: boolean, looked_at = late): Payment =>
-    applyNotFoundUpdate(payment, { attempt_number: 1, may_repeat, at: looked_at })
+    applyNotFoundUpdate(payment, { attempt_number: 1, may_repeat, fingerprint: '', at: looked_at })
 
   test('is sent again once at a time where that is safe', () => {
     const repeated = notFound(newDeposit({ status: 'processing', effects: [] }), true)

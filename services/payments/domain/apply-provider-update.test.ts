@@ -152,7 +152,7 @@ describe.each(STATUSES)('a payment in %s', (status) => {
 
   test.each(RESULT_NAMES)('remembers what may be paid when an earlier attempt has the result %s', (name) => {
     const attempt = { number: 2, account_id: 'second', created_at: at }
-    const payment = newDeposit({ status, attempt, effects: [] })
+    const { attempts: _stamps, ...payment } = newDeposit({ status, attempt, effects: [] })
     const updated = applyProviderUpdate(payment, updateWith(name))
     const { kind } = RESULTS[name]
     const is_paid = kind === 'success'

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { INSTRUCTION_FIELDS } from '#lib/contract/payment-methods.ts'
+import { isSendKept } from './account-identity.ts'
 import {
   type AnomalyKind,
   addAnomaly,
@@ -166,6 +167,8 @@ export function endOperation(
 
 /** What a lookup that did not find an operation allows, and when it ended. */
 export type NotFoundUpdate = OperationRef & {
+  /** What the account was that did not find it. */
+  readonly fingerprint: string
   /** Whether the create may be sent again under its key. */
   readonly may_repeat: boolean
   readonly at: Date
@@ -178,15 +181,20 @@ export type NotFoundUpdate = OperationRef & {
  * when nothing changes.
  */
 export function applyNotFoundUpdate(payment: Payment, update: NotFoundUpdate): Payment {
-  const { refund_id, may_repeat, at } = update
+  const { refund_id, fingerprint, may_repeat, at } = update
   const operation = findOperation(payment, refund_id)
   if (!operation?.is_open || !isCurrent(payment, update)) return payment
   // The effect that asks all accounts of it reports what is missing (P19).
   if (operation.restored === 'unproved') return payment
   const { undecided_since, began_at, record } = operation
   const is_known = record.provider_id !== undefined
-  if (may_repeat && !is_known)
-    return addEffect(payment, repeatCreateEffect.newEffect(payment, { refund_id }, { at }))
+  if (may_repeat && !is_known) {
+    // Kept before it is sent there: a later change of the account needs a confirmation of its own (P4).
+    const kept = isSendKept(record.account, fingerprint)
+      ? payment
+      : withRecord(payment, update, { account: { fingerprint, at } })
+    return addEffect(kept, repeatCreateEffect.newEffect(kept, { refund_id }, { at }))
+  }
   if (is_known && record.not_found_since === undefined)
     return withRecord(payment, update, { not_found_since: at })
   // Its request had been sent when its first result was stored, also an unknown one.

@@ -24,7 +24,7 @@ export interface AccountStamp {
 
 /** What is known of an operation at its provider beyond its result: kept for each attempt and each refund (P4). */
 export interface ProviderRecord {
-  /** The account before the first send. What it does not know later counts only while it is the same one (P4). */
+  /** The account before the last send. What it does not know later counts only while it is the same one (P4). */
   readonly account?: AccountStamp | undefined
   /** The provider's own id, from its first report on. Once it is known, the key of the operation is never sent again. */
   readonly provider_id?: string | undefined

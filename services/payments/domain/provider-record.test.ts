@@ -37,7 +37,7 @@ function apply(
 }
 
 const notFound = (payment: Payment, ref: OperationRef, looked_at: Date): Payment =>
-  applyNotFoundUpdate(payment, { ...ref, may_repeat: true, at: looked_at })
+  applyNotFoundUpdate(payment, { ...ref, may_repeat: true, fingerprint: '', at: looked_at })
 
 const isOpen = (payment: Payment, { refund_id }: OperationRef): boolean | undefined =>
   findOperation(payment, refund_id)?.is_open

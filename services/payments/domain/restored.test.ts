@@ -165,7 +165,7 @@ test('a callback about a later attempt than the backup knows makes it the curren
 // P4, P8
 test('a payment that is not proved is not reported as lost by a poll, and does not expire', () => {
   const begun = restored(newDeposit({ status: 'processing', effects: [] }))
-  const lost = { attempt_number: 1, may_repeat: false, at: LATER }
+  const lost = { attempt_number: 1, may_repeat: false, fingerprint: '', at: LATER }
   expect(applyNotFoundUpdate(begun, lost)).toBe(begun)
   const expiry = { attempt_number: 1, at: LATER, ask_again_at: LATER, sends_callbacks: true }
   expect(applyExpiry(begun, { ...expiry, result: NOT_FOUND }).status).toBe('processing')

@@ -16,6 +16,7 @@ import {
   lookUpLateEffect,
   pollProviderEffect,
 } from '../domain/payment-effects.ts'
+import { recordOf } from '../domain/provider-record.ts'
 import { applyRestoredAnswers } from '../domain/restored.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
@@ -56,7 +57,7 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPaym
     budget: operationBudgets(POLLS_PER_ACCOUNT_MAX),
     async run({ data }, payment) {
       const operation = operationOf(payment, data.refund_id)
-      const { connector, schedule } = deps.accountOf(operation.payment)
+      const { connector, schedule, fingerprint } = deps.accountOf(operation.payment)
       const ref = refOf(operation)
       const is_moved = await deps.isMoved(operation)
       const result = await lookUp(deps, connector, operation)
@@ -65,7 +66,13 @@ export function bindPollProvider(deps: ProviderCallDeps): BoundEffect<StoredPaym
       if (is_moved) return (current) => current
       const may_repeat = mayRepeat(operation, connector, deps.create_timeout_ms)
       const at = now()
-      return (current) => applyNotFoundUpdate(current, { ...ref, may_repeat, at })
+      const update = { ...ref, fingerprint, may_repeat, at }
+      const sent_to = operation.record.account?.fingerprint
+      // Another process may have sent it to something else meanwhile.
+      return (current) =>
+        recordOf(current, ref).account?.fingerprint === sent_to
+          ? applyNotFoundUpdate(current, update)
+          : current
     },
   })
 }

@@ -1,5 +1,6 @@
 import { now } from '#lib/base/time.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import { isSendKept } from '../domain/account-identity.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { findOperation, OPERATION_RULES, refOf } from '../domain/operation.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
@@ -53,8 +54,9 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       // A restored payment can learn of its operation before the create that it had not sent then (P4).
       if (operation.record.provider_id !== undefined)
         return applyResult(ref, { kind: 'unknown', reason: 'the provider has the operation' }, 0)
-      if (await deps.isMoved(operation)) return applyResult(ref, ACCOUNT_MOVED, 0)
-      const { connector, schedule } = deps.accountOf(operation.payment)
+      const { connector, schedule, fingerprint } = deps.accountOf(operation.payment)
+      if (!isSendKept(operation.record.account, fingerprint) || (await deps.isMoved(operation)))
+        return applyResult(ref, ACCOUNT_MOVED, 0)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
         is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms
@@ -90,11 +92,12 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       // One that a crash left behind may be of an operation that has ended, or of an attempt that the payment has left, since.
       const { id: current_id } = repeatCreateEffect.newEffect(payment, data, { at: now() })
       if (!operation?.is_open || id !== current_id) return (current) => current
-      const { connector, schedule } = deps.accountOf(operation.payment)
+      const { connector, schedule, fingerprint } = deps.accountOf(operation.payment)
       const { create_timeout_ms: timeout_ms, stopping } = deps
       // The effect may have waited since the poll, for room or for a process.
-      if (!mayRepeat(operation, connector, timeout_ms) || (await deps.isMoved(operation)))
-        return (current) => current
+      const may_send =
+        isSendKept(operation.record.account, fingerprint) && mayRepeat(operation, connector, timeout_ms)
+      if (!may_send || (await deps.isMoved(operation))) return (current) => current
       const result = await connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
       return applyCreateResponse(deps, operation, result, { poll_ms: schedule.first_ms })
     },

@@ -8,7 +8,7 @@ import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { applyRefundHold, beginApproval, decideReservation } from '../domain/refund-transitions.ts'
-import { newDeposit } from '../payment.fixture.ts'
+import { FINGERPRINT, newDeposit } from '../payment.fixture.ts'
 import { bindPollProvider } from './ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
@@ -30,7 +30,12 @@ function approved(age_ms = 0, changes: Partial<Payment> = {}): Payment {
   const at = new Date(now().getTime() - age_ms)
   const paid = newDeposit({ status: 'success', effects: [], ...changes })
   const request = { refund_id: REFUND_ID, c_id: 'c', amount: 400n, reason: '' }
-  const begun = beginApproval(decideReservation(paid, request, at).payment, REFUND_ID, at).payment
+  const begun = beginApproval(
+    decideReservation(paid, request, at).payment,
+    REFUND_ID,
+    at,
+    FINGERPRINT,
+  ).payment
   const decision = { refund_id: REFUND_ID, hold_id: `${REFUND_ID}:hold:1`, refused_code: undefined }
   return applyRefundHold(begun, decision, at)
 }
@@ -163,7 +168,12 @@ describe('a poll of a refund', () => {
     const undecided = applyProviderUpdate(approved(60 * MINUTE_MS), { refund_id, result, at, poll_at: at })
     const anomaliesAfter = (wait_ms: number) => {
       const looked_at = new Date(at.getTime() + wait_ms)
-      const reported = applyNotFoundUpdate(undecided, { refund_id, may_repeat: false, at: looked_at })
+      const reported = applyNotFoundUpdate(undecided, {
+        refund_id,
+        may_repeat: false,
+        fingerprint: FINGERPRINT,
+        at: looked_at,
+      })
       return reported.effects.filter(recordAnomalyEffect.matches).length
     }
     expect([anomaliesAfter(5 * MINUTE_MS - 1), anomaliesAfter(5 * MINUTE_MS)]).toEqual([0, 1])

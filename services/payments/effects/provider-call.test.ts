@@ -77,7 +77,7 @@ test('a refund of a deposit that was paid at an earlier account is polled and re
   expect(asked).toEqual([`first ${key}`])
   const repeat = polled.effects.find(repeatCreateEffect.matches)
   if (!repeat) throw new Error('the refund is not repeated')
-  await bindRepeatCreate(connector.deps()).run(repeat, { ...payment, version: 1 })
+  await bindRepeatCreate(connector.deps()).run(repeat, { ...polled, version: 1 })
   expect(connector.creates).toMatchObject([
     { account_id: 'first', idempotency_key: key, deposit_idempotency_key: `${payment.payment_id}:1` },
   ])

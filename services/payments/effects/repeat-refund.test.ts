@@ -5,7 +5,7 @@ import { endByOperator } from '../domain/end-without-report.ts'
 import { requireAdmitted } from '../domain/payment.ts'
 import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { applyRefundHold, beginApproval, decideReservation } from '../domain/refund-transitions.ts'
-import { newDeposit } from '../payment.fixture.ts'
+import { FINGERPRINT, newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindRepeatCreate } from './create-at-provider.ts'
@@ -27,7 +27,12 @@ test.each(['operator', 'provider'])(
     const refund_id = `refund-${decides}`
     const paid = newDeposit({ c_id: decides, status: 'success', effects: [] })
     const request = { refund_id, c_id: 'c', amount: 400n, reason: '' }
-    const begun = beginApproval(decideReservation(paid, request, at).payment, refund_id, at).payment
+    const begun = beginApproval(
+      decideReservation(paid, request, at).payment,
+      refund_id,
+      at,
+      FINGERPRINT,
+    ).payment
     const hold = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
     const { effects, ...approved } = applyRefundHold(begun, hold, at)
     const repeat = repeatCreateEffect.newEffect(paid, { refund_id }, { at })

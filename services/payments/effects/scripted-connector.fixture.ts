@@ -6,6 +6,7 @@ import type { Connector, ProviderOrder } from '../connectors/connector.ts'
 import { newAccount } from '../connectors/provider-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
+import { FINGERPRINT } from '../payment.fixture.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
 
 /** A create that a scripted connector received. */
@@ -24,9 +25,6 @@ export interface ScriptedConnector {
   /** The dependencies of an effect that calls this connector. */
   deps(changes?: Partial<ProviderCallDeps>): ProviderCallDeps
 }
-
-/** What identifies each of its accounts. */
-const FINGERPRINT = 'the same account'
 
 /**
  * Makes a connector that gives each create the result of `resultOf`. Lookups find nothing unless `changes`, or `changesOf`
