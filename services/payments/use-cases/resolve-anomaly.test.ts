@@ -145,6 +145,24 @@ describe('the operator resolves an anomaly of an open payment', () => {
     await decide('dismissed')
     expect(await read()).toEqual(before)
   })
+
+  test.each([
+    ['paid', 'success'],
+    ['not_paid', 'error'],
+  ] as const)(
+    'as %s after its dismissal, because nothing else would end the payment',
+    async (kind, status) => {
+      const { decide, read } = await openAnomaly()
+      await decide('dismissed')
+      await expect(decide(kind)).rejects.toMatchObject({ code: 1013 })
+      const later = { operation_id: 'op-2' }
+      for (const _ of [1, 2])
+        expect(await decide(kind, later)).toMatchObject({ resolution: { kind, ...later } })
+      expect(await read()).toMatchObject({ status })
+      await expect(decide('dismissed')).rejects.toMatchObject({ code: 8801 })
+      await expect(decide(kind, { operation_id: 'op-3' })).rejects.toMatchObject({ code: 8801 })
+    },
+  )
 })
 
 // P3
@@ -307,14 +325,6 @@ describe('a decision', () => {
       expect(await read()).toEqual(before)
     },
   )
-
-  test('after a dismissal is refused with 8801, and the payment stays open', async () => {
-    const { decide, read } = await openAnomaly()
-    await decide('dismissed')
-    for (const kind of ['paid', 'not_paid'] as const)
-      await expect(decide(kind, { operation_id: 'op-2' })).rejects.toMatchObject({ code: 8801 })
-    expect(await read()).toMatchObject({ status: 'processing' })
-  })
 
   test('that a crash interrupted between payment and anomaly is completed by its repetition', async () => {
     const { decide, read } = await openAnomaly()
