@@ -1,7 +1,9 @@
 import { randomFraction } from '#lib/base/crypto/random.ts'
-import { now } from '#lib/base/time.ts'
+import { every, now } from '#lib/base/time.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { createBackgroundWork } from './background-work.ts'
+import type { ClockGuard } from './clock-guard.ts'
 
 interface DueVisitor<D> {
   /** Handles one document. A failure is logged; a later walk repeats the visit. */
@@ -58,6 +60,43 @@ export function createDueWalk<D extends object>(
       await Promise.all(Array.from({ length: CONCURRENCY }, () => visitFrom(queue)))
       if (!after) return
     }
+  }
+}
+
+/**
+ * Repeats a walk at an interval, while the clock can be trusted. `failure` is what the log says when the documents cannot be
+ * read. `stop` begins no further visit, and resolves when the walk in progress has ended.
+ */
+export function startDueWalk<D extends object>(
+  collection: Collection<D>,
+  index: string,
+  {
+    hasRoom = () => true,
+    clock_guard,
+    interval_ms,
+    failure,
+    ...visitor
+  }: Omit<DueVisitor<D>, 'hasRoom'> &
+    Partial<Pick<DueVisitor<D>, 'hasRoom'>> & {
+      readonly clock_guard: ClockGuard
+      readonly interval_ms: number
+      readonly failure: string
+    },
+): { stop(): Promise<void> } {
+  let is_stopping = false
+  const walk = createDueWalk(collection, index, {
+    ...visitor,
+    hasRoom: () => !is_stopping && hasRoom() && clock_guard.isTrusted(),
+  })
+  const background = createBackgroundWork()
+  const onError = (error: unknown): void => log.warn({ error }, failure)
+  const timer = every(interval_ms, () => background.track(walk(), onError), onError)
+  return {
+    async stop() {
+      is_stopping = true
+      timer.cancel()
+      await background.ended()
+    },
   }
 }
 

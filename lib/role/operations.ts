@@ -83,8 +83,7 @@ export type Reseal = (purpose: SealingPurpose, sealed: string, owner: string) =>
 
 interface SealedDocuments<D extends object> {
   readonly spec: CollectionSpec
-  /** The document with its sealed texts after `reseal`, and sealed persons; the same document when none of them changed. Pure
-   * but for that. */
+  /** The document with its sealed texts after `reseal`, and its persons after `person.reseal`; the same document without a change. */
   change(document: D, reseal: Reseal, person: Pick<PersonSealer, 'reseal'>): D
   /** Applies `decide` to the stored document in a guarded write; `undefined` from it means "no change". */
   update(document: D, decide: (current: D) => D | undefined): Promise<unknown>

@@ -1,9 +1,9 @@
 import { uuidv7 } from '#lib/base/ids.ts'
-import { every, withTimeout } from '#lib/base/time.ts'
+import { withTimeout } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { createDueWalk } from '#lib/patterns/due-walk.ts'
+import { startDueWalk } from '#lib/patterns/due-walk.ts'
 import { update } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
@@ -173,17 +173,16 @@ export function startReplayWalk(
   clock_guard: ClockGuard,
 ): { stop(): Promise<void> } {
   const { replays, background, isStopping } = deps
-  let is_stopping = false
-  const walk = createDueWalk(replays, 'by_wake', {
-    hasRoom: () => !is_stopping && !isStopping() && clock_guard.isTrusted(),
+  const walk = startDueWalk(replays, 'by_wake', {
+    clock_guard,
+    interval_ms: WALK_MS,
+    failure: 'interrupted replays could not be continued',
+    hasRoom: () => !isStopping(),
     visit: (replay) => runReplay(deps, replay),
   })
-  const onError = (error: unknown): void => log.warn({ error }, 'interrupted replays could not be continued')
-  const timer = every(WALK_MS, () => background.track(walk(), onError), onError)
   return {
     async stop() {
-      is_stopping = true
-      timer.cancel()
+      await walk.stop()
       await background.ended()
     },
   }

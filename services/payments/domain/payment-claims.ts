@@ -90,7 +90,7 @@ function withNewRefund(
 
 function adoptChargeback(
   payment: Payment,
-  { chargeback_id, amount }: ClaimOf<'chargeback'>,
+  { chargeback_id, amount }: Pick<ClaimOf<'chargeback'>, 'chargeback_id' | 'amount'>,
   at: Date,
 ): Payment {
   if (findChargeback(payment, chargeback_id)) return payment
@@ -167,15 +167,14 @@ function adoptEnd(
 /** Support may not know the chargeback: it is reported, without its reason, which only support would have. */
 function adoptChargebackEntry(
   payment: Payment,
-  { entry_id, posting, amount, currency }: ClaimOf<'entry'>,
+  { entry_id, posting, amount }: ClaimOf<'entry'>,
   at: Date,
 ): Payment {
   const chargeback_id = entry_id.replace(CHARGEBACK_SUFFIX, '')
   const is_known = findChargeback(payment, chargeback_id) !== undefined
   if (posting === 'return') return is_known ? winChargeback(payment, chargeback_id, at) : payment
   if (is_known) return payment
-  const claim = { kind: 'chargeback', chargeback_id, amount, currency, is_won: false } as const
-  const counted = adoptChargeback(payment, claim, at)
+  const counted = adoptChargeback(payment, { chargeback_id, amount }, at)
   const report = { chargeback_id, reason_code: '', deadline: '' }
   return addEffect(counted, reportChargebackEffect.newEffect(counted, report, { at }))
 }

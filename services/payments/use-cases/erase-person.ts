@@ -1,14 +1,12 @@
 import type { Signer } from '#lib/base/crypto/signer.ts'
-import { every, now } from '#lib/base/time.ts'
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { createDueWalk } from '#lib/patterns/due-walk.ts'
+import { startDueWalk } from '#lib/patterns/due-walk.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ErasureLog } from '#lib/patterns/erasures.ts'
 import { personSubjects } from '#lib/patterns/person-hashes.ts'
 import type { Collection } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { erasePayment, hasEnded } from '../domain/erase-payment.ts'
 import { isAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { findByAnyId, findByPerson, keyOfPayment } from '../store/payments.ts'
@@ -111,23 +109,13 @@ export function startRetentionWalk(
   retention_ms: number,
 ): { stop(): Promise<void> } {
   const { payments, clock_guard } = deps
-  let is_stopping = false
-  const walk = createDueWalk(payments, 'by_erasable', {
-    hasRoom: () => !is_stopping && clock_guard.isTrusted(),
+  return startDueWalk(payments, 'by_erasable', {
+    clock_guard,
+    interval_ms: WALK_MS,
+    failure: 'the persons of old payments could not be erased',
     dueBefore: () => new Date(now().getTime() - retention_ms),
     async visit(payment) {
       await eraseEnded(deps, payment, payment.erase_when_ended ? 'request' : 'retention')
     },
   })
-  const background = createBackgroundWork()
-  const onError = (error: unknown): void =>
-    log.warn({ error }, 'the persons of old payments could not be erased')
-  const timer = every(WALK_MS, () => background.track(walk(), onError), onError)
-  return {
-    async stop() {
-      is_stopping = true
-      timer.cancel()
-      await background.ended()
-    },
-  }
 }

@@ -1,13 +1,11 @@
-import { every, now } from '#lib/base/time.ts'
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
-import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { createDueWalk } from '#lib/patterns/due-walk.ts'
+import { startDueWalk } from '#lib/patterns/due-walk.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ErasureLog } from '#lib/patterns/erasures.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { eraseTicket } from '../domain/erase-ticket.ts'
 import { type Ticket, withListing } from '../domain/ticket.ts'
 import { findTicketById, keyOfTicket } from '../store/tickets.ts'
@@ -61,9 +59,10 @@ export function startRetentionWalk(
 ): { stop(): Promise<void> } {
   const { tickets, runner, clock_guard } = deps
   const dueBefore = (): Date => new Date(now().getTime() - retention_ms)
-  let is_stopping = false
-  const walk = createDueWalk(tickets, 'by_erasable', {
-    hasRoom: () => !is_stopping && clock_guard.isTrusted(),
+  return startDueWalk(tickets, 'by_erasable', {
+    clock_guard,
+    interval_ms: WALK_MS,
+    failure: 'old tickets could not be erased',
     dueBefore,
     async visit(ticket) {
       const { erasable_since } = withListing(ticket)
@@ -72,14 +71,4 @@ export function startRetentionWalk(
       await runner.update(keyOfTicket(ticket), withListing)
     },
   })
-  const background = createBackgroundWork()
-  const onError = (error: unknown): void => log.warn({ error }, 'old tickets could not be erased')
-  const timer = every(WALK_MS, () => background.track(walk(), onError), onError)
-  return {
-    async stop() {
-      is_stopping = true
-      timer.cancel()
-      await background.ended()
-    },
-  }
 }
