@@ -14,7 +14,7 @@ interface Body {
   drop(): void
 }
 
-/** Bodies that share a limit: those of a network, or of one half of the pool. */
+/** Bodies that share a limit: the bodies of a network, or of one half of the pool. */
 interface Group {
   readonly max_bytes: number
   bytes: number

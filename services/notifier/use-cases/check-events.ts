@@ -18,7 +18,7 @@ export interface CheckEventsDeps extends Pick<ReceiveEventDeps, 'events' | 'pipe
 
 const without_deliveries = counter(
   'multihub_events_without_deliveries_total',
-  'Stored events of which a delivery was missing 30 s later. It was created then.',
+  'Stored events that lacked a delivery 30 s later. It was created then.',
 )
 
 const INTERVAL_MS = 10_000
