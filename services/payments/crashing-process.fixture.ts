@@ -20,6 +20,7 @@ import { bindEffects } from './effects/bind-effects.ts'
 import type { LedgerClient } from './effects/post-to-ledger.ts'
 import type { SupportClients } from './effects/report-to-support.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
+import { scriptedBalances } from './effects/scripted-ledger.fixture.ts'
 import { newDeposit, WITHDRAWAL_ROUTE } from './payment.fixture.ts'
 import { type CrashPoint, createLife, type Step, withSteps } from './process-life.fixture.ts'
 import { keyOfPayment } from './store/payments.ts'
@@ -152,6 +153,7 @@ export function startCrashingProcess(
     fingerprintOf: provider_calls.fingerprintOf,
     chooseAccounts: (account_ids) => ({ account_ids, giveBack: () => {} }),
     search: testKeys().search,
+    balances: scriptedBalances(0n),
     nextNumericId: () => '118432100000420001',
   }
   const findAccount: FindAccount = (account_id) =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { AnomalyKind, AnomalyResolutionKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -59,4 +60,41 @@ test('a credit beyond 2^63-1 is stuck at once, is an anomaly, and is posted when
     'payment.created',
     'payment.completed',
   ])
+})
+
+// E6, E9
+test('a deposit of 10^15 or more that could take the balance past 2^63-1 is refused, and nothing is kept', async () => {
+  const large = 10n ** 15n
+  system.provider.answer('pending')
+  const { available } = await system.balance()
+  await system.fund(2n ** 63n - 1n - available)
+  // The funds of the withdrawal are held, and come back when it fails.
+  await system.withdraw(large, { accounts: ['acme'] })
+  expect(await system.balance()).toMatchObject({ held: large })
+  const [deposits, withdrawals] = await Promise.all([
+    system.withdrawalRoute({ accounts: ['acme'], route: { direction: Direction.IN, method: 'upi' } }),
+    system.withdrawalRoute({ accounts: ['acme'] }),
+  ])
+  const refusalsOf = async (serviceId: string, amount: bigint): Promise<number[]> => {
+    const operator = system.roles.client(PaymentService, 'operator')
+    const { refusals } = await operator.explainRoute({ merchantId: system.merchant_id, serviceId, amount })
+    return refusals.map(({ code }) => code)
+  }
+  const depositOnce = (c_id: string, amount: bigint) =>
+    system.deposit(amount, { c_id, request: { serviceId: deposits } })
+  const refusal = { code: 6001, details: { description: 'params.payment.amount.value' } }
+  await expect(depositOnce('large', large)).rejects.toMatchObject(refusal)
+  expect(await refusalsOf(deposits, large)).toEqual([6001])
+  expect(await refusalsOf(withdrawals, large)).toEqual([])
+  // The ledger is not asked about less, so that other payments cost no call.
+  expect(await refusalsOf(deposits, large - 1n)).toEqual([])
+  expect(await depositOnce('below', large - 1n)).toMatchObject({ status: PaymentStatus.PROCESSING })
+
+  await system.fund(-large)
+  expect(await refusalsOf(deposits, large)).toEqual([])
+  expect(await refusalsOf(deposits, large + 1n)).toEqual([6001])
+  const { hId } = await depositOnce('large', large)
+  // A repetition learns what became of its first request, whatever the balance is now.
+  await system.fund(large)
+  await expect(depositOnce('large', large)).rejects.toMatchObject({ code: 6009, context: { h_id: hId } })
 })

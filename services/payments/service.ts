@@ -1,3 +1,4 @@
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { DeliveryErasureService } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
@@ -80,6 +81,7 @@ function clientsOf({ clientOf }: Pick<RoleContext, 'clientOf'>) {
   return {
     registry: clientOf(RegistryService),
     ledger: clientOf(LedgerService),
+    balances: clientOf(BalanceService),
     notifier: clientOf(DeliveryService),
     support: { refunds: clientOf(RefundService), chargebacks: clientOf(ChargebackService) },
     erasers: { notifier: clientOf(DeliveryErasureService), support: clientOf(TicketErasureService) },

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
@@ -89,6 +89,34 @@ export const depositSuite: SystemSuite = (given) => {
       const beta = merchantClient(system.demo, 'beta')
       expect((await beta.deposit(4_000, { c_id })).body.success).toBe(true)
       expect((await beta.status('an unknown reference')).body.error.code).toBe(6010)
+    })
+
+    // E6
+    test('a deposit that could take the balance past 2^63-1 is refused, and its c_id stays free', async () => {
+      const operator = operatorOf(system.demo())
+      const { merchant_id: merchantId } = alpha.merchant
+      const owner = { merchantId, environment: 'ENVIRONMENT_TEST' }
+      const adjust = (minor: bigint, operationId: string) =>
+        operator('multihub.balances.v1.BalanceService/Adjust', {
+          ...owner,
+          amount: { minor: String(minor), currency: 'INR' },
+          reason: 'the largest balance',
+          operationId,
+        })
+      const { balances } = await operator('multihub.balances.v1.BalanceService/GetBalances', owner)
+      const balance = balances.find(({ currency }: { currency: string }) => currency === 'INR')
+      // The deposits that other tests have left open still fit.
+      const added = 2n ** 63n - BigInt(balance.available) - BigInt(balance.held ?? 0) - 10n ** 15n
+      await adjust(added, randomUUID())
+      const c_id = 'the largest deposit'
+      const { body, http_status } = await alpha.deposit(1e15, { c_id })
+      expect(http_status).toBe(400)
+      expect(body.error).toMatchObject({
+        code: 6001,
+        details: { description: 'params.payment.amount.value' },
+      })
+      expect((await alpha.deposit(7_000, { c_id })).body.success).toBe(true)
+      await adjust(-added, randomUUID())
     })
 
     // P13

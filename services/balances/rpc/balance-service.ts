@@ -17,7 +17,7 @@ import { pastInstantOf, scopeOf } from './request-fields.ts'
 /** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, {
-    getBalances: by(['gateway', 'operator', 'internal'], async (request) => {
+    getBalances: by(['gateway', 'payments', 'operator', 'internal'], async (request) => {
       const { environment, merchant_id } = scopeOf(request)
       const instant = request.at && pastInstantOf(request.at, 'at')
       const balances = instant

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { isUuid, numericIds } from '#lib/base/ids.ts'
-import { AMOUNT_MAX } from '#lib/contract/money.ts'
+import { AMOUNT_MAX, INT64_MAX } from '#lib/contract/money.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { Ambiguous } from '#lib/store/errors.ts'
 import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import { createAtProviderEffect, expirePaymentEffect } from '../domain/payment-effects.ts'
+import { scriptedBalances } from '../effects/scripted-ledger.fixture.ts'
 import { WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type CreatePaymentDeps, createPayment } from './create-payment.ts'
@@ -28,6 +29,9 @@ const ROUTE: PaymentRoute = {
   withdrawal_limits: WITHDRAWAL_ROUTE.withdrawal_limits,
   enabled: true,
 }
+
+/** The smallest amount that needs room in the balance. */
+const LARGE = 10n ** 15n
 
 let fixture: PaymentsFixture
 let requests = 0
@@ -52,6 +56,7 @@ function depsWith(route: Partial<PaymentRoute> = {}): CreatePaymentDeps {
       giveBack: () => {},
     }),
     search: testKeys().search,
+    balances: scriptedBalances(INT64_MAX - LARGE + 1n),
     nextNumericId: numericIds(42),
   }
 }
@@ -93,6 +98,7 @@ const REFUSALS: readonly (readonly [string, number, Partial<CreatePaymentRequest
     ['a route without accounts', 1002, {}, { provider_accounts: [] }],
     ['an amount below the minimum', 6001, { amount: 99n }, {}],
     ['a currency other than that of the route', 6002, { currency: 'TRY' }, {}],
+    ['an amount without room in the balance', 6001, { amount: LARGE }, {}],
     ['a route whose accounts are all known to be down', 7002, {}, { provider_accounts: ['sandbox-down'] }],
   ]
 
@@ -130,9 +136,11 @@ test('reports the first refusal in the order of E9 when several apply', async ()
 })
 
 // E9
-test('reports a duplicate before accounts that are known to be down', async () => {
+test('reports a duplicate before a balance without room, and before accounts that are known to be down', async () => {
   const input = request()
   await createPayment(depsWith(), input)
+  const large = createPayment(depsWith(), { ...input, amount: LARGE })
+  await expect(large).rejects.toMatchObject({ code: 6009 })
   const down = depsWith({ provider_accounts: ['sandbox-down'] })
   await expect(createPayment(down, input)).rejects.toMatchObject({ code: 6009 })
   const behind = { ...down, payments: behindFormerPrimary(fixture.store.payments) }

@@ -1,7 +1,7 @@
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
@@ -27,12 +27,14 @@ import {
 import { keyOfPayment } from '../store/payments.ts'
 import { recordRefusal } from '../store/payments-store.ts'
 import { type AdmissionDeps, awaitAdmission, awaitDecision } from './await-change.ts'
-import { findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
+import { type BalanceRoomDeps, hasBalanceRoom } from './balance-room.ts'
+import { AMOUNT_FIELD, findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
 
 /** What creating a payment needs. */
 export interface CreatePaymentDeps
   extends AdmissionDeps,
     PermittedRouteDeps,
+    BalanceRoomDeps,
     Pick<AccountSelection, 'chooseAccounts'>,
     Pick<AccountsOfPayments, 'fingerprintOf'> {
   readonly withdrawal_refusals: Collection<WithdrawalRefusal>
@@ -47,14 +49,17 @@ const INSERT_TRIES_MAX = 100
 /**
  * Creates a payment: stores it, sends it to the provider, and returns it with the status that it then has (P3, E14). A
  * withdrawal is sent when the ledger has placed its hold. Refusals come in the order of E9: the refusals of
- * `findPermittedRoute`, 6009 for a `c_id` that was used before, 7002 when all accounts are known to be down, then the refusals
- * of the ledger, after which only a record is left (P3). Throws `Unavailable` when the ledger does not decide in time.
+ * `findPermittedRoute`, 6009 for a `c_id` that was used before, 6001 for a deposit without room in the balance, 7002 when all
+ * accounts are known to be down, then the refusals of the ledger, after which only a record is left (P3). Throws `Unavailable`
+ * when the ledger does not decide in time.
  */
 export async function createPayment(
   deps: CreatePaymentDeps,
   request: CreatePaymentRequest,
 ): Promise<Payment> {
   const route = await findPermittedRoute(deps, request)
+  if (!(await hasBalanceRoom(deps, route, request.amount)))
+    throw await duplicateOr(deps, request, fieldError(6001, AMOUNT_FIELD))
   const { account_ids, giveBack } = deps.chooseAccounts(route.provider_accounts, request.environment)
   try {
     return await createOnRoute(deps, request, { ...route, provider_accounts: account_ids })
@@ -71,7 +76,7 @@ async function createOnRoute(
   route: PaymentRoute,
 ): Promise<Payment> {
   const [account_id] = route.provider_accounts
-  if (account_id === undefined) throw await providerDownError(deps, request)
+  if (account_id === undefined) throw await duplicateOr(deps, request, new PublicError(7002))
   const new_payment = newPayment(deps, request, route, account_id)
   const inserted = await insertPayment(deps, request, new_payment)
   const created = await runEffects(deps, inserted)
@@ -135,11 +140,15 @@ async function replaceRefused(
   return stored?.payment_id === payment.payment_id ? stored : undefined
 }
 
-/** The 7002 for a route whose accounts are all known to be down, unless the `c_id` is in use: that is 6009 (E9, P2). */
-async function providerDownError(deps: CreatePaymentDeps, request: CreatePaymentRequest): Promise<Error> {
+/** The refusal of a request before its insert, unless the `c_id` is in use: that is 6009, which comes first (E9, P2). */
+async function duplicateOr(
+  deps: CreatePaymentDeps,
+  request: CreatePaymentRequest,
+  refusal: Error,
+): Promise<Error> {
   const found = await deps.payments.get(keyOfPayment(request), { linearizable: true })
   const duplicate = found && (await awaitAdmission(deps, found))
-  return duplicate ? duplicateError(request.policy, duplicate) : new PublicError(7002)
+  return duplicate ? duplicateError(request.policy, duplicate) : refusal
 }
 
 /** Runs the effects of the new payment, which call the ledger and the provider. */

@@ -4,6 +4,7 @@ import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, now, useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { INT64_MAX } from '#lib/contract/money.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
@@ -15,7 +16,7 @@ import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import { bindRefusal } from '../effects/discard-refused.ts'
 import { bindHoldFunds } from '../effects/post-to-ledger.ts'
-import { type ScriptedLedger, scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
+import { type ScriptedLedger, scriptedBalances, scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type CreatePaymentDeps, createPayment } from './create-payment.ts'
@@ -47,6 +48,7 @@ function depsOver(ledger: ScriptedLedger, changes: Partial<PaymentRoute> = {}): 
       giveBack: () => {},
     }),
     search: testKeys().search,
+    balances: scriptedBalances(INT64_MAX),
     nextNumericId: () => '118432100000420001',
   }
 }

@@ -11,6 +11,7 @@ import {
   type LedgerClient,
   refusedCodeOf,
 } from '../effects/post-to-ledger.ts'
+import { type BalanceRoomDeps, hasBalanceRoom } from './balance-room.ts'
 import {
   areAccountsConfigured,
   isAmountPermitted,
@@ -41,7 +42,10 @@ export interface RouteExplanation {
 }
 
 /** What explaining a route needs. */
-export interface ExplainRouteDeps extends PermittedRouteDeps, Pick<AccountSelection, 'areAllDown'> {
+export interface ExplainRouteDeps
+  extends PermittedRouteDeps,
+    BalanceRoomDeps,
+    Pick<AccountSelection, 'areAllDown'> {
   readonly findAccount: FindAccount
   readonly ledger: Pick<LedgerClient, 'checkHold'>
 }
@@ -68,15 +72,20 @@ export async function explainRoute(
       ? deps.findAccount(account_id, route.environment)
       : undefined,
   }))
-  const refused_codes = [...refusalsByRoute(deps, route, amount), ...refused_by_ledger]
+  const refused_codes = [...(await refusalsByRoute(deps, route, amount)), ...refused_by_ledger]
   return { refused_codes, route, accounts, funds }
 }
 
-function refusalsByRoute(deps: ExplainRouteDeps, route: PaymentRoute, amount: bigint): ErrorCode[] {
+async function refusalsByRoute(
+  deps: ExplainRouteDeps,
+  route: PaymentRoute,
+  amount: bigint,
+): Promise<ErrorCode[]> {
   const has_accounts = areAccountsConfigured(deps, route)
   const codes: ErrorCode[] = []
   if (!route.enabled || !has_accounts) codes.push(1002)
-  if (!isAmountPermitted(route, amount)) codes.push(6001)
+  const is_permitted = isAmountPermitted(route, amount) && (await hasBalanceRoom(deps, route, amount))
+  if (!is_permitted) codes.push(6001)
   if (has_accounts && deps.areAllDown(route.provider_accounts, route.environment)) codes.push(7002)
   return codes
 }

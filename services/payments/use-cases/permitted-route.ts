@@ -11,6 +11,9 @@ export interface PermittedRouteDeps extends Pick<AccountSelection, 'hasAccount'>
   findRoute(service_id: string): Promise<PaymentRoute | undefined>
 }
 
+/** The public field of the amount, which 6001 names. */
+export const AMOUNT_FIELD = 'params.payment.amount.value'
+
 /**
  * Finds the route of a request, and throws the first refusal of E9 that neither the store nor the ledger decides: by the
  * route, the policy of the credential, the amount, the currency and the bank account.
@@ -25,7 +28,7 @@ export async function findPermittedRoute(
   if (!permitsRoute(request.policy, route.service_id, route.currency)) throw new PublicError(3008)
   if (route.direction !== request.direction) throw new PublicError(1008)
   if (!route.enabled || !areAccountsConfigured(deps, route)) throw new PublicError(1002)
-  if (!isAmountPermitted(route, amount)) throw fieldError(6001, 'params.payment.amount.value')
+  if (!isAmountPermitted(route, amount)) throw fieldError(6001, AMOUNT_FIELD)
   if (request.currency !== route.currency) throw fieldError(6002, 'params.payment.amount.currency')
   if (beneficiary) checkBankAccount(route.currency, beneficiary)
   return route
