@@ -174,7 +174,12 @@ function createPipeline(
     await limits.useMethodQuota(method.name, caller)
     const endRequest = merchant_requests.begin(caller, method.is_read)
     try {
-      return await method.call(request, caller, pathId?.(exchange.request))
+      return await method.call(request, caller, {
+        path_id: pathId?.(exchange.request),
+        isAbout(payment) {
+          exchange.context.payment = payment
+        },
+      })
     } finally {
       endRequest()
     }

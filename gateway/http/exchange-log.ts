@@ -33,7 +33,7 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
     refused_caller?: CallerFields,
   ): void => {
     const { request, request_id, context } = exchange
-    const { application_id, merchant_id, environment, method } = context
+    const { application_id, merchant_id, environment, method, payment } = context
     log.info(
       {
         request_id,
@@ -44,6 +44,9 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
         application_id,
         merchant_id,
         environment,
+        payment_id: payment?.payment_id,
+        c_id: payment?.c_id,
+        h_id: payment?.h_id,
         client_request_id: clientRequestIdOf(request),
         client_address: refused_caller?.client_address,
         dropped: refused_caller?.dropped,

@@ -17,6 +17,13 @@ export interface SignableResponse {
 /** Signs a response; returns the name and the value of the signature header. */
 export type SignResponse = (response: SignableResponse) => readonly [name: string, value: string]
 
+/** The ids by which people look for a payment: our own, the merchant's, and the one that the merchant was given. */
+export interface PaymentIds {
+  readonly payment_id?: string | undefined
+  readonly c_id?: string | undefined
+  readonly h_id?: string | undefined
+}
+
 /** What is known of a request so far. The response and the log line need it after a failure at any step too. */
 interface ExchangeContext {
   /** Set when the caller's signature is verified; from then on every response is signed, refusals too (A5). */
@@ -25,6 +32,8 @@ interface ExchangeContext {
   merchant_id?: string | undefined
   environment?: Environment | undefined
   method?: string | undefined
+  /** The payment that the request is about, as far as it is known. */
+  payment?: PaymentIds
   /** The code of the error table that the response carries; absent for a success. */
   code?: ErrorCode
 }

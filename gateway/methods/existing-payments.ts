@@ -49,10 +49,11 @@ export const paymentStatus = defineMethod({
   result_components: PAYMENT_RESULT.components,
   createHandler({ clientOf }) {
     const payments = clientOf(PaymentService)
-    return async ({ params }, caller) => {
+    return async ({ params }, caller, call) => {
       const { c_id, h_id } = params.payment.identifiers
+      call.isAbout({ c_id, h_id })
       const { payment } = await payments.findPayment({ ...permittedScope(caller), cId: c_id, hId: h_id })
-      return PAYMENT_RESULT.render(payment)
+      return PAYMENT_RESULT.render(payment, call)
     }
   },
 })
@@ -82,8 +83,9 @@ export const paymentNotification = defineMethod({
   result_components: PAYMENT_RESULT.components,
   createHandler({ clientOf }) {
     const payments = clientOf(PaymentService)
-    return async ({ operation_id, ...payload }, caller) => {
+    return async ({ operation_id, ...payload }, caller, call) => {
       const { c_id, h_id } = payload.params.payment.identifiers
+      call.isAbout({ c_id, h_id })
       const { payment } = await payments.notifyPayment({
         ...permittedScope(caller),
         cId: c_id,
@@ -91,7 +93,7 @@ export const paymentNotification = defineMethod({
         operationId: operation_id,
         payloadHash: payloadHash(payload),
       })
-      return PAYMENT_RESULT.render(payment)
+      return PAYMENT_RESULT.render(payment, call)
     }
   },
 })
@@ -125,8 +127,9 @@ export const webhookResend = defineMethod({
   }),
   createHandler({ clientOf }) {
     const payments = clientOf(PaymentService)
-    return async ({ operation_id, ...payload }, caller, path_id) => {
+    return async ({ operation_id, ...payload }, caller, { path_id, isAbout }) => {
       const { payment_id } = payload
+      isAbout({ h_id: payment_id })
       // The body repeats the id of the path; another id is 9000 (P15).
       if (payment_id !== path_id) throw fieldError(9000, 'payment_id')
       const { deliveryIds: delivery_ids } = await payments.resendCallback({

@@ -7,6 +7,7 @@ import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import type { Caller } from '../auth/credential.ts'
+import type { PaymentIds } from '../http/exchange.ts'
 import { type Json, type JsonObject, parseJson } from '../json/parse-json.ts'
 import { isObject, type Schema, type Shape, validate } from '../json/schema.ts'
 
@@ -32,9 +33,17 @@ export interface MethodDeps {
 
 /**
  * Does what a valid request asks for and returns the `result` of the envelope as plain JSON. Throws `PublicError` for
- * refusals. `path_id` is the id in the public path, if the path has one.
+ * refusals.
  */
-export type Handler<T> = (request: T, caller: Caller, path_id?: string) => Promise<unknown> | unknown
+export type Handler<T> = (request: T, caller: Caller, call: Call) => Promise<unknown> | unknown
+
+/** What a handler gets of the exchange besides the request. */
+export interface Call {
+  /** The id in the public path, if the path has one. */
+  readonly path_id?: string | undefined
+  /** Says which payment the request is about, as far as it is known, for the log line of the exchange. */
+  isAbout(payment: PaymentIds): void
+}
 
 /** All that describes a public method to the gateway and to its documentation. */
 export interface MethodDescription {
@@ -78,7 +87,7 @@ export interface Method {
   readonly scope: Scope | undefined
   readonly is_read: boolean
   /** Validates the request, then handles it. */
-  call(request: Json, caller: Caller, path_id?: string): Promise<unknown>
+  call(request: Json, caller: Caller, call: Call): Promise<unknown>
 }
 
 /** Declares a public method. */
@@ -99,9 +108,9 @@ export function defineMethod<T>({
         name,
         scope,
         is_read,
-        async call(request, caller, path_id) {
+        async call(request, caller, call) {
           const context = { environment: caller.environment, acceptsCallbackUrl, acceptsCallbackHost }
-          return handle(await validate(schema, request, context), caller, path_id)
+          return handle(await validate(schema, request, context), caller, call)
         },
       }
     },

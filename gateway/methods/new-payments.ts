@@ -13,7 +13,7 @@ import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Caller } from '../auth/credential.ts'
 import { amount, CALLBACK_URL, currency, EMAIL_ADDRESS, HTTP_URL, text } from '../json/scalars.ts'
 import { described, notApplicable, object, optional, type Schema, type TypeOf } from '../json/schema.ts'
-import { defineMethod, type MethodDeps } from './method.ts'
+import { type Call, defineMethod, type MethodDeps } from './method.ts'
 import { CREATED_PAYMENT_RESULT } from './payment-result.ts'
 import { MERCHANT_REFERENCE, METHOD, optionalText, permittedScope, SERVICE_ID } from './request-fields.ts'
 
@@ -131,8 +131,8 @@ export const paymentIn = defineMethod({
   ),
   createHandler(deps) {
     const createPayment = createPaymentCall(deps)
-    return ({ service_id, params }, caller) =>
-      createPayment(caller, service_id, params.payment, { direction: Direction.IN })
+    return ({ service_id, params }, caller, call) =>
+      createPayment({ caller, call }, service_id, params.payment, { direction: Direction.IN })
   },
 })
 
@@ -187,7 +187,7 @@ export const paymentOut = defineMethod({
   ),
   createHandler(deps) {
     const createPayment = createPaymentCall(deps)
-    return ({ service_id, params }, caller) => {
+    return ({ service_id, params }, caller, call) => {
       const { bank, ...receiver } = params.payment.receiver
       const { account, ifsc, code: bankCode } = bank
       const payment = { ...params.payment, receiver }
@@ -197,7 +197,7 @@ export const paymentOut = defineMethod({
         beneficiary,
         payloadHash: payloadHash({ service_id, params }),
       }
-      return createPayment(caller, service_id, payment, fields)
+      return createPayment({ caller, call }, service_id, payment, fields)
     }
   },
 })
@@ -213,7 +213,7 @@ interface NewPayment {
 function createPaymentCall({ clientOf, keys, create_timeout_ms }: MethodDeps) {
   const payments = clientOf(PaymentService)
   return async (
-    caller: Caller,
+    { caller, call }: { readonly caller: Caller; readonly call: Call },
     service_id: string,
     { identifiers, amount, webhook_url, ...details }: NewPayment,
     fields: Pick<
@@ -222,6 +222,7 @@ function createPaymentCall({ clientOf, keys, create_timeout_ms }: MethodDeps) {
     >,
   ): Promise<unknown> => {
     const { c_id } = identifiers
+    call.isAbout({ c_id })
     const { payment } = await payments.createPayment(
       {
         ...permittedScope(caller),
@@ -234,7 +235,7 @@ function createPaymentCall({ clientOf, keys, create_timeout_ms }: MethodDeps) {
       },
       { timeoutMs: create_timeout_ms },
     )
-    return CREATED_PAYMENT_RESULT.render(payment)
+    return CREATED_PAYMENT_RESULT.render(payment, call)
   }
 }
 

@@ -6,6 +6,8 @@ import {
   PAYMENT_VIEW,
 } from '#lib/contract/public-payment.ts'
 import { type JsonSchema, record, type View } from '#lib/contract/view.ts'
+import type { PaymentIds } from '../http/exchange.ts'
+import type { Call } from './method.ts'
 
 /** What a method that shows a payment returns: the payment and its primary operation (spec: Payment object). */
 export const PAYMENT_RESULT = resultOf(PAYMENT_VIEW)
@@ -23,9 +25,15 @@ function resultOf(view: View<Payment>) {
   return {
     schema: record({ payment: view.schema, operation: OPERATION_VIEW.schema }),
     components,
-    render(payment: Payment | undefined): object {
+    /** Makes the result, and names the payment to the log line of the exchange. */
+    render(payment: Payment | undefined, call: Call): object {
+      if (payment !== undefined) call.isAbout(idsOf(payment))
       const [primary] = payment?.operations ?? []
       return { payment: view.render(payment), operation: OPERATION_VIEW.render(primary) }
     },
   }
+}
+
+function idsOf({ paymentId: payment_id, cId: c_id, hId: h_id }: Payment): PaymentIds {
+  return { payment_id, c_id, h_id }
 }

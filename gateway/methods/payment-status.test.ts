@@ -3,7 +3,8 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import type { FindPaymentRequest } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fullPayment } from '#lib/contract/payment.fixture.ts'
-import { codeAndPath, createTestGateway, send } from '../gateway.fixture.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { codeAndPath, createTestGateway, type FixtureOptions, send } from '../gateway.fixture.ts'
 
 const request = (identifiers: unknown, more: object = {}): object => ({
   method: 'payment.status',
@@ -11,7 +12,7 @@ const request = (identifiers: unknown, more: object = {}): object => ({
   ...more,
 })
 
-async function withPayments() {
+async function withPayments(options: FixtureOptions = {}) {
   const requests: FindPaymentRequest[] = []
   const app = await createTestGateway({
     credential: { currencies: ['INR'] },
@@ -21,6 +22,7 @@ async function withPayments() {
         return { payment: fullPayment() }
       },
     },
+    ...options,
   })
   return { app, requests }
 }
@@ -85,4 +87,25 @@ test('answers 6010 for an unknown payment', async () => {
   })
   const { status, body } = await send(app, { body: request({ c_id: 'a' }) })
   expect([status, body.error?.code]).toEqual([400, 6010])
+})
+
+test('the log line names the payment by all of its ids, and a refused one as the merchant named it', async () => {
+  const lines: string[] = []
+  const log = createLog('gateway', { level: 'info', writer: { write: (line) => void lines.push(line) } })
+  const { app } = await withPayments({ log })
+  await send(app, { body: request({ c_id: 'a' }) })
+  const refusing = await createTestGateway({
+    log,
+    payments: {
+      findPayment() {
+        throw new PublicError(6010)
+      },
+    },
+  })
+  await send(refusing, { body: request({ c_id: 'unknown-1' }) })
+  const [found, refused] = lines.map((line) => JSON.parse(line))
+  const { paymentId: payment_id, cId: c_id, hId: h_id } = fullPayment()
+  expect(found).toMatchObject({ payment_id, c_id, h_id })
+  expect(refused).toMatchObject({ code: 6010, c_id: 'unknown-1' })
+  expect(refused).not.toHaveProperty('payment_id')
 })

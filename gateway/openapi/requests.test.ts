@@ -50,7 +50,7 @@ async function refusalOf(text: string, path_id?: string): Promise<number | undef
   try {
     const request = parseRequest(Buffer.from(text))
     const method = path_id === undefined ? findMethod(registry, request, CALLER) : resend
-    await method.call(request, CALLER, path_id)
+    await method.call(request, CALLER, { path_id, isAbout() {} })
     return undefined
   } catch (error) {
     if (error instanceof PublicError) return REFUSALS.has(error.code) ? error.code : undefined

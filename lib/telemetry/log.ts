@@ -16,8 +16,8 @@ export const LOG_FIELDS = [
   // the request
   'request_id', 'client_request_id', 'trace_id', 'method', 'route', 'http_status', 'code', 'caller', 'client_address',
   'rpc', 'rpc_code', 'application_id', 'api_version', 'scope', 'bucket',
-  // the subject: our own ids, never texts of a merchant
-  'merchant_id', 'environment', 'service_id', 'payment_id', 'ticket_id', 'refund_id', 'chargeback_id',
+  // the subject: our own ids, and the ids of payments in requests, never other texts of a merchant
+  'merchant_id', 'environment', 'service_id', 'payment_id', 'c_id', 'h_id', 'ticket_id', 'refund_id', 'chargeback_id',
   'attachment_id', 'delivery_id', 'endpoint_id', 'destination_key', 'anomaly_id', 'operation', 'currency', 'status', 'from_status',
   // internals
   'event', 'kind', 'effect', 'transition', 'subject', 'queue', 'collection', 'index', 'database', 'shard', 'seq', 'hash', 'signature',

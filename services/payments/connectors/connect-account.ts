@@ -1,13 +1,22 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
-import { clock } from '#lib/base/time.ts'
+import { clock, elapsedSince } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
 import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import type { RoleContext } from '#lib/role/role.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { histogram } from '#lib/telemetry/metrics.ts'
+import type { CallResult, LookupResult } from '../domain/call-result.ts'
+import { paymentIdOf } from '../domain/operation.ts'
 import { type CircuitBreaker, createAccountBreaker } from './circuit-breaker.ts'
-import type { Connector, ConnectorDefinition, PollSchedule, ProviderCalls } from './connector.ts'
+import type {
+  Connector,
+  ConnectorDefinition,
+  OperationName,
+  PollSchedule,
+  ProviderCalls,
+} from './connector.ts'
 import { CONNECTORS } from './connector-table.ts'
 import { gatherLookups } from './gather-lookups.ts'
 import type { AccountOf, ProviderAccount } from './provider-account.ts'
@@ -40,11 +49,11 @@ export function connectAccount(account: ProviderAccount, http: HttpClient): Conn
   const { capabilities, poll_schedule } = definition
   const breaker = createAccountBreaker(account)
   const lookUp = gatherLookups(calls, capabilities.lookups_max)
-  const measured = createMeasuredCall(account.account_id)
+  const observed = createObservedCall(account.account_id)
   const connector: Connector = {
     ...capabilities,
-    create: (...call) => measured('create', () => breaker.observe(() => calls.create(...call))),
-    lookUp: (...call) => measured('look_up', () => lookUp(...call)),
+    create: (...call) => observed('create', call, () => breaker.observe(() => calls.create(...call))),
+    lookUp: (...call) => observed('look_up', call, () => lookUp(...call)),
     parseCallback: (callback) => calls.parseCallback?.(callback),
   }
   const fingerprint = fingerprintOf(account, definition.account_identity)
@@ -61,10 +70,11 @@ function fingerprintOf(
   return sha256Hex(JSON.stringify([connector, place, identity])).slice(0, 32)
 }
 
-/** Makes the function that measures the calls of one account. */
-function createMeasuredCall(provider_account: string) {
-  return async <R extends { readonly kind: string }>(
+/** Makes the function that measures the calls of one account, and warns of each that failed or has an unknown result. */
+function createObservedCall(provider_account: string) {
+  return async <R extends CallResult | LookupResult>(
     operation: 'create' | 'look_up',
+    [{ idempotency_key }]: readonly [Pick<OperationName, 'idempotency_key'>, ...unknown[]],
     call: () => Promise<R>,
   ): Promise<R> => {
     const began_ms = clock.monotonic_ms()
@@ -72,6 +82,13 @@ function createMeasuredCall(provider_account: string) {
     try {
       const result = await call()
       outcome = result.kind
+      if (result.kind === 'unknown' || result.kind === 'not_sent') {
+        const payment_id = paymentIdOf(idempotency_key)
+        const duration_ms = elapsedSince(began_ms)
+        const { reason } = result
+        const fields = { payment_id, provider_account, operation, outcome, reason, duration_ms }
+        log.warn(fields, 'a call to a provider failed, or its result is unknown')
+      }
       return result
     } finally {
       const labels = { provider_account, operation, outcome }

@@ -1,5 +1,6 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { answerNoName } from '../../../test/support/name-server.ts'
 import { connectAccount, openConnectors } from './connect-account.ts'
@@ -10,10 +11,20 @@ test('the names of providers are those of the operating system: no name server i
   const sandbox_url = 'http://no-such-host.invalid'
   const settings = { sandbox_url, sandbox_key: new Secret('k'.repeat(32)), providers_file: undefined }
   const { accounts, close } = openConnectors(settings, { variables: {} })
-  const operation = { kind: 'deposit', idempotency_key: 'k1' } as const
+  const warn = jest.spyOn(log, 'warn')
+  const operation = { kind: 'deposit', idempotency_key: 'payment-1:2' } as const
   for (const { connector } of accounts)
     expect(await connector.lookUp(operation, HANG_LIMIT_MS)).toMatchObject({ kind: 'unknown' })
   expect(accounts.length).toBeGreaterThan(0)
+  // Each failed call is one warning, which names the payment.
+  const fields = { payment_id: 'payment-1', provider_account: accounts[0]?.account.account_id }
+  expect(warn.mock.calls).toEqual(
+    accounts.map(() => [
+      expect.objectContaining({ outcome: 'unknown', operation: 'look_up' }),
+      expect.anything(),
+    ]),
+  )
+  expect(warn.mock.calls[0]?.[0]).toMatchObject(fields)
   expect(asked.names).toEqual([])
   await close()
 })

@@ -165,6 +165,11 @@ export function operationKey(
 
 const REFUND_PREFIX = 'refund:'
 
+/** The payment of the operation that an idempotency key names. */
+export function paymentIdOf(key: string): string {
+  return key.slice(0, key.indexOf(':'))
+}
+
 /** The operation that an idempotency key names; `undefined` when it is not a key of this payment. */
 export function refOfKey({ payment_id }: Pick<Payment, 'payment_id'>, key: string): OperationRef | undefined {
   const prefix = `${payment_id}:`
