@@ -11,6 +11,7 @@ test('an operation is where it was sent while its account is the same', () => {
   expect(isMoved([stamp('a')], 'a', undefined)).toBe(false)
   expect(isMoved([stamp('a')], 'b', undefined)).toBe(true)
   expect(isMoved([stamp('a'), stamp('b')], 'b', undefined)).toBe(true)
+  expect(isMoved([stamp('b'), stamp('a')], 'b', undefined)).toBe(true)
   expect(isMoved([undefined], 'a', undefined)).toBe(false)
 })
 

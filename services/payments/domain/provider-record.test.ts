@@ -136,9 +136,9 @@ describe('the expiry of a deposit whose provider has named two ids', () => {
   const amount = operationOf(known).amount
   const other: CallResult = { kind: 'success', provider_id: 'p-2', amount, completed_at: at }
   const disputed = recorded(apply(known, ATTEMPT, other))
-  const expire = (payment: Payment, result: LookupResult): Payment =>
+  const expire = (payment: Payment, result: LookupResult, attempt_number = 1): Payment =>
     applyExpiry(payment, {
-      attempt_number: 1,
+      attempt_number,
       result,
       at: new Date((payment.expires_at?.getTime() ?? 0) + 60_000),
       ask_again_at: at,
@@ -158,6 +158,8 @@ describe('the expiry of a deposit whose provider has named two ids', () => {
     'leaves it open when another id was reported before: $kind',
     (result) => {
       expect(expire(disputed, result).status).toBe('processing')
+      // The question was about another attempt, before the payment came to this one.
+      expect(expire(disputed, result, 2).status).toBe('processing')
     },
   )
 

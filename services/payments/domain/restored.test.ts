@@ -48,9 +48,9 @@ function withRefund(state: Refund['state']): Payment {
 }
 
 /** The answers of the first and the second account, each about its own attempt. */
-function answer(payment: Payment, results: readonly LookupResult[], at = SOON): Payment {
+function answer(payment: Payment, results: readonly LookupResult[], at = SOON, asked_at = at): Payment {
   const answers = results.map((result, index) => ({ attempt_number: index + 1, result }))
-  return applyRestoredAnswers(payment, { refund_id: undefined, answers, asked_since: AT, asked_at: at, at })
+  return applyRestoredAnswers(payment, { refund_id: undefined, answers, asked_since: AT, asked_at, at })
 }
 
 const isAsked = ({ effects }: Payment): boolean => effects.some(findRestoredEffect.matches)
@@ -71,6 +71,9 @@ test('an open payment is marked, and a final one only for its refunds that have 
   }
   const ended = withRefund('failed')
   expect(markRestored(ended, AT)).toBe(ended)
+  // Support knows a refund of a payment that was still open when the backup read it.
+  const begun = newDeposit({ refunds: withRefund('pending').refunds ?? [] })
+  expect(restored(begun)).toMatchObject({ restored: 'unproved', refunds: [{ restored: 'unproved' }] })
 })
 
 // P3
@@ -125,6 +128,8 @@ test('"not found" within a minute of the restore says nothing: the search of a p
   const begun = restored(withdrawal())
   const just_before = new Date(SOON.getTime() - 1)
   expect(answer(begun, [NOT_FOUND, NOT_FOUND], just_before)).toBe(begun)
+  // What counts is when it was asked, not when it has answered.
+  expect(answer(begun, [NOT_FOUND, NOT_FOUND], SOON, just_before)).toBe(begun)
   expect(answer(begun, [NOT_FOUND, SUCCESS], just_before)).toMatchObject({
     status: 'success',
     attempt: { number: 2 },
