@@ -34,6 +34,7 @@ const GAUGES: readonly (readonly [
   ['MultihubClockOff', 'multihub_clock_offset_seconds', 120, [-1.1], [1, -1], { instance: 'a' }],
   ['MultihubBusDown', 'multihub_bus_connected', 300, [0, 1], [1], { instance: 'a' }],
   ['MultihubReceiptsMissing', 'multihub_event_receipts_missing', 300, [1, 0], [0], { instance: 'a' }],
+  ['MultihubBusAcceptsUnsigned', 'multihub_bus_accepts_unsigned', 3600, [0, 1], [0], {}],
   ['MultihubRegistryOld', 'multihub_registry_cache_age_seconds', 0, [11, 1], [10], { instance: 'a' }],
   ['MultihubLedgerCorrupt', 'multihub_ledger_corrupt_shards', 0, [1, 0], [0], { instance: 'a' }],
   ['MultihubLedgerProblems', 'multihub_ledger_problems', 0, [1, 1, 0], [0], {}],
@@ -112,7 +113,7 @@ const RATES: readonly (readonly [
   ],
   [
     'MultihubBusForged',
-    'multihub_bus_refused_total{message="event",reason="forged"}',
+    'multihub_bus_unauthentic_total{message="event",reason="forged"}',
     [0, 300],
     0,
     '',
@@ -218,7 +219,7 @@ export const LIMITS: ReadonlyMap<string, Limit> = new Map([
 
 function gaugeLimit([alert, metric, for_s, over, under, labels]: (typeof GAUGES)[number]): [string, Limit] {
   const series = (values: readonly number[]): readonly Series[] =>
-    values.map((value, index) => [podOf(index), '', `${value}x200`])
+    values.map((value, index) => [podOf(index), '', `${value}x300`])
   return [alert, { metric, labels, over: series(over), under: series(under), checks: startChecks(for_s, 0) }]
 }
 

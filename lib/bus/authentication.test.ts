@@ -64,15 +64,23 @@ test('a message that another role signed is not authentic', () => {
     expect(check(signed(), other)).toBe(false)
 })
 
-test('an unsigned message is accepted during an upgrade only, and counted otherwise', async () => {
+/** The value of a series, as operators read it. */
+async function metric(series: string): Promise<number | undefined> {
+  const line = (await metricsText()).split('\n').find((text) => text.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.slice(series.length))
+}
+
+test('an unsigned message is dropped, or accepted during an update only, and counted in both cases', async () => {
   const { subject, data } = signed()
   const unsigned = { subject, data, headers: {} }
-  const counted = async (): Promise<number> => {
-    const series = 'multihub_bus_refused_total{message="event",reason="unsigned"} '
-    const line = (await metricsText()).split('\n').find((text) => text.startsWith(series))
-    return Number(line?.slice(series.length) ?? 0)
-  }
-  const before = await counted()
-  expect([check(unsigned), check(unsigned, event_payments, 'accept')]).toEqual([false, true])
-  expect(await counted()).toBe(before + 1)
+  const counted = (reason: string) =>
+    metric(`multihub_bus_unauthentic_total{message="event",reason="${reason}"}`)
+  expect(check(signed())).toBe(true)
+  expect(await metric('multihub_bus_accepts_unsigned')).toBe(0)
+  const [dropped = 0, accepted = 0] = [await counted('unsigned'), await counted('accepted')]
+  expect(check(unsigned)).toBe(false)
+  expect([await counted('unsigned'), await counted('accepted')]).toEqual([dropped + 1, accepted])
+  expect(check(unsigned, event_payments, 'accept')).toBe(true)
+  expect([await counted('unsigned'), await counted('accepted')]).toEqual([dropped + 1, accepted + 1])
+  expect(await metric('multihub_bus_accepts_unsigned')).toBe(1)
 })

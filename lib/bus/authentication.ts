@@ -4,7 +4,7 @@ import type { Signer } from '#lib/base/crypto/signer.ts'
 import { createRate } from '#lib/base/limit.ts'
 import { now } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { counter } from '#lib/telemetry/metrics.ts'
+import { counter, gauge } from '#lib/telemetry/metrics.ts'
 import type { Message } from './bus.ts'
 
 /** The header with the subject to which the receipt of an event is sent. */
@@ -17,17 +17,22 @@ export const MESSAGE_AGE_MAX_MS = 300_000
 
 /** Whether messages must be signed. `accept` also takes unsigned ones, which processes of an earlier release send. */
 export const BUS_AUTH_SETTING = describedSetting(
-  'Whether events and receipts on the bus must be signed. `accept` also takes unsigned ones, during one upgrade only.',
+  'Whether events and receipts on the bus must be signed. `accept` also takes unsigned ones, during one update only: it is counted, and an alert after an hour.',
   choiceSetting('MULTIHUB_BUS_AUTH', ['require', 'accept'], 'require'),
 )
 
 /** Whether messages must be signed; see `BUS_AUTH_SETTING`. */
 export type BusAuth = 'require' | 'accept'
 
-const refused = counter(
-  'multihub_bus_refused_total',
-  'Events and receipts from the bus that were dropped: unsigned, with a wrong signature (forged), or older than 5 minutes.',
+const unauthentic = counter(
+  'multihub_bus_unauthentic_total',
+  'Events and receipts from the bus that were dropped: unsigned, with a wrong signature (forged), or older than 5 minutes; and `accepted` ones, which `MULTIHUB_BUS_AUTH=accept` takes although they are unsigned.',
   ['message', 'reason'],
+)
+
+const accepts_unsigned = gauge(
+  'multihub_bus_accepts_unsigned',
+  'Whether `MULTIHUB_BUS_AUTH=accept` lets this process take unsigned events or receipts (0 or 1).',
 )
 
 type Headers = Message['headers']
@@ -44,33 +49,46 @@ export function signedHeaders(signer: Signer, subject: string, data: Uint8Array,
   return { ...timed, [SIGNATURE_HEADER]: signer.sign(signedBytes(subject, data, timed)) }
 }
 
-function refusalOf(
+/** Why a message is not authentic; `undefined` when it is. */
+function findReason(
   { subject, data, headers }: Message,
   signer: Signer,
   auth: BusAuth,
 ): (typeof REASONS)[number] | undefined {
   const signature = headers[SIGNATURE_HEADER]
-  if (signature === undefined) return auth === 'accept' ? undefined : 'unsigned'
+  if (signature === undefined) return auth === 'accept' ? 'accepted' : 'unsigned'
   if (!signer.verify(signedBytes(subject, data, headers), signature)) return 'forged'
   const age_ms = now().getTime() - Number(headers[TIME_HEADER])
   return Math.abs(age_ms) <= MESSAGE_AGE_MAX_MS ? undefined : 'old'
 }
 
 const LOGGED_PER_MINUTE_MAX = 10
-const REASONS = ['unsigned', 'forged', 'old'] as const
+const REASONS = ['unsigned', 'forged', 'old', 'accepted'] as const
+
+const ACCEPTS_UNSIGNED =
+  'unsigned messages of the bus are accepted; remove MULTIHUB_BUS_AUTH=accept when no process of the earlier release runs'
+
+/** What a role that reads messages of the bus says of its settings in `/readyz`: whether it takes forged ones for authentic. */
+export function busLimitations(auth: BusAuth): readonly string[] {
+  return auth === 'accept' ? [ACCEPTS_UNSIGNED] : []
+}
 
 /**
- * Makes the check of received messages of one kind: whether one is authentic, signed with the key that belongs to its subject.
- * What is not is counted, and logged up to ten times per minute, because whoever forges messages could fill the log.
+ * Makes the check of received messages of one kind: whether one is authentic, signed with the key that belongs to its subject,
+ * or accepted without a signature. What is not authentic is counted in both cases. What is dropped is logged up to ten times per
+ * minute, because whoever forges messages could fill the log.
  */
 export function createMessageCheck(kind: 'event' | 'receipt', auth: BusAuth) {
   const logged = createRate(LOGGED_PER_MINUTE_MAX, 60_000)
   // An alert sees the first refusal only if the series was 0 before.
-  for (const reason of REASONS) refused.increment({ message: kind, reason }, 0)
+  for (const reason of REASONS) unauthentic.increment({ message: kind, reason }, 0)
+  accepts_unsigned.set({}, auth === 'accept' ? 1 : 0)
+  if (auth === 'accept') log.warn({ kind }, ACCEPTS_UNSIGNED)
   return (message: Message, signer: Signer): boolean => {
-    const reason = refusalOf(message, signer, auth)
+    const reason = findReason(message, signer, auth)
     if (reason === undefined) return true
-    refused.increment({ message: kind, reason })
+    unauthentic.increment({ message: kind, reason })
+    if (reason === 'accepted') return true
     if (logged.use())
       log.error({ subject: message.subject, reason }, 'a message of the bus is not authentic; it is dropped')
     return false

@@ -1,9 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { readConfig, type Variables } from '#lib/base/config/config.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
+import { BUS_AUTH_SETTING, busLimitations } from '#lib/bus/authentication.ts'
 import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
 import { readNatsPermissions, USER_INFO_SUBJECT } from '#lib/bus/nats-permissions.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -76,6 +78,15 @@ export function busChecks(config: ProcessConfig, names: readonly RoleName[]): re
       run: () => checkCertificate(address),
     })),
   ]
+}
+
+/** A warning while the environment says that unsigned messages of the bus are accepted; none otherwise. */
+export function busAuthChecks(variables: Variables): readonly EnvironmentCheck[] {
+  const { bus_auth } = readConfig({ bus_auth: BUS_AUTH_SETTING }, variables)
+  return busLimitations(bus_auth).map((text) => ({
+    subject: 'MULTIHUB_BUS_AUTH',
+    run: async () => warning(text),
+  }))
 }
 
 /**

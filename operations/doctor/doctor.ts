@@ -9,7 +9,13 @@ import { readBuildInfo } from '../../app/build-info.ts'
 import { loadWithSettings, parseRoleNames } from '../../app/roles.ts'
 import { type Command, explainStartError, problemsText } from '../../app/run.ts'
 import { loadOperations } from '../databases.ts'
-import { busChecks, certificateFileChecks, collectorChecks, peerChecks } from './connection-checks.ts'
+import {
+  busAuthChecks,
+  busChecks,
+  certificateFileChecks,
+  collectorChecks,
+  peerChecks,
+} from './connection-checks.ts'
 import { storeChecks } from './store-checks.ts'
 
 /** One line of the report. */
@@ -61,6 +67,7 @@ async function examine(names: readonly RoleName[], variables: Variables): Promis
     VERSIONS,
     ...(await storeChecks(roles, config)),
     ...busChecks(config, names),
+    ...busAuthChecks(variables),
     ...certificateFileChecks({
       MULTIHUB_TLS_CERTIFICATE: config.tls_certificate,
       MULTIHUB_TLS_CA: config.tls_ca,

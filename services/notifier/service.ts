@@ -1,7 +1,7 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { describedSetting, readConfig } from '#lib/base/config/config.ts'
 import { durationSetting } from '#lib/base/config/settings.ts'
-import { BUS_AUTH_SETTING } from '#lib/bus/authentication.ts'
+import { BUS_AUTH_SETTING, busLimitations } from '#lib/bus/authentication.ts'
 import { CALLBACK_ALLOW_SETTING, createCallbackAddressPolicies } from '#lib/http/callback-host.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
@@ -99,6 +99,7 @@ export const role: Role<'notifier'> = {
     )
     return {
       services: [createDeliveryRpc(deps), createDeliveryErasureRpc(deps)],
+      limitations: () => busLimitations(config.bus_auth),
       async stop() {
         await Promise.all([subscription.close(), replay_walk.stop(), event_check.stop()])
         await pipeline.stop()

@@ -16,6 +16,7 @@ import {
   urlSetting,
 } from '#lib/base/config/settings.ts'
 import { every } from '#lib/base/time.ts'
+import { busLimitations } from '#lib/bus/authentication.ts'
 import type { Listening } from '#lib/http/network.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
@@ -168,6 +169,7 @@ export const role: Role<'payments'> = {
         runner.start()
         return { provider_url: config.public_url ?? listening_url }
       },
+      limitations: () => busLimitations(config.bus_auth),
       async stop() {
         measuring.cancel()
         await retention_walk.stop()
@@ -175,8 +177,7 @@ export const role: Role<'payments'> = {
         await runner.stop()
         await publisher.close()
         await disconnect()
-        await numeric_ids.stop()
-        await registry_cache.stop()
+        await Promise.all([numeric_ids.stop(), registry_cache.stop()])
       },
     }
   },

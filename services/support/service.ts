@@ -2,6 +2,7 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { readConfig } from '#lib/base/config/config.ts'
+import { busLimitations } from '#lib/bus/authentication.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
@@ -122,6 +123,7 @@ export const role: Role<'support'> = {
         for (const { runner } of all_effects) runner.start()
         return {}
       },
+      limitations: () => busLimitations(config.bus_auth),
       async stop() {
         await retention_walk.stop()
         for (const { runner } of all_effects) await runner.stop()

@@ -38,7 +38,11 @@ describe('doctor, next to a running system on embedded files', () => {
   let urls: Readonly<Record<string, string>>
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'multihub-doctor-'))
-    const started = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
+    const started = await startProcess('scripts/start.ts', [], {
+      MULTIHUB_HOME: home,
+      MULTIHUB_BUS_AUTH: 'accept',
+      ...ANY_PORTS,
+    })
     system = started
     urls = started.urls
     keys = JSON.parse(await readFile(join(home, 'keys.json'), 'utf8'))
@@ -95,6 +99,24 @@ describe('doctor, next to a running system on embedded files', () => {
     } finally {
       await Promise.all([clamd.close(), collector.stop()])
     }
+  })
+
+  // O10
+  test('unsigned messages of the bus are not accepted silently', async () => {
+    const text = 'unsigned messages of the bus are accepted; remove MULTIHUB_BUS_AUTH=accept'
+    const [readyz, metrics] = await Promise.all(
+      ['readyz', 'metrics'].map(async (path) => (await fetch(`${urls['health_url']}/${path}`)).text()),
+    )
+    for (const role of ['notifier', 'payments', 'support'])
+      expect(readyz).toMatch(new RegExp(`^${role}: ${text}`, 'm'))
+    expect(readyz?.split('\n')[0]).toBe('ready')
+    expect(metrics).toMatch(/^multihub_bus_accepts_unsigned 1$/m)
+    expect(system.log()).toContain(text)
+    const { lines } = await diagnose([], {
+      ...variables(`local:${keys.master_key}`),
+      MULTIHUB_BUS_AUTH: 'accept',
+    })
+    expect(lines).toContainEqual(expect.stringMatching(`^WARNING  MULTIHUB_BUS_AUTH: ${text}`))
   })
 
   test('finds that no collector of traces listens', async () => {
