@@ -1,8 +1,11 @@
 import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { log } from '#lib/telemetry/log.ts'
 import { makeAuthority } from '../../test/support/certificates.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { fillPort } from '../../test/support/fill-port.ts'
 import { describeWith } from '../../test/support/needs.ts'
 import {
   createInternalServer,
@@ -46,6 +49,42 @@ async function lengthOf(body: AsyncIterable<Uint8Array>): Promise<number> {
 
 const echo: StreamHandler = async ({ body = parts(0) }) => ({ status: 200, headers: {}, body })
 const { signal } = new AbortController()
+
+test.each([
+  ['nothing', ''],
+  ['half a request', 'PUT /a HTTP/1.1\r\nHost: a\r\n'],
+])(
+  'a port that is full of connections with %s takes new streams, and keeps the connections with a valid link',
+  async (_name, first_bytes) => {
+    const connections_max = 4
+    const handle: StreamHandler = async ({ path }) => ({
+      status: path === '/valid' ? 200 : 404,
+      headers: {},
+      body: parts(0),
+    })
+    const address = { host: '127.0.0.1', port: 0, variable: 'none' }
+    const full = await listen(createInternalServer(undefined, handle, connections_max), address)
+    const agents = Array.from({ length: 3 }, () => new Agent({ keepAlive: true }))
+    const [link, stranger, other] = agents
+    ends.push(
+      () => full.close(0),
+      async () => agents.forEach((agent) => void agent.destroy()),
+    )
+    const open = async (agent: Agent | undefined, path: string): Promise<Socket> => {
+      const sent = request(`http://${full.host_and_port}${path}`, { agent: agent ?? false }).end()
+      const [response] = await once(sent, 'response')
+      const { socket } = response
+      await once(response.resume(), 'end')
+      return socket
+    }
+    const [kept, closed] = [await open(link, '/valid'), await open(stranger, '/forged')]
+    const release = await fillPort(full.port, connections_max, first_bytes)
+    ends.push(async () => release())
+    expect([kept.destroyed, closed.destroyed]).toEqual([false, true])
+    expect(await open(link, '/valid')).toBe(kept)
+    await open(other, '/valid')
+  },
+)
 
 describe('a stream between processes', () => {
   test('passes bytes in both directions without gathering them', async () => {

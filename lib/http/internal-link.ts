@@ -45,13 +45,17 @@ const CONNECTIONS_MAX = 1_024
 const BUFFER_BYTES = 64 * 1024
 
 /** Makes a server for the streams between our own processes. With TLS it asks callers for a certificate, like gRPC. */
-export function createInternalServer(tls: Tls | undefined, handle: StreamHandler): Server {
+export function createInternalServer(
+  tls: Tls | undefined,
+  handle: StreamHandler,
+  connections_max = CONNECTIONS_MAX,
+): Server {
   const limits = {
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: 10_000,
     connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
   }
-  const connections = createConnectionLimit('files', internalLimits(CONNECTIONS_MAX))
+  const connections = createConnectionLimit('files', internalLimits(connections_max))
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const peer = peerOf(request.socket)
     const handleAndMark: StreamHandler = async (stream) => {

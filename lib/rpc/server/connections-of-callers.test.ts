@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Client, connectivityState, credentials, Metadata } from '@grpc/grpc-js'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { openTls, type Tls } from '#lib/http/tls.ts'
 import { type Certificates, makeAuthority } from '../../../test/support/certificates.ts'
-import { eventually } from '../../../test/support/eventually.ts'
+import { fillPort } from '../../../test/support/fill-port.ts'
 import { describeWith } from '../../../test/support/needs.ts'
 import { merchantService, recordingLog } from '../../../test/support/rpc.ts'
 import { serveConnect } from './connect-server.ts'
@@ -52,18 +52,7 @@ describeWith('openssl')('a port for RPCs that is full of silent connections', ()
     }
   }
 
-  /** Opens connections that send nothing until the port has closed the first of them. */
-  async function fill(port: number): Promise<void> {
-    const silent = Array.from({ length: 2 * CONNECTIONS_MAX }, (): Socket => {
-      const socket = connect({ port, host: '127.0.0.1' })
-      ends.push(() => socket.destroy())
-      return socket.on('error', () => socket.destroy()).resume()
-    })
-    await eventually(
-      async () => silent.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length,
-      (closed = 0) => closed >= CONNECTIONS_MAX,
-    )
-  }
+  const fill = async (port: number): Promise<void> => void ends.push(await fillPort(port, CONNECTIONS_MAX))
 
   /** Calls over gRPC, and says whether the connection of the call is still open when the port was filled. */
   async function staysOpenOverGrpc(is_secure: boolean, authorization: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { useClock } from '#lib/base/time.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { fillPort } from '../../../test/support/fill-port.ts'
 import { holdTimers } from '../../../test/support/held-timers.ts'
 import { createProviderCallbackServer, serveProviderCallbacks } from './provider-callback-server.ts'
 
@@ -56,6 +57,36 @@ test('serves providers while 1,100 other clients keep unfinished requests open',
   for (const slow_client of slow_clients) slow_client.destroy()
   agent.destroy()
 })
+
+test.each([
+  ['nothing', ''],
+  ['half a head', 'POST /callbacks HTTP/1.1\r\nHost: a\r\n'],
+  ['half a body', 'POST /callbacks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n'],
+])(
+  'a port that is full of connections with %s serves providers, and keeps the connections that were verified',
+  async (_name, first_bytes) => {
+    const connections_max = 4
+    const receive = async ({ path }: { readonly path: string }) => (path === '/callbacks' ? 200 : 401)
+    const full = await listen(createProviderCallbackServer(receive, connections_max), ADDRESS)
+    const [provider, stranger, other] = Array.from({ length: 3 }, () => new Agent({ keepAlive: true }))
+    const send = async (agent: Agent | undefined, path: string): Promise<Socket> => {
+      const sent = request(`http://${full.host_and_port}${path}`, { method: 'POST', agent: agent ?? false })
+      sent.end('{}')
+      const [response] = await once(sent, 'response')
+      const { socket } = response
+      await once(response.resume(), 'end')
+      return socket
+    }
+    const [kept, closed] = [await send(provider, '/callbacks'), await send(stranger, '/nowhere')]
+    const release = await fillPort(full.port, connections_max, first_bytes)
+    expect([kept.destroyed, closed.destroyed]).toEqual([false, true])
+    expect(await send(provider, '/callbacks')).toBe(kept)
+    await send(other, '/callbacks')
+    release()
+    for (const agent of [provider, stranger, other]) agent?.destroy()
+    await full.close(0)
+  },
+)
 
 test('refuses a head that is too large with 431', async () => {
   const url = `http://${server.host_and_port}/callbacks`

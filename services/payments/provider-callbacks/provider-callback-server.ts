@@ -32,8 +32,11 @@ export async function serveProviderCallbacks(
  * Makes the server of these callbacks, which does not listen yet. A callback that could not be stored, or that comes while
  * too many are in progress, gets 503, so that the provider repeats it. No client can keep a connection by being slow.
  */
-export function createProviderCallbackServer(receive: ReceiveProviderCallback): Server {
-  const connections = createConnectionLimit('provider_callbacks', internalLimits(CONNECTIONS_MAX))
+export function createProviderCallbackServer(
+  receive: ReceiveProviderCallback,
+  connections_max = CONNECTIONS_MAX,
+): Server {
+  const connections = createConnectionLimit('provider_callbacks', internalLimits(connections_max))
   let in_progress = 0
   const receiveFrom = async (peer: string, callback: ProviderCallback): Promise<number> => {
     if (in_progress >= IN_PROGRESS_MAX) return 503
