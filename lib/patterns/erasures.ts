@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000
 
 /** The setting of the time after which what identifies a person is erased by itself. */
 export const PERSON_RETENTION_SETTING = describedSetting(
-  'How long what identifies a person is kept after the end of a payment or ticket. Then it is erased.',
+  'How long what identifies a person is kept after the end of a payment, ticket, refund or chargeback. Then it is erased.',
   durationSetting('MULTIHUB_PERSON_RETENTION', {
     min: DAY_MS,
     max: 36_600 * DAY_MS,
@@ -35,10 +35,10 @@ export const PERSON_RETENTION_SETTING = describedSetting(
   }),
 )
 
-/** What can be erased: a payment with all that follows from it, or a ticket. */
-export type ErasedKind = 'payment' | 'ticket'
+/** What can be erased: a payment with its callbacks, or a resource of support with its comments, files and callbacks. */
+export type ErasedKind = 'payment' | 'ticket' | 'refund' | 'chargeback'
 
-/** What was erased: a payment or a ticket of a merchant. */
+/** What was erased: a payment or a resource of support, of a merchant. */
 export interface ErasedSubject {
   readonly kind: ErasedKind
   readonly merchant_id: string

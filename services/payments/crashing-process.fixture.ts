@@ -4,7 +4,7 @@ import { type HoldResolution, LedgerService } from '#gen/multihub/balances/v1/le
 import { ErasePersonResponseSchema as NotifierErased } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
-import { ErasePersonResponseSchema as SupportErased } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
+import { ErasePersonResponseSchema as SupportErased } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
@@ -12,11 +12,13 @@ import type { Direction } from '#lib/contract/payment-methods.ts'
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { ErasedSubject, ErasureLog } from '#lib/patterns/erasures.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { FindAccount } from './connectors/find-account.ts'
 import type { CallResult, ProviderSuccess } from './domain/call-result.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
+import type { ErasureClients } from './effects/erase-person.ts'
 import type { LedgerClient } from './effects/post-to-ledger.ts'
 import type { SupportClients } from './effects/report-to-support.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
@@ -51,6 +53,10 @@ export interface Outside {
   readonly transfers: Map<string, bigint>
   /** By `<refund_id>:<number>` or chargeback id, the statuses that were reported to the support service. */
   readonly reports: Map<string, Set<string>>
+  /** What the notifier, under a payment's id, and support, under its `c_id`, were asked to erase. */
+  readonly erased: Set<string>
+  /** The ids on the list of erasures. */
+  readonly listed: Set<string>
 }
 
 /** A payments process whose writes and calls never end after its crash. */
@@ -59,6 +65,7 @@ export interface CrashingProcess {
   readonly runner: EffectRunner<StoredPayment>
   /** The accounts, all of which can refund. */
   readonly findAccount: FindAccount
+  readonly erasures: ErasureLog
   /** Resolves when the process crashes. */
   readonly crashed: Promise<'crashed'>
 }
@@ -72,6 +79,8 @@ export function newOutside(): Outside {
     orders: new Map(),
     events: new Map(),
     reports: new Map(),
+    erased: new Set(),
+    listed: new Set(),
   }
 }
 
@@ -139,10 +148,7 @@ export function startCrashingProcess(
       ledger,
       findRoute,
       support: supportOf(outside, step),
-      erasers: {
-        notifier: { erasePerson: async () => createMessage(NotifierErased) },
-        support: { erasePerson: async () => createMessage(SupportErased) },
-      },
+      erasers: erasersOf(outside, step),
     }),
   })
   const deps: CreatePaymentDeps = {
@@ -158,7 +164,28 @@ export function startCrashingProcess(
   }
   const findAccount: FindAccount = (account_id) =>
     provider_calls.accountOf(newDeposit({ attempt: { number: 1, account_id, created_at: now() } }))
-  return { deps, runner, findAccount, crashed: life.crashed }
+  const erasures = { append: ({ id }: ErasedSubject) => step(() => void outside.listed.add(id)) }
+  return { deps, runner, findAccount, erasures, crashed: life.crashed }
+}
+
+/** The other owners of what identifies a person, who keep what they are asked to erase. */
+function erasersOf({ erased }: Outside, step: Step): ErasureClients {
+  return {
+    notifier: {
+      erasePerson: ({ resourceId = '' }) =>
+        step(() => {
+          erased.add(resourceId)
+          return createMessage(NotifierErased)
+        }),
+    },
+    support: {
+      erasePerson: ({ person }) =>
+        step(() => {
+          erased.add(String(person?.value))
+          return createMessage(SupportErased)
+        }),
+    },
+  }
 }
 
 /** A support service that keeps what is reported to it. */

@@ -123,7 +123,10 @@ async function adopt(payments: Collection<StoredPayment>, { id, claim, at }: Req
   return adopted !== undefined && agreesWith(adopted, claim)
 }
 
-/** The restored payment after its erasure, or with the mark that it is erased when it has ended again. */
+/**
+ * The restored payment after its erasure, or with the mark that it is erased when it has ended again. One that the backup has erased
+ * stays: what was erased at its tickets and refunds since has lines of its own.
+ */
 function eraseRestored(payment: StoredPayment): StoredPayment | undefined {
   if (payment.erased_at !== undefined) return undefined
   if (!hasEnded(payment)) return { ...payment, erase_when_ended: true }

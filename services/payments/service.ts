@@ -5,7 +5,7 @@ import { DeliveryErasureService } from '#gen/multihub/notifier/v1/delivery_erasu
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
-import { TicketErasureService } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
+import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   CREATE_TIMEOUT_SETTING,
@@ -85,7 +85,7 @@ function clientsOf({ clientOf }: Pick<RoleContext, 'clientOf'>) {
     balances: clientOf(BalanceService),
     notifier: clientOf(DeliveryService),
     support: { refunds: clientOf(RefundService), chargebacks: clientOf(ChargebackService) },
-    erasers: { notifier: clientOf(DeliveryErasureService), support: clientOf(TicketErasureService) },
+    erasers: { notifier: clientOf(DeliveryErasureService), support: clientOf(SupportErasureService) },
   }
 }
 

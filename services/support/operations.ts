@@ -7,12 +7,11 @@ import type { Requirement } from '#lib/role/requirement.ts'
 import { type Chargeback, canMove, returnAmountEffect, withStatus } from './chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS, findChargebackById, keyOfChargeback } from './chargebacks/store/chargebacks.ts'
 import type { PaymentReference } from './domain/support-resource.ts'
+import { erasableParts } from './erasable-parts.ts'
 import type { Refund } from './refunds/domain/refund.ts'
 import { findRefundById, REFUNDS } from './refunds/store/refunds.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
-import { eraseTicket } from './tickets/domain/erase-ticket.ts'
-import { type Ticket, withListing } from './tickets/domain/ticket.ts'
-import { keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
+import { eraseRestored } from './use-cases/erase-resources.ts'
 
 /** What the commands of an installation need of support. */
 export const operations: RoleOperations = {
@@ -20,15 +19,12 @@ export const operations: RoleOperations = {
   openCollections: openSupportStore,
   checkData: async (store, readDocuments) => createDataCheck(await openSupportStore(store), readDocuments),
   async erase(store, readDocuments, erasures) {
-    const { tickets } = await openSupportStore(store)
-    let changed = 0
-    for await (const ticket of readDocuments<Ticket>(TICKETS)) {
-      const { merchant_id, ticket_id: id } = ticket
-      if (!erasures.includes({ kind: 'ticket', merchant_id, id })) continue
-      await update(tickets, keyOfTicket(ticket), eraseRestored)
-      changed += 1
-    }
-    return changed
+    const { ticket, refund, chargeback } = erasableParts(await openSupportStore(store))
+    return (
+      (await eraseRestored(ticket, readDocuments, erasures)) +
+      (await eraseRestored(refund, readDocuments, erasures)) +
+      (await eraseRestored(chargeback, readDocuments, erasures))
+    )
   },
 }
 
@@ -98,12 +94,4 @@ function requirementOfChargeback(chargeback: Chargeback): Requirement {
   const is_won = status === 'won' && !effects.some(returnAmountEffect.matches)
   const claim = { kind: 'chargeback', chargeback_id, amount, currency, is_won } as const
   return { ...requirementOf(chargeback, `the chargeback ${chargeback_id}`), claim }
-}
-
-/** The restored ticket after its erasure, or with the mark that it is erased when its effects have ended. */
-function eraseRestored(ticket: Ticket): Ticket {
-  const at = now()
-  return ticket.effects.length > 0
-    ? withListing({ ...ticket, is_to_be_erased: true })
-    : withDueTimes(eraseTicket(ticket, at), at)
 }

@@ -1,7 +1,9 @@
+import type { Client } from '@connectrpc/connect'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { DeliveryErasureService } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { readConfig } from '#lib/base/config/config.ts'
+import { type Config, readConfig } from '#lib/base/config/config.ts'
 import { busLimitations } from '#lib/bus/authentication.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
@@ -9,7 +11,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { publishEventHandler } from '#lib/patterns/effects/publisher.ts'
-import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
@@ -23,6 +25,8 @@ import { CHARGEBACKS, keyOfChargeback } from './chargebacks/store/chargebacks.ts
 import { isUsedByChargeback } from './chargebacks/use-cases/change-chargeback.ts'
 import { getChargeback } from './chargebacks/use-cases/find-chargeback.ts'
 import { bindStoreComment } from './comments/effects/store-comment.ts'
+import { bindEraseRest } from './effects/erase-rest.ts'
+import { erasableParts } from './erasable-parts.ts'
 import type { Refund } from './refunds/domain/refund.ts'
 import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.ts'
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
@@ -30,16 +34,15 @@ import { keyOfRefund, REFUNDS } from './refunds/store/refunds.ts'
 import { getRefund } from './refunds/use-cases/find-refund.ts'
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
+import { createSupportErasureRpc } from './rpc/support-erasure-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
-import { bindEraseThread } from './tickets/effects/erase-thread.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
-import { createTicketErasureRpc } from './tickets/rpc/ticket-erasure-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
 import { findTicketById, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
-import { startRetentionWalk } from './tickets/use-cases/erase-person.ts'
 import { isUsedByComment, isUsedByTicket } from './tickets/use-cases/use-files.ts'
 import type { FileUsers } from './use-cases/attachment-use.ts'
+import { eraseOfPayment, eraseResource, startRetentionWalk } from './use-cases/erase-resources.ts'
 import { type StuckDocumentsDeps, stuckDocuments } from './use-cases/stuck-effects.ts'
 
 /** The settings of the support service. */
@@ -65,23 +68,10 @@ export const role: Role<'support'> = {
       attachments: context.clientOf(AttachmentService),
       keys: context.keys,
     }
-    const ticket_effects = createTicketEffects(context, store, [
-      bindEraseThread({ comments: ticket_comments, attachments: shared.attachments }),
-      publishEventEffect.bind<Ticket>(publish),
-    ])
-    const refund_effects = createEffects<Refund>(context, REFUNDS, {
-      collection: refunds,
-      effects: [bindStoreComment<Refund>(refund_comments), publishEventEffect.bind<Refund>(publish)],
-      keyOf: keyOfRefund,
-      idOf: ({ refund_id }) => refund_id,
-      get: (id) => getRefund(refunds, id),
-    })
-    const chargeback_effects = createEffects<Chargeback>(context, CHARGEBACKS, {
-      collection: chargebacks,
-      effects: [bindReturnAmount(payment_refunds), publishEventEffect.bind<Chargeback>(publish)],
-      keyOf: keyOfChargeback,
-      idOf: ({ chargeback_id }) => chargeback_id,
-      get: (id) => getChargeback(chargebacks, id),
+    const { ticket_effects, refund_effects, chargeback_effects } = createAllEffects(context, store, {
+      publish,
+      attachments: shared.attachments,
+      payment_refunds,
     })
     const ticket_deps = {
       ...shared,
@@ -89,10 +79,7 @@ export const role: Role<'support'> = {
       comments: ticket_comments,
       runner: ticket_effects.runner,
       payments: context.clientOf(PaymentService),
-      clock_guard: context.clock_guard,
-      erasures: createErasureLog(config.erasures_file, context.keys.search),
     }
-    const retention_walk = startRetentionWalk(ticket_deps, config.retention_ms)
     const refund_deps = {
       ...shared,
       refunds,
@@ -106,17 +93,22 @@ export const role: Role<'support'> = {
       runner: chargeback_effects.runner,
       payments: payment_refunds,
     }
+    const erasure = createErasure(context, config, store, {
+      tickets: ticket_effects.runner,
+      refunds: refund_effects.runner,
+      chargebacks: chargeback_effects.runner,
+    })
     const all_effects = [ticket_effects, refund_effects, chargeback_effects]
     return {
       services: [
         createMerchantTicketRpc(ticket_deps),
         createTicketRpc(ticket_deps),
-        createTicketErasureRpc(ticket_deps),
         createMerchantRefundRpc(refund_deps),
         createRefundRpc(refund_deps),
         createMerchantChargebackRpc(chargeback_deps),
         createChargebackRpc(chargeback_deps),
         createAttachmentUseRpc(fileUsers(store)),
+        createSupportErasureRpc(erasure),
         createEffectRpc(new Map(all_effects.map(({ name, stuck }) => [name, stuck]))),
       ],
       async open() {
@@ -125,7 +117,7 @@ export const role: Role<'support'> = {
       },
       limitations: () => busLimitations(config.bus_auth),
       async stop() {
-        await retention_walk.stop()
+        await erasure.stop()
         for (const { runner } of all_effects) await runner.stop()
         await publisher.close()
       },
@@ -133,14 +125,32 @@ export const role: Role<'support'> = {
   },
 }
 
-function createTicketEffects(
+/** Makes the runners of the effects of tickets, refunds and chargebacks. */
+function createAllEffects(
   context: RoleContext<'support'>,
-  { tickets, ticket_comments }: SupportStore,
-  others: readonly BoundEffect<Ticket>[],
+  { tickets, ticket_comments, refunds, refund_comments, chargebacks }: SupportStore,
+  {
+    publish,
+    attachments,
+    payment_refunds,
+  }: {
+    readonly publish: ReturnType<typeof publishEventHandler>
+    readonly attachments: Client<typeof AttachmentService>
+    readonly payment_refunds: Client<typeof PaymentRefundService>
+  },
 ) {
-  return createEffects<Ticket>(context, TICKETS, {
+  const erasers = { attachments, notifier: context.clientOf(DeliveryErasureService) }
+  const ticket_effects = createEffects<Ticket>(context, TICKETS, {
     collection: tickets,
-    effects: [bindStoreComment<Ticket>(ticket_comments), ...others],
+    effects: [
+      bindStoreComment<Ticket>(ticket_comments),
+      bindEraseRest<Ticket>(erasers, {
+        idsOf: ({ ticket_id, replaced_ticket_ids = [] }) => [ticket_id, ...replaced_ticket_ids],
+        filesOf: ({ attachments: files }) => files,
+        comments: ticket_comments,
+      }),
+      publishEventEffect.bind<Ticket>(publish),
+    ],
     keyOf: keyOfTicket,
     idOf: ({ ticket_id }) => ticket_id,
     async get(id) {
@@ -149,6 +159,71 @@ function createTicketEffects(
       return ticket
     },
   })
+  const refund_effects = createEffects<Refund>(context, REFUNDS, {
+    collection: refunds,
+    effects: [
+      bindStoreComment<Refund>(refund_comments),
+      bindEraseRest<Refund>(erasers, { idsOf: ({ refund_id }) => [refund_id], comments: refund_comments }),
+      publishEventEffect.bind<Refund>(publish),
+    ],
+    keyOf: keyOfRefund,
+    idOf: ({ refund_id }) => refund_id,
+    get: (id) => getRefund(refunds, id),
+  })
+  const chargeback_effects = createEffects<Chargeback>(context, CHARGEBACKS, {
+    collection: chargebacks,
+    effects: [
+      bindReturnAmount(payment_refunds),
+      bindEraseRest<Chargeback>(erasers, {
+        idsOf: ({ chargeback_id }) => [chargeback_id],
+        filesOf: ({ evidence }) => evidence,
+      }),
+      publishEventEffect.bind<Chargeback>(publish),
+    ],
+    keyOf: keyOfChargeback,
+    idOf: ({ chargeback_id }) => chargeback_id,
+    get: (id) => getChargeback(chargebacks, id),
+  })
+  return { ticket_effects, refund_effects, chargeback_effects }
+}
+
+/** What erases tickets, refunds and chargebacks: on request, and by itself when their time is over. */
+function createErasure(
+  { clock_guard, keys }: RoleContext<'support'>,
+  { erasures_file, retention_ms }: Config<typeof SUPPORT_CONFIG>,
+  store: SupportStore,
+  runners: {
+    readonly tickets: EffectRunner<Ticket>
+    readonly refunds: EffectRunner<Refund>
+    readonly chargebacks: EffectRunner<Chargeback>
+  },
+) {
+  const parts = erasableParts(store)
+  const erasures = createErasureLog(erasures_file, keys.search)
+  const tickets = { part: parts.ticket, runner: runners.tickets, erasures }
+  const refunds = { part: parts.refund, runner: runners.refunds, erasures }
+  const chargebacks = { part: parts.chargeback, runner: runners.chargebacks, erasures }
+  const retention = { clock_guard, retention_ms }
+  const walks = [
+    startRetentionWalk(tickets, retention),
+    startRetentionWalk(refunds, retention),
+    startRetentionWalk(chargebacks, retention),
+  ]
+  return {
+    async eraseTicket(merchant_id: string, ticket_id: string) {
+      const ticket = await findTicketById(store.tickets, ticket_id)
+      if (ticket?.merchant_id !== merchant_id) throw new PublicError(10001)
+      await eraseResource(tickets, ticket)
+    },
+    async eraseOfPayment(payment: MerchantScope & { readonly payment_c_id: string }) {
+      await eraseOfPayment(tickets, payment)
+      await eraseOfPayment(refunds, payment)
+      await eraseOfPayment(chargebacks, payment)
+    },
+    async stop() {
+      await Promise.all(walks.map((walk) => walk.stop()))
+    },
+  }
 }
 
 /** The resources that have files, each asked by the part that it belongs to (F7). */

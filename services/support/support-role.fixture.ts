@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient, createRouterTransport } from '@connectrpc/connect'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { DeliveryErasureService } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
@@ -27,6 +28,8 @@ export interface SupportRole extends AsyncDisposable {
   readonly returned: readonly string[]
   /** The files that were claimed and given back. */
   readonly released: readonly string[]
+  /** The files, and the resources with callbacks, that were erased, repetitions included. */
+  readonly erased: readonly string[]
   /** While it is not available, payments answers nothing. */
   setPaymentsAvailable(is_available: boolean): void
 }
@@ -36,6 +39,7 @@ export async function startSupportRole(duringClaim: () => void = () => {}): Prom
   const opened = await openTestStore()
   const returned: string[] = []
   const released: string[] = []
+  const erased: string[] = []
   let is_available = true
   const transport = createRouterTransport(({ service }) => {
     service(PaymentRefundService, {
@@ -60,6 +64,16 @@ export async function startSupportRole(duringClaim: () => void = () => {}): Prom
       },
       releaseAttachments({ attachmentIds }) {
         released.push(...attachmentIds)
+        return {}
+      },
+      eraseAttachments({ attachmentIds }) {
+        erased.push(...attachmentIds)
+        return {}
+      },
+    })
+    service(DeliveryErasureService, {
+      erasePerson({ resourceId }) {
+        erased.push(resourceId)
         return {}
       },
     })
@@ -87,6 +101,7 @@ export async function startSupportRole(duringClaim: () => void = () => {}): Prom
     effects: rpc.clientsOf('operator')(EffectService),
     returned,
     released,
+    erased,
     setPaymentsAvailable: (value) => {
       is_available = value
     },

@@ -55,8 +55,11 @@ const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
 const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway]
 
-/** Starts all roles; support and attachments on the server of `mongodb_uri`, if there is one. */
-export async function startSupport(mongodb_uri?: string): Promise<SupportSystem> {
+/** Starts all roles; support and attachments on the server of `mongodb_uri`, if there is one. `more` adds settings. */
+export async function startSupport(
+  mongodb_uri?: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<SupportSystem> {
   const on_server = { roles: ['support', 'attachments'] } as const
   const place = mongodb_uri === undefined ? {} : { mongodb: { ...on_server, uri: mongodb_uri } }
   const variables = {
@@ -68,6 +71,7 @@ export async function startSupport(mongodb_uri?: string): Promise<SupportSystem>
     MULTIHUB_ATTACHMENTS_PORT: '0',
     MULTIHUB_SCANNER: 'none',
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
+    ...more,
   }
   const roles = await startRoles(ROLES, variables, place)
   const operator: SupportSystem['operator'] = (service) => roles.client(service, 'operator')

@@ -43,6 +43,7 @@ export interface Receiver {
 export interface ReceiverResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
 }
 
 /** Starts a receiver. It responds with 200, or with what `respond` returns for the n-th callback, counted from 1. */
@@ -56,8 +57,8 @@ export async function startReceiver(
     const raw = Buffer.concat(chunks)
     const headers = request.headers as Record<string, string | undefined>
     callbacks.push({ headers, raw, body: JSON.parse(raw.toString()) })
-    const { status, headers: response_headers } = await respond(callbacks.length)
-    if (status > 0) response.writeHead(status, response_headers).end()
+    const { status, headers: response_headers, body = '' } = await respond(callbacks.length)
+    if (status > 0) response.writeHead(status, response_headers).end(body)
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })
   const of: Receiver['of'] = (c_id) =>

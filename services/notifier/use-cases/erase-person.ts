@@ -4,7 +4,7 @@ import type { StoredEvent } from '../domain/event.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Events } from '../store/notifier-store.ts'
 
-/** What erasing the callbacks of a payment needs. */
+/** What erasing the callbacks of a resource needs. */
 export interface ErasePersonDeps {
   readonly deliveries: Deliveries
   readonly events: Events
@@ -15,18 +15,18 @@ export interface ErasePersonDeps {
 const PAGE = 100
 
 /**
- * Destroys the bodies of the events of a payment, and what the receivers of their callbacks answered (O11). The deliveries come
+ * Destroys the bodies of the events of a payment, ticket, refund or chargeback, and what the receivers of their callbacks answered (O11). The deliveries come
  * first, so that none begins a try without a body. A repetition erases what is left.
  */
 export async function erasePerson(
   { deliveries, events, storeNow }: ErasePersonDeps,
   merchant_id: string,
-  payment_id: string,
+  resource_id: string,
 ): Promise<void> {
-  const of_payment = { equals: [merchant_id, payment_id] }
+  const of_resource = { equals: [merchant_id, resource_id] }
   let delivery: Delivery | undefined
   do {
-    const page: readonly Delivery[] = await deliveries.find('by_resource', of_payment, {
+    const page: readonly Delivery[] = await deliveries.find('by_resource', of_resource, {
       limit: PAGE,
       after: delivery && { ...delivery },
     })
@@ -39,7 +39,7 @@ export async function erasePerson(
   // Also those whose deliveries a crash left missing. The key of a refund's event does not have the payment's id.
   let event: StoredEvent | undefined
   do {
-    const page: readonly StoredEvent[] = await events.find('by_resource', of_payment, {
+    const page: readonly StoredEvent[] = await events.find('by_resource', of_resource, {
       limit: PAGE,
       after: event && { ...event },
     })

@@ -199,3 +199,8 @@ export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
   if (anomalies.includes(anomaly.id)) return payment
   return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)
 }
+
+/** The ids of the anomalies of a payment. */
+export function anomalyIdsOf({ anomalies = [] }: Payment): readonly string[] {
+  return anomalies.map((effect_id) => effect_id.slice(effect_id.lastIndexOf(':') + 1))
+}

@@ -6,8 +6,8 @@ import { isAdmitted, type Payment, type StoredPayment } from './payment.ts'
 type ErasureCause = 'request' | 'retention'
 
 /**
- * The effect that erases what the notifier has of the payment and, on request, its tickets: those that merchants have opened
- * later than the payment have a time of their own.
+ * The effect that erases the payment's callbacks and the operator's notes and, on request, its ticket, refunds and chargebacks: by
+ * themselves these are erased when their own time is over.
  */
 export const erasePersonEffect = defineEffect({
   kind: 'erase_person',
@@ -38,7 +38,10 @@ export function erasableSince(payment: StoredPayment): Date | undefined {
   return erase_when_ended ? new Date(0) : updated_at
 }
 
-/** The payment without what identifies a person. Amounts, ids, statuses and times stay. Pure. */
+/**
+ * The payment without what identifies a person. Amounts, ids, statuses and times stay. For one that is erased already, only the
+ * effect is repeated, because tickets and comments may have been written since. Pure.
+ */
 export function erasePayment(payment: Payment, cause: ErasureCause, at: Date): Payment {
   const erased = {
     ...payment,
@@ -47,7 +50,7 @@ export function erasePayment(payment: Payment, cause: ErasureCause, at: Date): P
     instructions: undefined,
     person_hashes: undefined,
     erase_when_ended: undefined,
-    erased_at: at,
+    erased_at: payment.erased_at ?? at,
   }
   return { ...erased, effects: [...payment.effects, erasePersonEffect.newEffect(erased, { cause }, { at })] }
 }

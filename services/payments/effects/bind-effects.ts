@@ -39,7 +39,7 @@ export function bindEffects(deps: PaymentEffectDeps): readonly BoundEffect<Store
     bindCloseAnomaly(store.anomalies),
     bindReportOpen(),
     ...bindReportsToSupport(deps.support),
-    bindErasePerson(deps.erasers),
+    bindErasePerson(store.anomalies, deps.erasers),
     bindPaymentEffect(publishEventEffect, publishEventHandler(deps.publisher)),
   ]
 }

@@ -1,32 +1,42 @@
 import type { Client } from '@connectrpc/connect'
 import type { DeliveryErasureService } from '#gen/multihub/notifier/v1/delivery_erasure_service_pb.ts'
-import type { TicketErasureService } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
+import type { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { Collection } from '#lib/store/store.ts'
+import { type Anomaly, anomalyIdsOf } from '../domain/anomaly.ts'
 import { erasePersonEffect } from '../domain/erase-payment.ts'
 import type { StoredPayment } from '../domain/payment.ts'
+import { eraseNote } from '../store/anomalies.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
 /** What an erased payment calls of the other owners of what identifies its person. */
 export interface ErasureClients {
   readonly notifier: Pick<Client<typeof DeliveryErasureService>, 'erasePerson'>
-  readonly support: Pick<Client<typeof TicketErasureService>, 'erasePerson'>
+  readonly support: Pick<Client<typeof SupportErasureService>, 'erasePerson'>
 }
 
 const CALL = { timeoutMs: 10_000 }
 /** With pauses of two minutes and a half on average, they may be unavailable for days before the effect is stuck. */
 const LIMITS = { lease_ms: 25_000, tries_max: 3_000, backoff: { first_ms: 500, max_ms: 300_000 } }
 
-/** Erases what the notifier and, on request, the support service have of the person of an erased payment. */
-export function bindErasePerson({ notifier, support }: ErasureClients): BoundEffect<StoredPayment> {
+/**
+ * Erases what the notifier and, on request, the support service have of the person of an erased payment, and what the operator has
+ * noted at its anomalies.
+ */
+export function bindErasePerson(
+  anomalies: Collection<Anomaly>,
+  { notifier, support }: ErasureClients,
+): BoundEffect<StoredPayment> {
   return bindPaymentEffect(erasePersonEffect, {
     ...LIMITS,
     async run({ data: { cause } }, payment) {
-      const { payment_id } = payment
+      const { payment_id, c_id, merchant_id } = payment
       const scope = scopeToProto(payment)
-      await notifier.erasePerson({ merchantId: scope.merchantId, paymentId: payment_id }, CALL)
+      for (const anomaly_id of anomalyIdsOf(payment)) await eraseNote(anomalies, { merchant_id, anomaly_id })
+      await notifier.erasePerson({ merchantId: scope.merchantId, resourceId: payment_id }, CALL)
       if (cause === 'request')
-        await support.erasePerson({ ...scope, person: { case: 'paymentId', value: payment_id } }, CALL)
+        await support.erasePerson({ ...scope, person: { case: 'paymentCId', value: c_id } }, CALL)
       return (current) => current
     },
   })

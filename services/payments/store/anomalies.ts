@@ -75,3 +75,13 @@ export async function closeAnomaly(
   })
   if (is_new) countResolved(resolution.kind)
 }
+
+/** Erases what the operator has noted at an anomaly (O11). One without a note stays as it is. */
+export async function eraseNote(
+  anomalies: Collection<Anomaly>,
+  key: Pick<Anomaly, 'merchant_id' | 'anomaly_id'>,
+): Promise<void> {
+  await update(anomalies, key, (anomaly) =>
+    anomaly.resolution?.note ? { ...anomaly, resolution: { ...anomaly.resolution, note: '' } } : undefined,
+  )
+}

@@ -30,7 +30,7 @@ export type ErasePersonRequest = { readonly merchant_id: string } & (
 const ERASED_MAX = 1_000
 
 /**
- * Destroys what identifies a person in payments, and by their effects in callbacks and tickets (O11). Throws 6010 for a payment
+ * Destroys what identifies a person in payments, and by their effects in callbacks, tickets, refunds and chargebacks (O11). Throws 6010 for a payment
  * that the merchant does not have, and 8801, before anything is erased, while one of the payments is open. A repetition erases
  * what is left, which may be nothing.
  */
@@ -76,7 +76,8 @@ async function findPayments(deps: ErasePersonDeps, request: ErasePersonRequest):
 }
 
 /**
- * Erases a payment that has ended. Returns whether it did: it may be open again, or erased, by now. The list outside the database
+ * Erases a payment that has ended, and on request again what was written since it was erased. Returns whether it was not erased yet:
+ * it may be open again, or erased, by now. The list outside the database
  * gets it first, so that a crash leaves no erasure that a restored backup would undo.
  */
 export async function eraseEnded(
@@ -85,16 +86,17 @@ export async function eraseEnded(
   cause: 'request' | 'retention',
 ): Promise<boolean> {
   const { merchant_id, payment_id } = payment
-  if (!hasEnded(payment) || payment.erased_at !== undefined) return false
+  if (!hasEnded(payment)) return false
   await erasures.append({ kind: 'payment', merchant_id, id: payment_id })
   let is_erased = false
   const stored = await runner.update(keyOfPayment(payment), (current) => {
     is_erased = false
-    if (current.payment_id !== payment_id || !hasEnded(current) || current.erased_at !== undefined) return
-    is_erased = true
+    if (current.payment_id !== payment_id || !hasEnded(current)) return
+    if (current.erased_at !== undefined && cause === 'retention') return
+    is_erased = current.erased_at === undefined
     return erasePayment(current, cause, now())
   })
-  if (is_erased && stored) await runner.runEffects(stored)
+  if (stored) await runner.runEffects(stored)
   return is_erased
 }
 

@@ -1,11 +1,14 @@
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import type { Store } from '#lib/store/store.ts'
-import type { Chargeback } from '../chargebacks/domain/chargeback.ts'
+import { withCodec } from '#lib/store/coded-collection.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
+import { type Chargeback, chargebackEndedSince } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
 import type { Comment } from '../comments/domain/comment.ts'
 import { REFUND_COMMENTS, TICKET_COMMENTS } from '../comments/store/comments.ts'
-import type { Refund } from '../refunds/domain/refund.ts'
+import { type Erasable, erasableSince } from '../domain/erasure.ts'
+import { type Refund, refundEndedSince } from '../refunds/domain/refund.ts'
 import { REFUNDS } from '../refunds/store/refunds.ts'
+import { ticketEndedSince } from '../tickets/domain/erase-ticket.ts'
 import type { Ticket } from '../tickets/domain/ticket.ts'
 import { TICKETS } from '../tickets/store/tickets.ts'
 
@@ -18,12 +21,23 @@ export type SupportStore = Awaited<ReturnType<typeof openSupportStore>>
  */
 export async function openSupportStore(store: Store) {
   return {
-    tickets: await store.collection<Ticket>(TICKETS),
+    tickets: withErasableSince(await store.collection<Ticket>(TICKETS), ticketEndedSince),
     ticket_comments: await store.collection<Comment>(TICKET_COMMENTS),
-    refunds: await store.collection<Refund>(REFUNDS),
+    refunds: withErasableSince(await store.collection<Refund>(REFUNDS), refundEndedSince),
     refund_comments: await store.collection<Comment>(REFUND_COMMENTS),
-    chargebacks: await store.collection<Chargeback>(CHARGEBACKS),
+    chargebacks: withErasableSince(await store.collection<Chargeback>(CHARGEBACKS), chargebackEndedSince),
     /** The mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
   }
+}
+
+/** The collection whose documents are stored with the time since when they can be erased (O11). */
+function withErasableSince<D extends Erasable>(
+  collection: Collection<D>,
+  endedSince: (resource: D) => Date | undefined,
+): Collection<D> {
+  return withCodec<D, D>(collection, {
+    encode: (resource) => ({ ...resource, erasable_since: erasableSince(resource, endedSince(resource)) }),
+    decode: (resource) => resource,
+  })
 }

@@ -10,27 +10,27 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery_erasure_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_erasure_service: GenFile = /*@__PURE__*/
-  fileDesc("CjNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9lcmFzdXJlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLm5vdGlmaWVyLnYxIj0KEkVyYXNlUGVyc29uUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRISCgpwYXltZW50X2lkGAIgASgJIhUKE0VyYXNlUGVyc29uUmVzcG9uc2UyfAoWRGVsaXZlcnlFcmFzdXJlU2VydmljZRJiCgtFcmFzZVBlcnNvbhIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkVyYXNlUGVyc29uUmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkVyYXNlUGVyc29uUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("CjNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9lcmFzdXJlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLm5vdGlmaWVyLnYxIj4KEkVyYXNlUGVyc29uUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRITCgtyZXNvdXJjZV9pZBgCIAEoCSIVChNFcmFzZVBlcnNvblJlc3BvbnNlMnwKFkRlbGl2ZXJ5RXJhc3VyZVNlcnZpY2USYgoLRXJhc2VQZXJzb24SKC5tdWx0aWh1Yi5ub3RpZmllci52MS5FcmFzZVBlcnNvblJlcXVlc3QaKS5tdWx0aWh1Yi5ub3RpZmllci52MS5FcmFzZVBlcnNvblJlc3BvbnNlYgZwcm90bzM");
 
 /**
- * ErasePersonRequest names a payment.
+ * ErasePersonRequest names a resource.
  *
  * @generated from message multihub.notifier.v1.ErasePersonRequest
  */
 export type ErasePersonRequest = Message<"multihub.notifier.v1.ErasePersonRequest"> & {
   /**
-   * merchant_id is the merchant that owns the payment.
+   * merchant_id is the merchant that owns the resource.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * payment_id is the internal id of the payment.
+   * resource_id is the internal id of the payment, or the id of the ticket, refund or chargeback.
    *
-   * @generated from field: string payment_id = 2;
+   * @generated from field: string resource_id = 2;
    */
-  paymentId: string;
+  resourceId: string;
 };
 
 /**
@@ -41,7 +41,7 @@ export const ErasePersonRequestSchema: GenMessage<ErasePersonRequest> = /*@__PUR
   messageDesc(file_multihub_notifier_v1_delivery_erasure_service, 0);
 
 /**
- * ErasePersonResponse is sent when nothing of the payment's callbacks is left.
+ * ErasePersonResponse is sent when nothing of the callbacks is left.
  *
  * @generated from message multihub.notifier.v1.ErasePersonResponse
  */
@@ -62,7 +62,8 @@ export const ErasePersonResponseSchema: GenMessage<ErasePersonResponse> = /*@__P
  */
 export const DeliveryErasureService: GenService<{
   /**
-   * ErasePerson destroys the bodies of the callbacks about a payment, and what their receivers answered. Deliveries that wait end.
+   * ErasePerson destroys the bodies of the callbacks about a payment, ticket, refund or chargeback, and what their receivers
+   * answered. Deliveries that wait end.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryErasureService.ErasePerson
    */

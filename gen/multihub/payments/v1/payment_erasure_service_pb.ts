@@ -57,7 +57,7 @@ export const ErasePersonRequestSchema: GenMessage<ErasePersonRequest> = /*@__PUR
   messageDesc(file_multihub_payments_v1_payment_erasure_service, 0);
 
 /**
- * ErasePersonResponse is sent when the payments are erased. Their callbacks and tickets follow within moments.
+ * ErasePersonResponse is sent when the payments are erased. What the notifier and support have of them follows within moments.
  *
  * @generated from message multihub.payments.v1.ErasePersonResponse
  */
@@ -92,8 +92,9 @@ export const ErasePersonResponseSchema: GenMessage<ErasePersonResponse> = /*@__P
 export const PaymentErasureService: GenService<{
   /**
    * ErasePerson destroys what identifies the person of a payment, or of all payments of a merchant with this e-mail address: also
-   * in their callbacks, and in the texts and files of their tickets. Amounts, ids and statuses stay. It is refused with 8801
-   * until each of the payments has ended, with its refunds and late lookups; then nothing is erased. A repetition erases what is left.
+   * in their callbacks, and in the texts and files of their tickets, refunds and chargebacks. Amounts, ids and statuses stay. It is
+   * refused with 8801 until each of the payments has ended, with its refunds and late lookups; nothing is erased then. A repetition
+   * erases what is left; by the payment's id also what was written since.
    *
    * @generated from rpc multihub.payments.v1.PaymentErasureService.ErasePerson
    */

@@ -10,7 +10,7 @@ import { type MerchantScope, scopeToProto } from '#lib/contract/merchant-scope.t
 import { requiredMessage, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
 import { CHARGEBACK_STATUSES, type ChargebackStatus } from '#lib/contract/public-support.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { asErased, type Erasable, erasedText, withoutName } from '../../domain/erasure.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import {
   type AttachedFile,
@@ -28,7 +28,7 @@ export interface ChargebackHistoryEntry {
 }
 
 /** A chargeback as merchants and the operator see it (S10). Its payment has debited its amount before it is stored. */
-export interface Chargeback extends EffectDocument, MerchantScope {
+export interface Chargeback extends Erasable, MerchantScope {
   /** Its public `h_id`. */
   readonly chargeback_id: string
   readonly payment: PaymentReference
@@ -47,7 +47,7 @@ export interface Chargeback extends EffectDocument, MerchantScope {
 /** The fields of a new chargeback. */
 export type NewChargebackFields = Omit<
   Chargeback,
-  'status' | 'history' | 'evidence' | 'updated_at' | keyof EffectDocument
+  'status' | 'history' | 'evidence' | 'updated_at' | keyof Erasable
 >
 
 /** The statuses that each status can lead to; a chargeback ends in those that are not in it. */
@@ -108,6 +108,22 @@ export function withEvidence(chargeback: Chargeback, file: AttachedFile, at: Dat
   const { evidence } = chargeback
   if (hasFile(evidence, file.attachment_id) || evidence.length >= EVIDENCE_MAX) return undefined
   return { ...chargeback, evidence: [...evidence, file], updated_at: at }
+}
+
+/** The chargeback without the operator's notes and the names of its evidence (O11). Pure. Throws 8801 while effects wait. */
+export function eraseChargeback(chargeback: Chargeback, at: Date): Chargeback {
+  const { history, evidence, chargeback_id } = chargeback
+  const erased = {
+    ...chargeback,
+    history: history.map((entry) => ({ ...entry, note: erasedText(entry.note) })),
+    evidence: evidence.map(withoutName),
+  }
+  return asErased(erased, chargeback_id, at)
+}
+
+/** Since when a chargeback is over, with its last file; `undefined` while it is open. Pure. */
+export function chargebackEndedSince({ status, updated_at }: Chargeback): Date | undefined {
+  return TRANSITIONS[status] === undefined ? updated_at : undefined
 }
 
 /** The chargeback as RPCs and events carry it. */

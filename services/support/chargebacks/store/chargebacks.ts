@@ -22,6 +22,7 @@ export const CHARGEBACKS = {
   key: ['merchant_id', 'environment', 'chargeback_id'],
   indexes: {
     by_id: { fields: ['chargeback_id'], across_partitions: true },
+    by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...listIndexes(CHARGEBACK_LIST),
     ...EFFECT_INDEXES,
   },

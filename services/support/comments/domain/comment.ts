@@ -4,6 +4,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { erasedText, withoutName } from '../../domain/erasure.ts'
 import { type AttachedFile, isEditable } from '../../domain/support-resource.ts'
 
 /** A comment on a ticket or a refund, as it is stored. */
@@ -101,4 +102,9 @@ export function editComment(
   if (comment.edits.includes(operation_id)) return undefined
   if (!isEditable(comment, at)) throw new PublicError(10004)
   return { ...comment, body, updated_at: at, edits: [...comment.edits, operation_id] }
+}
+
+/** The comment without its text and the names of its files (O11). Pure. */
+export function eraseComment(comment: Comment): Comment {
+  return { ...comment, body: erasedText(comment.body), attachments: comment.attachments.map(withoutName) }
 }

@@ -8,6 +8,7 @@ import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { requiredMessage, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
 import { REFUND_STATUSES, type RefundStatus } from '#lib/contract/public-support.ts'
 import type { CommentThread } from '../../comments/domain/comment.ts'
+import { asErased, type Erasable, erasedText } from '../../domain/erasure.ts'
 import { newSupportEvent } from '../../domain/support-event.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
 
@@ -15,7 +16,7 @@ import type { PaymentReference } from '../../domain/support-resource.ts'
  * A refund as merchants and the operator see it. Its payment decides about its amount, its status and its money; this
  * document follows the changes that the payment reports.
  */
-export interface Refund extends CommentThread {
+export interface Refund extends CommentThread, Erasable {
   /** Its public `h_id`. */
   readonly refund_id: string
   readonly c_id: string
@@ -100,6 +101,20 @@ function withEvent(
   const resource = { case: 'refund', value: refundToProto(refund) } as const
   const announced = newSupportEvent({ scope: refund, h_id, event, number, fact, resource, at })
   return { ...refund, effects: [...refund.effects, announced] }
+}
+
+/** The refund without the reasons of merchant and operator (O11). Pure. Throws 8801 while effects wait. */
+export function eraseRefund(refund: Refund, at: Date): Refund {
+  const { reason, operator_reason, refund_id } = refund
+  const erased = { ...refund, reason: erasedText(reason), operator_reason: erasedText(operator_reason) }
+  return asErased(erased, refund_id, at)
+}
+
+/** Since when a refund is over, with its last comment; `undefined` while it is open. Pure. */
+export function refundEndedSince(refund: Refund): Date | undefined {
+  const { status, updated_at, last_comment_at = updated_at } = refund
+  if (TRANSITIONS[status] !== undefined) return undefined
+  return new Date(Math.max(updated_at.getTime(), last_comment_at.getTime()))
 }
 
 /** Maps a change that a payment reports. Throws 1005 or 9000 for a missing or wrong field. */

@@ -1,46 +1,22 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
-import type { Comment } from '../../comments/domain/comment.ts'
-import type { AttachedFile } from '../../domain/support-resource.ts'
-import { type Ticket, withListing } from './ticket.ts'
+import { asErased, erasedText, withoutName } from '../../domain/erasure.ts'
+import { isUnresolved, type Ticket } from './ticket.ts'
 
-/** What stands in the place of an erased text. */
-const ERASED = '[erased]'
-
-/** The effect that erases the comments of an erased ticket, and all its files. */
-export const eraseThreadEffect = defineEffect({
-  kind: 'erase_thread',
-  lane: 'independent',
-  data: {},
-  id: ({ ticket_id, erased_at }: Ticket) => `${ticket_id}:erase:${erased_at?.getTime()}`,
-})
-
-/**
- * The ticket without its texts and the names of its files (O11). Ids, categories, statuses and times stay. Throws 8801 while effects
- * wait: they carry texts too. Pure.
- */
+/** The ticket without its texts and the names of its files (O11). Ids, categories, statuses and times stay. Pure. Throws 8801. */
 export function eraseTicket(ticket: Ticket, at: Date): Ticket {
-  if (ticket.effects.length > 0)
-    throw new PublicError(8801, {
-      details: { description: 'ticket_id', reason: 'its effects must end first' },
-    })
-  const erased: Ticket = {
+  const { title, description, attachments } = ticket
+  const erased = {
     ...ticket,
-    title: ERASED,
-    description: ERASED,
-    attachments: ticket.attachments.map(withoutName),
-    erased_at: at,
-    is_to_be_erased: undefined,
+    title: erasedText(title),
+    description: erasedText(description),
+    attachments: attachments.map(withoutName),
   }
-  return withListing({ ...erased, effects: [eraseThreadEffect.newEffect(erased, {}, { at })] })
+  return asErased(erased, ticket.ticket_id, at)
 }
 
-/** The comment without its text and the names of its files; `undefined` when it is so already. Pure. */
-export function eraseComment(comment: Comment): Comment | undefined {
-  if (comment.body === ERASED) return undefined
-  return { ...comment, body: ERASED, attachments: comment.attachments.map(withoutName) }
-}
-
-function withoutName(file: AttachedFile): AttachedFile {
-  return { ...file, name: ERASED }
+/** Since when a ticket is over, with its last activity and comment; `undefined` while it is open. Pure. */
+export function ticketEndedSince(ticket: Ticket): Date | undefined {
+  const { deleted_at, last_activity_at, last_comment_at = last_activity_at } = ticket
+  if (deleted_at !== undefined) return deleted_at
+  if (isUnresolved(ticket)) return undefined
+  return new Date(Math.max(last_activity_at.getTime(), last_comment_at.getTime()))
 }

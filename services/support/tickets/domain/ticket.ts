@@ -1,9 +1,10 @@
 import type { TicketCategory, TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
 import type { CommentThread } from '../../comments/domain/comment.ts'
+import type { Erasable } from '../../domain/erasure.ts'
 import type { AttachedFile, PaymentReference } from '../../domain/support-resource.ts'
 
 /** A conversation between a merchant and the operator, as it is stored. `withListing` derives the optional times. */
-export interface Ticket extends CommentThread {
+export interface Ticket extends CommentThread, Erasable {
   /**
    * The payment that the ticket is about, or the ticket itself without one. It is part of the key, so a payment has one
    * ticket at most, by one write (S2).
@@ -41,38 +42,27 @@ export interface Ticket extends CommentThread {
   readonly listed_at?: Date | undefined
   /** The deadline, while the ticket is unresolved. */
   readonly open_deadline?: Date | undefined
-  /** When its texts and files were erased (O11). What was written later is still there. */
-  readonly erased_at?: Date | undefined
-  /** Set in a restored ticket that was erased after its backup: it is erased when its effects have ended. */
-  readonly is_to_be_erased?: true | undefined
-  /** Since when it is ended and not erased. A later comment does not change it. */
-  readonly erasable_since?: Date | undefined
 }
 
 const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
+
+/** Whether the ticket still waits for an end. */
+export function isUnresolved({ status }: Pick<Ticket, 'status'>): boolean {
+  return UNRESOLVED.includes(status)
+}
 
 /**
  * Derives the fields by which lists find the ticket. Every change goes through this function except a new comment, which
  * moves a ticket only between two statuses that are not resolved.
  */
 export function withListing(ticket: Ticket): Ticket {
-  const { deleted_at, created_at, sla_deadline, status } = ticket
-  const erasable_since = erasableSince(ticket)
-  if (deleted_at) return { ...ticket, erasable_since, listed_at: undefined, open_deadline: undefined }
+  const { deleted_at, created_at, sla_deadline } = ticket
+  if (deleted_at) return { ...ticket, listed_at: undefined, open_deadline: undefined }
   return {
     ...ticket,
-    erasable_since,
     listed_at: created_at,
-    open_deadline: UNRESOLVED.includes(status) ? sla_deadline : undefined,
+    open_deadline: isUnresolved(ticket) ? sla_deadline : undefined,
   }
-}
-
-function erasableSince(ticket: Ticket): Date | undefined {
-  const { deleted_at, status, last_activity_at, erased_at, is_to_be_erased } = ticket
-  if (is_to_be_erased) return new Date(0)
-  const is_open = deleted_at === undefined && UNRESOLVED.includes(status)
-  const since = deleted_at ?? last_activity_at
-  return is_open || (erased_at !== undefined && erased_at >= since) ? undefined : since
 }
 
 /** Every change of status that the operator can make (S4). */
