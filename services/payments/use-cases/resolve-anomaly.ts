@@ -51,9 +51,7 @@ export async function resolveAnomaly(
   const operation = payment && findOperation(payment, found.refund_id)
   if (operation) checkAmount(operation.amount, request)
   const decision = operation?.operator_decision
-  // Money has moved by this decision, whatever the anomaly says.
-  const is_begun = decision === decisionId(request) && request.kind !== 'dismissed'
-  if (!is_begun && isRepetition(found, request)) return found
+  if (isRepetition(found, request)) return found
   if (request.kind === 'dismissed') {
     if (decision?.startsWith(`${found.anomaly_id}:`)) throw new PublicError(8801)
   } else {
