@@ -49,7 +49,13 @@ test.each<[string, (message: Message) => Message]>([
     'another receipt subject',
     ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, [RECEIPT_SUBJECT_HEADER]: 'receipts.b' } }),
   ],
-  ['another time', ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, 'multihub-time': '0' } })],
+  [
+    'another time of these minutes',
+    ({ headers, ...rest }) => ({
+      ...rest,
+      headers: { ...headers, 'multihub-time': `${Number(headers['multihub-time']) + 1}` },
+    }),
+  ],
   [
     'no key id',
     ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, 'multihub-signature': 'a'.repeat(64) } }),

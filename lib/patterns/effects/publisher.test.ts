@@ -5,6 +5,7 @@ import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { RECEIPT_SUBJECT_HEADER } from '#lib/bus/authentication.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createReceiptSender, SILENCE_MAX_MS } from './publish-on-bus.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
@@ -60,6 +61,7 @@ test('events go by RPC when no receipt at all came for 5 s, and over the bus aga
   await clock.advance(SILENCE_MAX_MS - 2_000)
   await publish('by RPC')
   expect(called).toEqual(['by RPC'])
+  expect(await metricsText()).toContain('multihub_event_receipts_missing 1')
   const receipts = createReceiptSender(bus, keys.receipt)
   await bus.subscribe('events.>', ({ data, headers }) =>
     receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString()),
@@ -71,4 +73,5 @@ test('events go by RPC when no receipt at all came for 5 s, and over the bus aga
   await clock.advance(0)
   await on_bus
   expect(called).toEqual(['by RPC', 'the probe'])
+  expect(await metricsText()).toContain('multihub_event_receipts_missing 0')
 })

@@ -5,12 +5,14 @@ import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { SealedEndpointSchema } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { now } from '#lib/base/time.ts'
+import { fullPayment } from '#lib/contract/payment.fixture.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { deliveryKeyOf } from '../domain/delivery.ts'
 import { eventBytes } from '../event.fixture.ts'
 import { openNotifier, type TestNotifier } from '../notifier.fixture.ts'
 import { type CheckEventsDeps, checkEvents } from './check-events.ts'
+import { erasePerson } from './erase-person.ts'
 import { receiveEvent } from './receive-event.ts'
 
 let directory: string
@@ -121,4 +123,14 @@ test('while one notifier checks, another one does not; after 15 s without progre
   later_ms = 47_000
   await checkEvents(deps)
   expect(await deliveries()).toHaveLength(1)
+})
+
+// O11
+test('an erased event that lacks its delivery gets none: it has no body any more', async () => {
+  await store('a:1')
+  await loseDelivery('a:1')
+  await erasePerson(notifier, '7001', fullPayment().paymentId)
+  later_ms = 31_000
+  await checkEvents(deps)
+  expect(await deliveries()).toEqual([])
 })

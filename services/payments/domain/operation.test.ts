@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { CREATED_AT as at, newReservation } from '../payment.fixture.ts'
+import { CREATED_AT as at, FINGERPRINT, newReservation } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult, OperationKind } from './call-result.ts'
 import { endByOperator } from './end-without-report.ts'
@@ -177,4 +177,14 @@ describe('a row of the table that is changed is noticed', () => {
     }
     expect(life).not.toEqual(LIVES[kind])
   })
+})
+
+// P4
+test('a refund is at the account that its deposit was sent to, and at the one that it was sent to itself', () => {
+  const { payment, refund_id } = begun('refund')
+  const stamps = [
+    { fingerprint: FINGERPRINT, at },
+    { fingerprint: '', at },
+  ]
+  expect(operationOf(payment, refund_id).account_stamps).toEqual(stamps)
 })

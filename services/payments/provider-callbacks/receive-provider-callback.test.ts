@@ -6,7 +6,7 @@ import { installManualClock, settled } from '../../../test/support/manual-clock.
 import type { OperationName, ProviderCallback } from '../connectors/connector.ts'
 import type { ProviderStatus } from '../domain/call-result.ts'
 import { operationKey } from '../domain/operation.ts'
-import { type Payment, requireAdmitted } from '../domain/payment.ts'
+import { type Payment, type RestoreMark, requireAdmitted } from '../domain/payment.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { applyRefundHold, beginApproval, decideReservation } from '../domain/refund-transitions.ts'
 import { scriptedConnector } from '../effects/scripted-connector.fixture.ts'
@@ -143,6 +143,13 @@ describe('a report that an attempt is paid', () => {
     expect(after).toMatchObject({ status: 'processing', attempt: { number: 1 }, earlier_successes: [2] })
   })
 
+  // P19
+  test('is applied to a later attempt, which a restored payment may have made after its backup', async () => {
+    const { status, after } = await report('second', ':2', { restored: 'unproved' })
+    expect([status, after?.status]).toEqual([200, 'success'])
+    expect(after).toMatchObject({ attempt: { number: 2 } })
+  })
+
   test.each([
     ['an attempt that was not made', 'second', ':2'],
     ['the attempt of another account', 'second', ':1'],
@@ -162,7 +169,12 @@ describe('a report that a refund is paid', () => {
   const paid = { kind: 'success', provider_id: 'p-9', completed_at: now() } as const
 
   /** Stores a deposit with a refund of 4.00, and receives the report of an account. */
-  async function report(account_id: string, is_approved: boolean, changes: Partial<Payment> = {}) {
+  async function report(
+    account_id: string,
+    is_approved: boolean,
+    changes: Partial<Payment> = {},
+    restored?: RestoreMark,
+  ) {
     const at = now()
     const payment_id = uuidv7()
     const ids = { c_id: payment_id, payment_id, h_id: payment_id, ids: [payment_id] }
@@ -172,7 +184,8 @@ describe('a report that a refund is paid', () => {
     const approving = beginApproval(requested, refundId, at).payment
     const hold = { refund_id: refundId, hold_id: `${refundId}:hold:1`, refused_code: undefined }
     const stored = is_approved ? applyRefundHold(approving, hold, at) : requested
-    await fixture.store.payments.insert({ ...stored, effects: [] })
+    const refunds = stored.refunds?.map((refund) => ({ ...refund, restored }))
+    await fixture.store.payments.insert({ ...stored, refunds: refunds ?? [], effects: [] })
     const operation = { kind: 'refund', idempotency_key: operationKey(deposit, refundId) } as const
     const receive = receiver({}, operation, { ...paid, amount: { minor: 400n, currency: 'INR' } })
     const status = await receive(callback(account_id, VERIFIED, payment_id))
@@ -190,6 +203,12 @@ describe('a report that a refund is paid', () => {
     const changes = { provider_accounts: ['first', 'second'], attempt, paid_attempt: 1 }
     expect(await report('first', true, changes)).toMatchObject({ status: 200, state: 'completed' })
     expect(await report('second', true, changes)).toMatchObject({ status: 404, state: 'approved' })
+  })
+
+  // P19
+  test('is about the refund when it was restored: it may have been approved after its backup', async () => {
+    const reported = await report('first', false, {}, 'unproved')
+    expect(reported).toEqual({ status: 200, state: 'pending', anomalies: [] })
   })
 
   test.each([
