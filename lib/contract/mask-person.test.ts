@@ -1,7 +1,7 @@
 import { create, toJson } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { maskPayment } from './mask-person.ts'
+import { masked, maskPayment } from './mask-person.ts'
 
 test('every text of details, receiver and redirect is masked, unless it tells nothing of a person (O11)', () => {
   const person = 'asha.rao@example.com'
@@ -36,4 +36,13 @@ test('every text of details, receiver and redirect is masked, unless it tells no
   for (const plain of ['order-1', 'State Bank of India', 'SBIN', 'PAN', '"IN"'])
     expect(shown).toContain(plain)
   expect(payment.details?.payer?.email).toBe(person)
+})
+
+test('a text shows its last four characters only where they are the smaller part of it', () => {
+  expect([masked(''), masked('Asha R'), masked('12345678'), masked('123456789')]).toEqual([
+    '****',
+    '****',
+    '****',
+    '****6789',
+  ])
 })

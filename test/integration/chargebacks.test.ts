@@ -65,14 +65,15 @@ async function paidDeposit(): Promise<{ readonly c_id: string; readonly h_id: st
 async function open(
   paymentId: string,
   minor: bigint,
-  more: { readonly operationId?: string; readonly currency?: string } = {},
+  more: { readonly operationId?: string; readonly currency?: string; readonly deadline?: Date } = {},
 ): Promise<Chargeback> {
-  const { operationId = randomUUID(), currency = '' } = more
+  const { operationId = randomUUID(), currency = '', deadline } = more
   const amount = { minor, currency }
   const { chargeback } = await chargebacks().openChargeback({
     paymentId,
     amount,
     reasonCode: '10.4',
+    deadlineAt: deadline && timestampFromDate(deadline),
     operationId,
   })
   if (!chargeback) throw new Error('the response has no chargeback')
@@ -219,6 +220,7 @@ test('opens once per operation_id, and refuses the same operation_id for another
   expect((await open(h_id, 5n, { operationId })).chargebackId).toBe(opened[0]?.chargebackId)
   expect(await available()).toBe(before - 5n)
   expect(await codeOf(open(h_id, 6n, { operationId }))).toBe(1013)
+  expect(await codeOf(open(h_id, 5n, { operationId, deadline: new Date() }))).toBe(1013)
 })
 
 // E5, P2, S10

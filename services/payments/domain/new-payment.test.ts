@@ -2,7 +2,14 @@ import { describe, expect, test } from '@jest/globals'
 import { CREATED_AT, newReservation, STATUSES } from '../payment.fixture.ts'
 import { admitWithdrawal, refuseWithdrawal } from './hold-decision.ts'
 import { isAdmitted, requireAdmitted, type StoredPayment } from './payment.ts'
-import { expirePaymentEffect, holdFundsEffect, postEntryEffect, reportOpenEffect } from './payment-effects.ts'
+import {
+  discardRefusedEffect,
+  expirePaymentEffect,
+  holdFundsEffect,
+  postEntryEffect,
+  recordRefusalEffect,
+  reportOpenEffect,
+} from './payment-effects.ts'
 
 const reserving = newReservation()
 /** The withdrawal when its hold has been decided: the effect that asked for it is gone. */
@@ -36,6 +43,13 @@ describe('a withdrawal whose hold is not decided', () => {
     const refused = refuseWithdrawal(decided, 6006, at)
     expect(refused).toMatchObject({ status: 'refused', error_code: 6006, history: [], updated_at: at })
     expect(refused.effects.filter(({ lane }) => lane === 'event')).toEqual([])
+  })
+
+  // The record is all that is left of it, and its store may be down for longer than the tombstone stays.
+  test('is deleted only when its refusal is recorded', () => {
+    const { effects } = refuseWithdrawal(decided, 6006, at)
+    const record = effects.find(recordRefusalEffect.matches)
+    expect(effects.find(discardRefusedEffect.matches)).toMatchObject({ after: record?.id })
   })
 })
 

@@ -188,3 +188,13 @@ test('a refund is at the account that its deposit was sent to, and at the one th
   ]
   expect(operationOf(payment, refund_id).account_stamps).toEqual(stamps)
 })
+
+// P19
+test('a restored refund has begun when it was requested: it may have been sent before the approval that is known', () => {
+  const { payment, refund_id } = begun('refund')
+  const approved_at = new Date(at.getTime() + 3_600_000)
+  const approved = payment.refunds?.map((refund) => ({ ...refund, approved_at })) ?? []
+  expect(operationOf({ ...payment, refunds: approved }, refund_id).began_at).toEqual(approved_at)
+  const restored = approved.map((refund) => ({ ...refund, restored: 'proved' as const }))
+  expect(operationOf({ ...payment, refunds: restored }, refund_id).began_at).toEqual(at)
+})

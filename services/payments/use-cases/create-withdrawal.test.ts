@@ -172,6 +172,38 @@ describe('a c_id that the ledger refused', () => {
     expect(await send(deps, 1)).toMatchObject({ status: 'created' })
   })
 
+  test('is not taken from a request that was refused meanwhile, so that this one is refused again', async () => {
+    const { c_id } = request()
+    const refusing = depsOver(scriptedLedger(() => 6004))
+    const send = (deps: CreatePaymentDeps, payload_hash: string) =>
+      createPayment(deps, request({ c_id, payload_hash }))
+    await expect(send(refusing, 'first')).rejects.toMatchObject({ code: 6004 })
+    const { withdrawal_refusals } = fixture.store
+    let is_overtaken = false
+    const overtaken: CreatePaymentDeps = {
+      ...depsOver(scriptedLedger(() => 6006)),
+      withdrawal_refusals: {
+        ...withdrawal_refusals,
+        async insert(...refusal) {
+          if (!is_overtaken) {
+            is_overtaken = true
+            await expect(send(refusing, 'faster')).rejects.toMatchObject({ code: 6004 })
+          }
+          return withdrawal_refusals.insert(...refusal)
+        },
+      },
+    }
+    await expect(send(overtaken, 'slower')).rejects.toMatchObject({ code: 6006 })
+    const deps = depsOver(scriptedLedger())
+    for (const [payload_hash, code] of [
+      ['first', 6004],
+      ['faster', 6004],
+      ['slower', 6006],
+    ] as const)
+      await expect(send(deps, payload_hash)).rejects.toMatchObject({ code })
+    expect(is_overtaken).toBe(true)
+  })
+
   test('goes to one of several other requests at once', async () => {
     const input = request()
     const codes = [6004]
