@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '#lib/base/config/config.ts'
 import { KEY_SETTINGS } from '#lib/base/config/key-settings.ts'
-import { PURPOSES } from '#lib/base/crypto/keys.ts'
-import type { ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
+import { RESEAL_PURPOSES, type ReadDocuments, type RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Snapshot } from '#lib/store/maintenance.ts'
 import { openRestoreTarget, openSnapshot, openStore, type StoreOptions } from '#lib/store/open.ts'
@@ -51,12 +50,12 @@ export const DATABASE_SETTINGS = { mongodb_uri, system_name, start_wait_ms, home
 /** The settings of the commands that also need keys. */
 export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, ...KEY_SETTINGS }
 
-/** The purposes of the keys that the commands need. Only `restore` and `reseal` need those of all secrets. */
+/** The purposes of the keys that the commands need: those under which their databases have something, and no others. */
 export const COMMAND_PURPOSES = {
   backup: ['journal'],
   verify: ['credential', 'journal'],
-  restore: PURPOSES,
-  reseal: PURPOSES,
+  restore: ['credential', 'journal', 'person', 'search'],
+  reseal: RESEAL_PURPOSES,
 } as const
 
 /** Opens the databases of roles at the place that the settings of a command name. */

@@ -1,5 +1,5 @@
 import { keyIdOf } from '#lib/base/crypto/keyring.ts'
-import type { Keys, SealingPurpose } from '#lib/base/crypto/keys.ts'
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import { type PersonSealer, personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
 import type { Erasures } from '#lib/patterns/erasures.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
@@ -43,8 +43,17 @@ export interface ResealCount {
   readonly failures: readonly string[]
 }
 
+/** The keys that an erasure after a restore needs. */
+export type ErasureKeys = Keys<'person' | 'search'>
+
 /** The keys that the checks of stored data need. */
 export type CheckKeys = Keys<'credential' | 'journal'>
+
+/** The purposes of the keys under which databases have something sealed or hashed, for `reseal`. */
+export const RESEAL_PURPOSES = ['credential', 'endpoint', 'webhook', 'person', 'search'] as const
+
+/** The keys of `reseal`. */
+export type ResealKeys = Keys<(typeof RESEAL_PURPOSES)[number]>
 
 /** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `doctor`) need of a role. */
 export interface RoleOperations {
@@ -57,7 +66,7 @@ export interface RoleOperations {
    * Erases again, after a restore, what a list says was erased since the backup (O11). What is open again is marked, so that it is
    * erased when it ends. The role is not running. Returns the number of documents that it changed.
    */
-  erase?(store: Store, readDocuments: ReadDocuments, erasures: Erasures, keys: Keys): Promise<number>
+  erase?(store: Store, readDocuments: ReadDocuments, erasures: Erasures, keys: ErasureKeys): Promise<number>
   /**
    * Changes what was restored from a backup so that the role can go on with it. No role is running, and all databases are
    * filled.
@@ -71,7 +80,7 @@ export interface RoleOperations {
     keys: CheckKeys,
   ): Promise<DataCheck>
   /** Encrypts the stored secrets again that are not under the active key. The role may be running. */
-  reseal?(store: Store, readDocuments: ReadDocuments, keys: Keys): AsyncIterable<ResealCount>
+  reseal?(store: Store, readDocuments: ReadDocuments, keys: ResealKeys): AsyncIterable<ResealCount>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keys: Keys<'credential'>): Promise<void>
   /** What only this role needs in its environment, for `doctor`. Throws `ConfigError` for settings that cannot be read. */
@@ -79,7 +88,7 @@ export interface RoleOperations {
 }
 
 /** Encrypts a sealed text of a purpose again under the active key; the same text if nothing is to be done. */
-export type Reseal = (purpose: SealingPurpose, sealed: string, owner: string) => string
+export type Reseal = (purpose: 'credential' | 'endpoint' | 'webhook', sealed: string, owner: string) => string
 
 interface SealedDocuments<D extends object> {
   readonly spec: CollectionSpec
@@ -97,7 +106,7 @@ const FAILURES_MAX = 100
  * repeated, and the documents can be changed meanwhile.
  */
 export async function resealDocuments<D extends object>(
-  { readDocuments, keys }: { readonly readDocuments: ReadDocuments; readonly keys: Keys },
+  { readDocuments, keys }: { readonly readDocuments: ReadDocuments; readonly keys: ResealKeys },
   { spec, change, update }: SealedDocuments<D>,
 ): Promise<ResealCount> {
   let [read, changed, left] = [0, 0, 0]

@@ -29,11 +29,6 @@ export type Purpose = keyof typeof CREATE
 /** All purposes. */
 export const PURPOSES = Object.keys(CREATE) as readonly Purpose[]
 
-/** The purposes whose keys encrypt. The keys of the others sign. */
-export type SealingPurpose = {
-  [P in Purpose]: ReturnType<(typeof CREATE)[P]> extends Keyring ? P : never
-}[Purpose]
-
 /** The keys of some purposes: a keyring where secrets are encrypted, the sealer of persons, a signer elsewhere. */
 export type Keys<P extends Purpose = Purpose> = {
   readonly [Name in P]: ReturnType<(typeof CREATE)[Name]>

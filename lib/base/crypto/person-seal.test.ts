@@ -18,6 +18,24 @@ describe('sealed bytes', () => {
     )
   })
 
+  // O9: whichever key is active, and in whatever order they are configured.
+  test('are opened under any order of the keys, also after a reseal', () => {
+    const ids = ['2024', '2025', '2026']
+    const list = ids.map((id) => [id, createSecretKey(randomBytes(32))] as const)
+    const order = fc.shuffledSubarray(list, { minLength: 3 })
+    const active = fc.constantFrom(...ids)
+    fc.assert(
+      fc.property(fc.uint8Array(), order, order, active, active, (content, before, after, first, next) => {
+        const sealed = createPersonSealer({ active_id: first, keys: new Map(before) }).seal(content, 'm', 'p')
+        const reader = createPersonSealer({ active_id: next, keys: new Map(after) })
+        const resealed = reader.reseal(sealed, 'm', 'p')
+        expect(personKeyIdOf(resealed)).toBe(next)
+        for (const bytes of [sealed, resealed])
+          expect(Buffer.from(reader.open(bytes, 'm', 'p'))).toEqual(Buffer.from(content))
+      }),
+    )
+  })
+
   test('show nothing, and sealing twice gives different bytes', () => {
     const sealed = sealer.seal(bytes, '7001', 'here')
     expect(Buffer.from(sealed).includes('asha')).toBe(false)
