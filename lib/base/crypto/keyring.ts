@@ -31,22 +31,46 @@ export function keyIdOf(sealed: string): string {
 }
 
 /**
+ * Encrypts bytes for an owner with AES-256-GCM: salt, ciphertext and tag. Each has a key of its own, the HMAC of 24 random bytes
+ * and the owner: under one key, random nonces of AES-GCM would be safe for only 2^32 texts; two of 2^80 texts share these bytes
+ * with a chance of 2^-32.
+ */
+export function encryptOnce(key: KeyObject, bytes: Uint8Array, owner: string): Buffer {
+  const salt = randomBytes(SALT_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', keyOfText(key, salt, owner), NONCE)
+  return Buffer.concat([salt, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Decrypts what `encryptOnce` has made. Throws when it was altered or belongs to another owner or key. */
+export function decryptOnce(key: KeyObject, sealed: Uint8Array, owner: string): Buffer {
+  if (sealed.length < SALT_BYTES + TAG_BYTES) throw new TypeError('the bytes are not sealed')
+  const tag_at = sealed.length - TAG_BYTES
+  const text_key = keyOfText(key, sealed.subarray(0, SALT_BYTES), owner)
+  const decipher = createDecipheriv('aes-256-gcm', text_key, NONCE, { authTagLength: TAG_BYTES })
+  decipher.setAuthTag(sealed.subarray(tag_at))
+  return Buffer.concat([decipher.update(sealed.subarray(SALT_BYTES, tag_at)), decipher.final()])
+}
+
+function keyOfText(key: KeyObject, salt: Uint8Array, owner: string): Buffer {
+  return createHmac('sha256', key).update(salt).update(owner).digest()
+}
+
+/** The key with this id. Throws for one that is not configured. */
+export function configuredKey(keys: KeyList['keys'], id: string): KeyObject {
+  const key = keys.get(id)
+  if (key === undefined) throw new Error(`the key ${id} is not configured`)
+  return key
+}
+
+/**
  * Creates the keyring of a purpose. Every sealed text holds the id of its key, so that old texts can still be decrypted when
- * another key is active (A6). Each text has a key of its own, the HMAC of 24 random bytes and the owner: under one key,
- * random nonces of AES-GCM would be safe for only 2^32 texts; two of 2^80 texts share these bytes with a chance of 2^-32.
+ * another key is active (A6).
  */
 export function createKeyring({ active_id, keys }: KeyList): Keyring {
-  const keyOf = (id: string, salt: Uint8Array, owner: string): Buffer => {
-    const key = keys.get(id)
-    if (!key) throw new Error(`the key ${id} is not configured`)
-    return createHmac('sha256', key).update(salt).update(owner).digest()
-  }
   const keyring: Keyring = {
     seal(secret, owner) {
-      const salt = randomBytes(SALT_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', keyOf(active_id, salt, owner), NONCE)
-      const text = Buffer.concat([cipher.update(secret.reveal(), 'utf8'), cipher.final()])
-      return `${active_id}.${Buffer.concat([salt, text, cipher.getAuthTag()]).toString('base64url')}`
+      const sealed = encryptOnce(configuredKey(keys, active_id), Buffer.from(secret.reveal()), owner)
+      return `${active_id}.${sealed.toString('base64url')}`
     },
     unseal(sealed, owner) {
       const [, id = '', body = ''] = SEALED_TEXT.exec(sealed) ?? []
@@ -55,11 +79,7 @@ export function createKeyring({ active_id, keys }: KeyList): Keyring {
       const bytes = Buffer.from(body, 'base64url')
       // The decoder ignores spare bits of the last character, and one text must have one spelling.
       if (bytes.toString('base64url') !== body) throw new TypeError('not a sealed text')
-      const key = keyOf(id, bytes.subarray(0, SALT_BYTES), owner)
-      const decipher = createDecipheriv('aes-256-gcm', key, NONCE, { authTagLength: TAG_BYTES })
-      decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
-      const text = decipher.update(bytes.subarray(SALT_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8')
-      return new Secret(text + decipher.final('utf8'))
+      return new Secret(decryptOnce(configuredKey(keys, id), bytes, owner).toString())
     },
     reseal(sealed, owner) {
       return sealed.startsWith(`${active_id}.`) ? sealed : keyring.seal(keyring.unseal(sealed, owner), owner)
