@@ -71,3 +71,28 @@ test.each([
   const results = await Promise.allSettled(['bad', 'good', 'bad'].map((item) => call(item)))
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected'])
 })
+
+test('with a limit of batches under way, a waiting batch takes the items that come meanwhile', async () => {
+  const batches: (readonly number[])[] = []
+  const sent = Array.from({ length: 2 }, () => Promise.withResolvers<void>())
+  const add = createGatherer<number, number>({
+    fits: (batch) => batch.length < BATCH_MAX,
+    in_flight_max: 1,
+    async send(numbers) {
+      batches.push(numbers)
+      await sent[batches.length - 1]?.promise
+      return numbers.map((value) => ({ value }))
+    },
+  })
+  const first = add(0)
+  await new Promise(setImmediate)
+  const others = [1, 2].map((value) => add(value))
+  await new Promise(setImmediate)
+  const last = add(3)
+  expect(batches).toEqual([[0]])
+  sent[0]?.resolve()
+  await first
+  expect(batches).toEqual([[0], [1, 2, 3]])
+  sent[1]?.resolve()
+  expect(await Promise.all([...others, last])).toEqual([1, 2, 3])
+})

@@ -7,15 +7,22 @@ interface GatherOptions<Item, Result> {
   readonly fits: (batch: readonly Item[], item: Item) => boolean
   /** Sends a batch. The results are in the order of its items. What it throws concerns all of them. */
   readonly send: (batch: readonly Item[]) => Promise<readonly ItemResult<Result>[]>
+  /** Most batches under way; further ones wait, and take more items meanwhile. No limit unless given. */
+  readonly in_flight_max?: number
 }
 
 /**
- * Gathers the items that come in one turn of the event loop: each joins the first batch that it fits. Each caller gets the
- * result of its own item: also a result that `send` leaves out is an error for that item only.
+ * Gathers the items that come in one turn of the event loop, and further ones while a batch waits: each joins the first batch
+ * that it fits. Each caller gets the result of its own item: also a result that `send` leaves out is an error for that item only.
  */
-export function createGatherer<Item, Result>({ fits, send }: GatherOptions<Item, Result>) {
+export function createGatherer<Item, Result>({
+  fits,
+  send,
+  in_flight_max = Number.POSITIVE_INFINITY,
+}: GatherOptions<Item, Result>) {
   type Waiting = PromiseWithResolvers<Result>
-  let batches: { readonly items: Item[]; readonly waiting: Waiting[] }[] = []
+  const batches: { readonly items: Item[]; readonly waiting: Waiting[] }[] = []
+  let in_flight = 0
 
   async function sendBatch(items: readonly Item[], waiting: readonly Waiting[]): Promise<void> {
     try {
@@ -27,18 +34,24 @@ export function createGatherer<Item, Result>({ fits, send }: GatherOptions<Item,
       }
     } catch (error) {
       for (const { reject } of waiting) reject(error)
+    } finally {
+      in_flight -= 1
+      sendReady()
     }
   }
 
-  function sendAll(): void {
-    const gathered = batches
-    batches = []
-    for (const { items, waiting } of gathered) void sendBatch(items, waiting)
+  function sendReady(): void {
+    while (in_flight < in_flight_max) {
+      const next = batches.shift()
+      if (next === undefined) return
+      in_flight += 1
+      void sendBatch(next.items, next.waiting)
+    }
   }
 
   return (item: Item): Promise<Result> => {
     const result = Promise.withResolvers<Result>()
-    if (batches.length === 0) nextTurn(sendAll)
+    if (batches.length === 0) nextTurn(sendReady)
     const open = batches.find(({ items }) => fits(items, item))
     if (open === undefined) batches.push({ items: [item], waiting: [result] })
     else {

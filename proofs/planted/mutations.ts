@@ -182,13 +182,13 @@ export const MUTATIONS: readonly Mutation[] = [
   ...NOTIFIER_MUTATIONS,
   {
     name: 'a lost race counts as a commit',
-    file: 'services/balances/shards/commit-batch.ts',
+    file: 'lib/patterns/journal/commit-batch.ts',
     search: "stored.token === batch.token ? 'committed' : 'superseded'",
     replace: "stored.token === '' ? 'superseded' : 'committed'",
   },
   {
     name: 'an unclear commit counts as a commit',
-    file: 'services/balances/shards/commit-batch.ts',
+    file: 'lib/patterns/journal/commit-batch.ts',
     search: "if (result === 'appended')",
     replace: "if (result === 'appended' || result === 'unknown')",
   },

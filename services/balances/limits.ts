@@ -13,9 +13,6 @@ export const WAITING_COMMANDS_MAX = 16_384
 /** Longest time that a command waits for its commit while other processes commit first. It bounds contention. */
 export const COMMAND_WAIT_MAX_MS = 10_000
 
-/** Longest time spent on finding out whether a batch was committed. Then its callers get `Unavailable`. */
-export const COMMIT_RESOLVE_MAX_MS = 5_000
-
 /** Fewest recent entries of a shard kept in memory, so that a quick repeat needs no lookup in the journal. */
 export const RECENT_ENTRIES_MIN = 8_192
 

@@ -6,7 +6,7 @@ import type { Batch, Entry } from './domain/entry.ts'
 import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
-import { missingHeads } from './store/exported-heads.ts'
+import { missingLedgerHeads } from './store/exported-heads.ts'
 import { JOURNAL } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import {
@@ -40,7 +40,7 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
     async *findProblems() {
       for (let shard = 0; shard < SHARDS; shard += 1) yield* await problemsOfShard(store, shard)
     },
-    compareWithLog: (lines) => missingHeads(store.journal, signer, lines),
+    compareWithLog: (lines) => missingLedgerHeads(store.journal, signer, lines),
     async *listRequirements() {
       for await (const batch of readDocuments<Batch>(JOURNAL)) yield* requirementsOf(batch)
     },

@@ -1,8 +1,5 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
-import type { JournalHead } from '../domain/hash-chain.ts'
-import { ROW_KINDS, ROW_TABLES, type Rows } from '../domain/rows.ts'
-import type { ShardSource, ShardState } from '../domain/shard-state.ts'
 import {
   BIGINT,
   type FieldsOf,
@@ -12,7 +9,10 @@ import {
   record,
   TEXT,
   TIME,
-} from '../domain/stored-fields.ts'
+} from '#lib/base/stored-fields.ts'
+import type { JournalHead } from '../domain/hash-chain.ts'
+import { ROW_KINDS, ROW_TABLES, type Rows } from '../domain/rows.ts'
+import type { ShardSource, ShardState } from '../domain/shard-state.ts'
 import { CHECKPOINT_PARTS_PER_READ } from '../limits.ts'
 import {
   type PartReference,

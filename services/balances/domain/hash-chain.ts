@@ -1,8 +1,17 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import {
+  BIGINT,
+  type FieldsOf,
+  INTEGER,
+  listOf,
+  optional,
+  record,
+  TEXT,
+  TIME,
+} from '#lib/base/stored-fields.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Batch, BatchPosition, Entry } from './entry.ts'
 import { STORED_COUNT } from './rows.ts'
-import { BIGINT, type FieldsOf, INTEGER, listOf, optional, record, TEXT, TIME } from './stored-fields.ts'
 
 /** The end of a shard's journal: the batch that the next one must follow. */
 export interface JournalHead {

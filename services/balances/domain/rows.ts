@@ -1,6 +1,6 @@
+import { BIGINT, type FieldsOf, INTEGER, optional, record, TEXT } from '#lib/base/stored-fields.ts'
 import { accountsKey, type MerchantAccounts } from './merchant-accounts.ts'
 import { type WithdrawalCount, type WithdrawalTotals, withdrawalTotalsKey } from './payout-limits.ts'
-import { BIGINT, type FieldsOf, INTEGER, optional, record, TEXT } from './stored-fields.ts'
 
 /** Funds that are reserved until the hold is captured or released. */
 export interface Hold {

@@ -13,7 +13,7 @@ import { applyNext, createBatchDraft, type ShardState } from '../domain/shard-st
 import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
-import { commitBatch, unknownCommitError } from './commit-batch.ts'
+import { commitToJournal, unknownCommitError } from './commit-batch.ts'
 import { readEarlierEntries, readEntriesOfHolds, withEarlierEntries } from './earlier-entries.ts'
 
 /** Decides commands of one shard in this process, commits them to its journal, and reads the accounts of the shard. */
@@ -42,7 +42,7 @@ export function createShardProcessor(
   /** Finds out whether the batch of an earlier `unknown` commit was written. Nothing is decided before that. */
   async function resolveUnknownCommit(): Promise<void> {
     if (unresolved === undefined) return
-    const result = await commitBatch(journal, unresolved, true)
+    const result = await commitToJournal(journal, unresolved, true)
     if (result.status === 'unknown') throw unknownCommitError(unresolved, result.cause)
     if (result.status === 'committed') append(unresolved)
     else await catchUp(state, journal)
@@ -87,7 +87,7 @@ export function createShardProcessor(
     const results = commands.map((command) => decideCommand(draft, command, position))
     if (draft.entries.length > 0) {
       const batch = sealBatch(position, state.head().hash, draft.entries, randomHex(16), journal.format)
-      const commit = await commitBatch(journal, batch)
+      const commit = await commitToJournal(journal, batch)
       if (commit.status === 'superseded') return false
       if (commit.status === 'repeated_id') {
         await readEarlierEntries(

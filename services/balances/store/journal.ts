@@ -1,6 +1,7 @@
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
+import { listOf, record, TEXT } from '#lib/base/stored-fields.ts'
 import { clock } from '#lib/base/time.ts'
-import { Ambiguous, Duplicate } from '#lib/store/errors.ts'
+import { type AppendResult, appendResultOf } from '#lib/patterns/journal/commit-batch.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { counter, histogram } from '#lib/telemetry/metrics.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
@@ -13,14 +14,6 @@ import {
   NewerBatchFormat,
   STORED_BATCH,
 } from '../domain/hash-chain.ts'
-import { listOf, record, TEXT } from '../domain/stored-fields.ts'
-
-/**
- * The result of an insert into the journal. `occupied`: a batch has this position already, perhaps this very one.
- * `repeated_id`: a batch contains one of the ids already, perhaps this very one. `unknown`: the insert may or may not
- * have happened.
- */
-type AppendResult = 'appended' | 'occupied' | 'repeated_id' | 'unknown'
 
 /**
  * The journals of all shards: the only source of truth of the ledger. The key {shard, seq} is unique, so it is the
@@ -93,20 +86,13 @@ export async function openJournal(
     format: written,
     /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
     async append(batch: Batch): Promise<AppendResult> {
-      try {
-        // Under load many shards commit at a time, each a small batch.
-        const document = {
-          ...batch,
-          ...indexedLists(batch.entries),
-          signature: signer.sign(signedHead(batch)),
-        }
-        await collection.insert(document, { is_grouped: true })
-        return 'appended'
-      } catch (error) {
-        if (error instanceof Duplicate) return error.index === 'key' ? 'occupied' : 'repeated_id'
-        if (error instanceof Ambiguous) return 'unknown'
-        throw error
+      const document = {
+        ...batch,
+        ...indexedLists(batch.entries),
+        signature: signer.sign(signedHead(batch)),
       }
+      // Under load many shards commit at a time, each a small batch.
+      return await appendResultOf(collection.insert(document, { is_grouped: true }))
     },
     /** The batch at a position, by a linearizable read: an absent batch was not committed by any process before. */
     async getBatch(shard: number, seq: bigint): Promise<Batch | undefined> {
