@@ -6,6 +6,7 @@ import { decideChargeback, winChargeback } from './chargeback.ts'
 import { applyHoldDecision } from './hold-decision.ts'
 import { requireAdmitted, type StoredPayment } from './payment.ts'
 import { adoptClaim, agreesWith } from './payment-claims.ts'
+import { lookUpLateEffect } from './payment-effects.ts'
 import { ledgerEntriesOf } from './payment-requirements.ts'
 import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './refund-transitions.ts'
 import { transition } from './transition.ts'
@@ -135,6 +136,8 @@ describe('a payment from any earlier moment becomes what support and the ledger 
     for (const earlier of [reserving, admitted(reserving)]) {
       const adopted = adoptAll(earlier, claimsOfLedger(final))
       expect(adopted.status).toBe(final.status)
+      // P7: the provider may say later that it was paid.
+      expect(adopted.effects.some(lookUpLateEffect.matches)).toBe(final.status === 'error')
       for (const claim of claimsOfLedger(final)) expect(agreesWith(adopted, claim)).toBe(true)
     }
   })
@@ -175,4 +178,27 @@ test('a fact that cannot be true for the payment changes nothing, and does not a
     currency: 'INR',
   } as const
   expect(adoptClaim(rejected, hold, at)).toBe(rejected)
+})
+
+test('a fact with another amount, currency or posting does not agree with the payment, and changes nothing', () => {
+  const begun = newDeposit()
+  for (const steps of [[], [paid, requested], ...Object.values(LIVES)]) {
+    const payment = steps.reduce((current, step) => step(current), begun as StoredPayment)
+    const true_of = steps.length === 0 ? paid(begun) : payment
+    for (const claim of [...claimsOfSupport(true_of), ...claimsOfLedger(true_of)]) {
+      const { amount } = claim
+      const others: readonly Claim[] = [
+        { ...claim, amount: amount + 1n },
+        { ...claim, currency: 'EUR' },
+        ...(claim.kind === 'refund' ? [{ ...claim, amount: amount + 1n, status: 'rejected' } as const] : []),
+        ...(claim.kind === 'entry' && claim.posting === 'capture'
+          ? [{ ...claim, posting: 'release' } as const]
+          : []),
+      ]
+      for (const other of others) {
+        expect(agreesWith(payment, other)).toBe(false)
+        expect(adoptClaim(payment, other, at)).toBe(payment)
+      }
+    }
+  }
 })
