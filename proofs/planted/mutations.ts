@@ -1,3 +1,4 @@
+import { ACCOUNT_MUTATIONS } from './account-mutations.ts'
 import { FILE_MUTATIONS } from './file-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
@@ -288,6 +289,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'if (opened && failures > 0) change(undefined)',
     needs: ['provider account is down'],
   },
+  ...ACCOUNT_MUTATIONS,
   ...FILE_MUTATIONS,
   ...REACH_MUTATIONS,
   ...REFUND_MUTATIONS,

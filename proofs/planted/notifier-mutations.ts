@@ -23,6 +23,13 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
     needs: ['bus is attacked'],
   },
   {
+    name: 'a role takes the key of an event of another role',
+    file: 'services/notifier/use-cases/receive-event.ts',
+    search: '  if (!isKeyOfEvent(head.event, head.eventKey))\n',
+    replace: "  if (!isKeyOfEvent(head.event, head.eventKey) && head.eventKey === '')\n",
+    needs: ['bus is attacked'],
+  },
+  {
     name: 'the signature of an event does not cover its bytes',
     file: 'lib/bus/authentication.ts',
     search: '), data])',

@@ -3,6 +3,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1/verification_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { sleep } from '#lib/base/time.ts'
+import { confirmMovedAccount } from './faults/move-account.ts'
 import { documentsOf, paymentsOf, unfinishedEffects } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
@@ -11,12 +12,15 @@ import { supportReadsAgree } from './invariants/support-reads.ts'
 import type { History } from './workload/history.ts'
 import type { SimulatedMerchant } from './workload/merchants.ts'
 import { isFinalStatus } from './workload/observe.ts'
-import { endMissingRefunds } from './workload/operator.ts'
+import { endMissing } from './workload/operator.ts'
 import type { PublicApi } from './workload/public-api.ts'
 import type { World } from './world/world.ts'
 
 /** Within this time after the last fault everything is final: an expiry, and the longest back-off that faults cause. */
 const SETTLE_MAX_MS = 400_000
+
+/** Five minutes pass until the operator learns that a provider does not know what it has confirmed (P4). */
+const DROPPED_MAX_MS = 400_000
 
 /** What was sent before faults stopped may still arrive late, and be slow at the store several times. */
 export const LAST_COMMAND_MS = 15_000
@@ -29,10 +33,12 @@ const VERIFIED = 0.1
 
 /** Waits until nothing is left to do, but not longer than the limit. */
 export async function settle(world: World): Promise<void> {
-  const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS
+  const has_dropped = [...world.provider.operations()].some(({ dropped_ms }) => dropped_ms !== undefined)
+  const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS + (has_dropped ? DROPPED_MAX_MS : 0)
   while (world.scheduler.now_ms() < end_ms) {
     await sleep(1_000)
-    if (hasMissingRefunds(world)) await endMissingRefunds(world.operator, world.provider.operations())
+    if (hasMissing(world)) await endMissing(world.operator, [...world.provider.operations()])
+    await confirmMovedAccount(world)
     const deliveries = documentsOf<{ status: string; waits_since?: Date }>(
       world.databases,
       'notifier',
@@ -52,18 +58,16 @@ export async function settle(world: World): Promise<void> {
   }
 }
 
-/** Whether a refund waits for the operator because its provider does not have it. */
-function hasMissingRefunds({ databases }: World): boolean {
+/** Whether a payment or a refund waits for the operator because its provider does not have it. */
+function hasMissing({ databases }: World): boolean {
   return documentsOf<StoredAnomaly>(databases, 'payments', 'anomalies').some(
-    ({ kind, refund_id, resolution }) =>
-      kind === 'not_found_at_provider' && refund_id !== undefined && resolution === undefined,
+    ({ kind, resolution }) => kind === 'not_found_at_provider' && resolution === undefined,
   )
 }
 
 /** The fields of a stored anomaly that tell whether the operator must act. */
 interface StoredAnomaly {
   readonly kind: string
-  readonly refund_id?: string
   readonly resolution?: object
 }
 

@@ -52,6 +52,7 @@ const OPERATION: Facts['operations'][number] = {
   currency: 'INR',
   method: 'upi',
   callback_url: '',
+  created_ms: 0,
   expires_ms: 0,
   status: 'success',
   is_success_acknowledged: true,

@@ -2,8 +2,10 @@ import { sleep, withTimeout } from '#lib/base/time.ts'
 import type { Choices } from '../parts/random.ts'
 import type { Place } from '../world/cluster.ts'
 import { CREATE_KINDS } from '../world/provider/requests.ts'
+import { PROVIDER_ORIGINS } from '../world/providers.ts'
 import { RECEIVER_ORIGINS } from '../world/receiver.ts'
-import { PROVIDER_ORIGINS, type World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
+import { moveAccount } from './move-account.ts'
 import { replaceMasterKey, restart, updateRelease } from './operator-work.ts'
 import { cutPlaceOff, cutRolesOff } from './partition.ts'
 import type { FaultKind, Plan } from './plan.ts'
@@ -88,6 +90,7 @@ function setRates(world: World, rateOf: (kind: FaultKind) => number): void {
     lost_refund: rateOf('provider loses refunds') > 0 ? 0.4 : 0,
     late_refusal: rateOf('provider refuses late') > 0 ? 0.2 : 0,
     other_id: rateOf('provider reports another id') > 0 ? 0.2 : 0,
+    dropped: rateOf('provider drops operations') > 0 ? 0.2 : 0,
   })
   Object.assign(scanner.faults, {
     gone: rateOf('scanner is gone'),
@@ -223,6 +226,7 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ],
   ['release is updated', alone(updateRelease, true)],
   ['master key is replaced', alone(replaceMasterKey, true)],
+  ['provider account moves', alone(moveAccount, true)],
 ]
 
 /** No connection to an origin opens for a time. */

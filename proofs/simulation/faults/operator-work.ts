@@ -49,9 +49,13 @@ async function useKeys(world: World, keys: Pick<MasterKeys, 'present' | 'active'
   await rollOut(world, () => {})
 }
 
-/** Restarts all processes, first the first ones of all roles, then the second ones. */
-async function rollOut(world: World, change: (place: Place) => void): Promise<void> {
-  const waves = Map.groupBy(world.cluster.places, ({ name }) => name.split('-').at(-1))
+/** Restarts the processes of these places, all unless given: first the first ones of all roles, then the second ones. */
+export async function rollOut(
+  world: World,
+  change: (place: Place) => void,
+  places: readonly Place[] = world.cluster.places,
+): Promise<void> {
+  const waves = Map.groupBy(places, ({ name }) => name.split('-').at(-1))
   for (const wave of waves.values()) {
     await Promise.all(
       wave.map(async (place) => {

@@ -64,6 +64,8 @@ export const LATER_FAULT_KINDS = [
   'bus is attacked',
   'provider refuses late',
   'provider reports another id',
+  'provider drops operations',
+  'provider account moves',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const
@@ -87,6 +89,8 @@ export interface Plan {
   readonly merchants: number
   /** Whether the operator changes registrations during the load. */
   readonly has_operator: boolean
+  /** Whether the operator also creates merchants, and each resource of them, with repetitions. */
+  readonly has_registrar: boolean
   readonly customers: number
   readonly load_ms: number
   /** The kind of backup to which the whole system is restored in the middle of the load; absent in most seeds. */
@@ -117,9 +121,13 @@ export function planOf(seed: number, is_small: boolean): Plan {
   )
   const has_refund_series = createChoices(seed, SERIES_NAME).chance(SERIES)
   const planned = withRefundSeries(withFiles(whole, createChoices(seed, FILES_NAME)), has_refund_series)
-  const plan = withRestore(planned, createChoices(seed, 'restore'))
+  const has_registrar = createChoices(seed, 'registrar in the plan').chance(REGISTRAR)
+  const plan = withRestore({ ...planned, has_registrar }, createChoices(seed, 'restore'))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
+
+/** The share of seeds in which the operator creates merchants during the load. */
+const REGISTRAR = 0.2
 
 /** From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones. */
 function drawRate(choices: Choices): number {
@@ -144,7 +152,10 @@ const SERIES_NAME = 'series of refunds'
 const SERIES_CUSTOMERS = 4
 const SERIES_LOAD_MIN_MS = 4_000
 
-function withRefundSeries(plan: Omit<Plan, 'has_refund_series'>, has_refund_series: boolean): Plan {
+function withRefundSeries<P extends Omit<Plan, 'has_refund_series' | 'has_registrar'>>(
+  plan: P,
+  has_refund_series: boolean,
+) {
   if (!has_refund_series) return { ...plan, has_refund_series }
   return {
     ...plan,
@@ -169,10 +180,15 @@ function withRestore(plan: Plan, choices: Choices): Plan {
   }
 }
 
-/** The commands of the present release read no journal of the next one. */
+/**
+ * The commands of the present release read no journal of the next one. A backup may lack what a provider has confirmed, or what
+ * an account was.
+ */
 const NOT_RESTORED: readonly FaultKind[] = [
   'master key is replaced',
   'release is updated',
+  'provider drops operations',
+  'provider account moves',
   ...SCANNER_FAULT_KINDS,
 ]
 
@@ -184,7 +200,7 @@ const FILES_NAME = 'files in the plan'
 function withFiles(
   { faults, ...plan }: ReturnType<typeof chooseWholePlan>,
   choices: Choices,
-): Omit<Plan, 'has_refund_series'> {
+): Omit<Plan, 'has_refund_series' | 'has_registrar'> {
   const has_files = choices.chance(FILES)
   const all = new Map(faults)
   if (has_files && faults.size > 0)
@@ -192,7 +208,7 @@ function withFiles(
   return { ...plan, faults: all, has_files }
 }
 
-function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files' | 'has_refund_series'> {
+function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files' | 'has_refund_series' | 'has_registrar'> {
   const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
   const faults = new Map<FaultKind, number>()
   for (const kind of FAULT_KINDS) if (choices.chance(share)) faults.set(kind, drawRate(choices))

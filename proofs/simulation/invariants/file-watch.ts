@@ -1,6 +1,26 @@
 import type { Change } from '../parts/store/memory-collection.ts'
 import type { StoredFile, StoredQuota } from './files.ts'
 
+/**
+ * Judges each change of files and of the quotas of their senders. `clean` has the digests of all bytes that the scanner has found
+ * clean.
+ */
+export function createFileWatch(clean: ReadonlySet<string>) {
+  const places = createPlaceWatch()
+  return {
+    *onChange(collection: string, change: Change): Iterable<string> {
+      if (collection === 'attachments.attachments') {
+        yield* fileProblems(change, clean)
+        yield* places.onFile(change)
+      }
+      if (collection === 'attachments.upload_quotas') {
+        yield* places.onQuota(change)
+        yield* quotaProblems(change)
+      }
+    },
+  }
+}
+
 /** What is wrong with the places of files in the quotas of their senders (F4). */
 interface PlaceWatch {
   onFile(change: Change): Iterable<string>
@@ -11,7 +31,7 @@ interface PlaceWatch {
 const NEEDS_PLACE = ['uploaded', 'scanning']
 
 /** Makes the watch of places: a file is scanned only with a kept place, and keeps it until the scan has ended. */
-export function createPlaceWatch(): PlaceWatch {
+function createPlaceWatch(): PlaceWatch {
   const statuses = new Map<string, string>()
   const kept = new Set<string>()
   return {
@@ -48,7 +68,7 @@ const SESSIONS_MAX = 20
 const UNFINISHED_BYTES_MAX = 100 * 1024 * 1024
 
 /** What is wrong with one change of the quota of a sender: a file has one place at most, and the limits are kept. */
-export function* quotaProblems({ key, after }: Change): Iterable<string> {
+function* quotaProblems({ key, after }: Change): Iterable<string> {
   const { places = [] } = (after ?? {}) as Partial<StoredQuota>
   const files = new Set(places.map(({ attachment_id }) => attachment_id))
   if (files.size < places.length) yield `a file has several places in the quota ${key}`
@@ -66,7 +86,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What is wrong with one change of a file. `clean` has the digests of all bytes that the scanner has found clean. */
-export function* fileProblems({ key, before, after }: Change, clean: ReadonlySet<string>): Iterable<string> {
+function* fileProblems({ key, before, after }: Change, clean: ReadonlySet<string>): Iterable<string> {
   const [old, next] = [before, after] as unknown as (StoredFile | undefined)[]
   if (next === undefined) {
     yield `the file ${key} was deleted`

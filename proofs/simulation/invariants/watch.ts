@@ -6,9 +6,10 @@ import type { Change } from '../parts/store/memory-collection.ts'
 import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
 import { keyOfCreate, keysOfLookup, type RefundOrder, refundOrderOf } from '../world/provider/requests.ts'
+import { createAccountWatch } from './account-watch.ts'
 import { createDeliveryWatch } from './deliveries.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
-import { createPlaceWatch, fileProblems, quotaProblems } from './file-watch.ts'
+import { createFileWatch } from './file-watch.ts'
 import type { StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
@@ -23,8 +24,8 @@ export interface Watch {
   readonly refund_orders: readonly RefundOrder[]
   /** Judges a change of a document within the command that makes it. */
   onChange(database: string, collection: string, change: Change, writer: Actor | undefined): void
-  /** Judges a request that a process sends. */
-  onRequest(request: WireRequest, sender: Actor): void
+  /** Judges a request that a process sends to an origin. */
+  onRequest(request: WireRequest, sender: Actor, origin: string): void
   /** Judges a callback when it arrives at its receiver. */
   onCallback(body: string): void
   /** Judges a message that a process publishes on the bus. */
@@ -123,8 +124,9 @@ function createWatch(
   const entriesOf = (owner: string): readonly JournalEntry[] => entries_of.get(owner) ?? []
   const leases = createLeaseWatch(sent)
   const deliveries = createDeliveryWatch()
-  const places = createPlaceWatch()
+  const files = createFileWatch(history.clean_files)
   const expiries = createExpiryWatch()
+  const accounts = createAccountWatch()
   return {
     problems,
     refund_orders,
@@ -144,12 +146,10 @@ function createWatch(
           history.stored.set(recordKey(payment.merchant_id, payment.c_id), payment.payment_id)
         }
       }
+      accounts.onChange(name)
       if (name === 'balances.journal') addEntries(entries_of, after)
       if (name === 'support.refunds') problems.push(...shownRefundProblems(change, entriesOf))
-      if (name === 'attachments.attachments')
-        problems.push(...fileProblems(change, history.clean_files), ...places.onFile(change))
-      if (name === 'attachments.upload_quotas')
-        problems.push(...places.onQuota(change), ...quotaProblems(change))
+      problems.push(...files.onChange(name, change))
       if (name === 'notifier.events') problems.push(...deliveries.onEvent(change, writer))
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
       if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))
@@ -158,16 +158,17 @@ function createWatch(
         refusals.add((after as unknown as { payment_id: string }).payment_id)
       }
     },
-    onRequest(request, sender) {
+    onRequest(request, sender, origin) {
       problems.push(...deliveries.onCallback(request, sender))
       for (const key of keysOfLookup(request)) {
         leases.onLookup(key)
         expiries.onLookup(key, sender)
       }
+      const key = keyOfCreate(request)
+      if (key === undefined) return
       const refund = refundOrderOf(request)
       if (refund !== undefined) refund_orders.push(refund)
-      const idempotency_key = keyOfCreate(request)
-      if (idempotency_key !== undefined) problems.push(...leases.onCreate(idempotency_key, sender))
+      problems.push(...accounts.onCreate({ key, refund, origin }), ...leases.onCreate(key, sender))
     },
     onMessage: (subject, data) =>
       void problems.push(...deliveries.onMessage(subject, data), ...publishedPersonProblems(subject, data)),

@@ -97,6 +97,8 @@ export interface History {
   readonly stored: Map<string, string>
   /** The payments that were stored before a status was asked for, which found nothing. */
   readonly missed: string[]
+  /** The id of what each creation of the operator was answered with, by its kind and name. */
+  readonly created: Map<string, string>
   /** The refusals of withdrawals by the ledger that merchants were answered with. */
   readonly refusals: ShownRefusal[]
   /** The dead deliveries that the operator has queued again. */
@@ -127,6 +129,7 @@ export function createHistory(): History {
     clean_files: new Set(),
     paid: new Set(),
     support: new Map(),
+    created: new Map(),
     stored: new Map(),
     missed: [],
     refusals: [],

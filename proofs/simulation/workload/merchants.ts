@@ -149,8 +149,11 @@ export function endingAmount(amount: number): number {
   return amount % 1_000 === OPEN_DIGITS ? amount - 1 : amount
 }
 
-/** Draws the environment and the routes of a simulated merchant. Its number decides the origins of its receivers. */
-export function drawMerchant(choices: Choices, number: number): MerchantSpec {
+/**
+ * Draws the environment and the routes of a simulated merchant. Its number decides the origins of its receivers. With
+ * `needs_production` it is in production, whatever is drawn.
+ */
+export function drawMerchant(choices: Choices, number: number, needs_production = false): MerchantSpec {
   const routes = METHODS.map((pair) => ({
     ...pair,
     provider_accounts: choices.pick([['sandbox'], ['sandbox', 'sandbox-down'], ['sandbox-down', 'sandbox']]),
@@ -161,7 +164,7 @@ export function drawMerchant(choices: Choices, number: number): MerchantSpec {
     ...(choices.chance(0.3) ? { digits: SCENARIOS } : {}),
   }))
   const withdrawal_routes = drawWithdrawalRoutes(choices)
-  const is_production = choices.chance(PRODUCTION)
+  const is_production = choices.chance(PRODUCTION) || needs_production
   return {
     environment: is_production ? Environment.PRODUCTION : Environment.TEST,
     routes: is_production ? routes.map(inProduction) : routes,

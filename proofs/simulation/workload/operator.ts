@@ -151,15 +151,13 @@ async function resolveAnomalies(deps: Parameters<Act>[0]): Promise<void> {
   const { clientOf, choices, operations } = deps
   const payments = clientOf(PaymentService)
   const { anomalies } = await payments.listAnomalies({ openOnly: true })
-  for (const { anomalyId, paymentId, refundId } of anomalies) {
+  for (const { anomalyId, paymentId, refundId, kind } of anomalies) {
+    // It is about an account, and is confirmed when its books are whole again.
+    if (kind === AnomalyKind.ACCOUNT_MOVED) continue
     const own = await amountOf(payments, paymentId, refundId)
     if (own) await payAnotherAmount(deps, anomalyId, own)
     if (choices.chance(0.5)) continue
-    const of_payment = [...operations()].filter(({ kind, idempotency_key }) =>
-      refundId === undefined
-        ? kind !== 'refund' && idempotency_key.startsWith(`${paymentId}:`)
-        : idempotency_key === `${paymentId}:refund:${refundId}`,
-    )
+    const of_payment = operationsOf(operations(), paymentId, refundId)
     // A refund that its provider does not have yet may still be on its way there.
     if (refundId !== undefined && of_payment.length === 0) continue
     const resolution = of_payment.some(({ status }) => status === 'success')
@@ -179,6 +177,19 @@ async function resolveAnomalies(deps: Parameters<Act>[0]): Promise<void> {
       // The payment may have ended meanwhile.
       .catch(() => {})
   }
+}
+
+/** What providers have of a payment, or of its refund. */
+function operationsOf(
+  operations: Iterable<ProviderOperation>,
+  paymentId: string,
+  refundId: string | undefined,
+): readonly ProviderOperation[] {
+  return [...operations].filter(({ kind, idempotency_key }) =>
+    refundId === undefined
+      ? kind !== 'refund' && idempotency_key.startsWith(`${paymentId}:`)
+      : idempotency_key === `${paymentId}:refund:${refundId}`,
+  )
 }
 
 /** The amount of a payment or of its refund; absent while that cannot be read. */
@@ -206,19 +217,21 @@ async function payAnotherAmount(
 }
 
 /**
- * Ends the refunds that their provider does not have. A provider without idempotency keys leaves them to the operator (P4).
- * Nothing is on its way any more, so that none can arrive later.
+ * Ends what its provider has dropped, and the refunds that it never had. A provider without idempotency keys leaves those to the
+ * operator (P4). Nothing is on its way any more, so that none can arrive later.
  */
-export async function endMissingRefunds(
+export async function endMissing(
   clientOf: ClientOf,
-  operations: Iterable<ProviderOperation>,
+  operations: readonly ProviderOperation[],
 ): Promise<void> {
   const payments = clientOf(PaymentService)
-  const keys = new Set([...operations].map(({ idempotency_key }) => idempotency_key))
   const { anomalies } = await payments.listAnomalies({ openOnly: true })
   for (const { anomalyId, paymentId, refundId, kind } of anomalies) {
-    if (kind !== AnomalyKind.NOT_FOUND_AT_PROVIDER || refundId === undefined) continue
-    if (keys.has(`${paymentId}:refund:${refundId}`)) continue
+    if (kind !== AnomalyKind.NOT_FOUND_AT_PROVIDER) continue
+    const known = operationsOf(operations, paymentId, refundId)
+    const is_dropped =
+      known.length > 0 && known.every(({ status }) => status !== 'success' && status !== 'pending')
+    if (!is_dropped && (refundId === undefined || known.length > 0)) continue
     const operationId = `end-${anomalyId}`
     await payments
       .resolveAnomaly({
@@ -227,7 +240,7 @@ export async function endMissingRefunds(
         operationId,
         note: 'simulated',
       })
-      // The refund may have ended meanwhile.
+      // It may have ended meanwhile.
       .catch(() => {})
   }
 }

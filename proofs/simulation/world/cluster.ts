@@ -25,7 +25,8 @@ export interface ClusterDeps {
   readonly bus: SimulatedBus
   readonly carry: CarryCommand
   readonly databaseOf: (role: RoleName) => Database
-  readonly variables: Readonly<Record<string, string>>
+  /** The settings of a process that starts now. */
+  readonly variables: () => Readonly<Record<string, string>>
   /** The master keys of a process that starts now. */
   readonly keys: () => Keys
   readonly roles: ReadonlyMap<RoleName, Role>
@@ -196,7 +197,7 @@ async function startRoles(
   const checks: (() => Promise<void>)[] = [async () => clock_guard.assertTrusted()]
   const running: RunningRole[] = []
   const variables = {
-    ...deps.variables,
+    ...deps.variables(),
     MULTIHUB_HOST: place.host,
     MULTIHUB_BALANCES_SELF_ADDRESS: port.address,
   }

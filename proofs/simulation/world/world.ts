@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import { useRandomness } from '#lib/base/crypto/random.ts'
-import { Secret } from '#lib/base/crypto/secret.ts'
 import { useProcessStates } from '#lib/base/process-state.ts'
 import { useCallingThread } from '#lib/base/thread.ts'
 import { useClock } from '#lib/base/time.ts'
@@ -31,10 +29,16 @@ import { createBusAttacker } from './bus-attacker.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { createMasterKeys, type MasterKeys } from './master-keys.ts'
 import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
-import { createFormProvider } from './provider/form-provider.ts'
-import { combineProviders, createProvider, type Provider, type ProviderDeps } from './provider/provider.ts'
+import type { Provider } from './provider/provider.ts'
 import { kindOfRequest } from './provider/requests.ts'
 import { createSandboxProvider } from './provider/sandbox.ts'
+import {
+  type AccountPlace,
+  createProviders,
+  DOWN_ORIGIN,
+  PROVIDER_VARIABLES,
+  SANDBOX_ORIGIN,
+} from './providers.ts'
 import { createReceivers, RECEIVER_ORIGINS, type Receivers } from './receiver.ts'
 import { createScanner, type SimulatedScanner } from './scanner.ts'
 
@@ -56,32 +60,15 @@ const FILES_ROLE = 'attachments'
 /** The origin at which merchants reach the gateways. */
 export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
 
-const SANDBOX_ORIGIN = 'http://provider.example.com:9092'
-/** The origin of the account `sandbox-down`. Nothing is there during the load when the sandbox is the provider. */
-const DOWN_ORIGIN = 'http://127.0.0.1:1'
-/** The origins of the accounts of `provider-accounts.json`, which have circuit breakers. */
-const ACME_ORIGINS = ['https://acme.example.com', 'https://acme-backup.example.com']
-const FORMS_ORIGIN = 'https://forms.example.com'
-/** The origins of all accounts that can be down for some time. */
-export const PROVIDER_ORIGINS: readonly string[] = [...ACME_ORIGINS, FORMS_ORIGIN]
 const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
 /** The origin at which gateways reach the processes that keep files. */
 const ATTACHMENTS_ORIGIN = 'http://attachments.example.com:9095'
-const PROVIDER_KEY = 'k'.repeat(64)
-// The test environment and production never share a secret.
-const ACME_KEY = 'a'.repeat(64)
-const FORMS_TOKEN = 'f'.repeat(64)
-
 /** The settings of all processes. */
 const VARIABLES = {
-  MULTIHUB_SANDBOX_URL: SANDBOX_ORIGIN,
-  MULTIHUB_SANDBOX_KEY: PROVIDER_KEY,
   MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
   MULTIHUB_PUBLIC_URL: PUBLIC_ORIGIN,
   MULTIHUB_SCANNER: 'clamd://scanner.example.com:3310',
-  MULTIHUB_PROVIDERS_FILE: join(import.meta.dirname, 'provider', 'provider-accounts.json'),
-  SIMULATED_ACME_KEY: ACME_KEY,
-  SIMULATED_FORMS_TOKEN: FORMS_TOKEN,
+  ...PROVIDER_VARIABLES,
 }
 
 /** Everything of one simulation: the system, and the world around it. */
@@ -102,6 +89,7 @@ export interface World {
   readonly provider: Provider
   /** How the simulated providers misbehave. The sandbox does not. */
   readonly provider_faults: ProviderFaults
+  readonly account_place: AccountPlace
   readonly receivers: Receivers
   readonly scanner: SimulatedScanner
   readonly operator: ClientOf
@@ -122,7 +110,7 @@ export interface World {
 export interface WorldObservers {
   readonly onChange: (database: string, collection: string, change: Change, writer: Actor | undefined) => void
   /** Called when a process sends a request. */
-  readonly onRequest: (request: WireRequest, sender: Actor) => void
+  readonly onRequest: (request: WireRequest, sender: Actor, origin: string) => void
   readonly onCallback: (body: string) => void
   /** Called when a process publishes a message on the bus. */
   readonly onMessage: (subject: string, data: Uint8Array) => void
@@ -160,7 +148,7 @@ export async function createWorld(
   const restores = replaceSurroundings(machine, http, choicesOf('product'))
   const databaseOf = (role: RoleName): Database => requireDatabase(databases, role)
   const provider_faults = noProviderFaults()
-  const provider = createProviders(
+  const { provider, account_place } = createProviders(
     { machine, network: http, choices: choicesOf('provider'), trace },
     provider_faults,
     has_sandbox ? createSandboxProvider(machine, databaseOf('sandbox')) : undefined,
@@ -174,8 +162,7 @@ export async function createWorld(
   )
   const master_keys = createMasterKeys()
   // No file may be read while the simulation runs.
-  const operations = await loadCommands()
-  const roles = await loadRoles([...ALL_ROLES, FILES_ROLE])
+  const [operations, roles] = [await loadCommands(), await loadRoles([...ALL_ROLES, FILES_ROLE])]
   const cluster = createCluster({
     machine,
     trace,
@@ -188,7 +175,7 @@ export async function createWorld(
       return stores.carry(command, apply)
     },
     databaseOf,
-    variables: VARIABLES,
+    variables: () => ({ ...VARIABLES, ...account_place.variables() }),
     keys: master_keys.keys,
     roles: new Map(roles.map((role) => [role.name, role])),
     streamsOf: (role) => (role === FILES_ROLE ? http.streamTo(ATTACHMENTS_ORIGIN) : undefined),
@@ -206,6 +193,7 @@ export async function createWorld(
     lease_moments,
     provider,
     provider_faults,
+    account_place,
     receivers,
     master_keys,
     ...operations,
@@ -250,26 +238,12 @@ function noteRequest(
   machine: Machine,
   activity: Activity,
   { onRequest }: WorldObservers,
-): (request: WireRequest) => void {
-  return (request) => {
+): (request: WireRequest, origin: string) => void {
+  return (request, origin) => {
     activity.note(machine.current(), 'request', kindOfRequest(request))
     const sender = machine.actorOf(machine.current())
-    if (sender !== undefined) onRequest(request, sender)
+    if (sender !== undefined) onRequest(request, sender, origin)
   }
-}
-
-/** The providers of all accounts. `sandbox` has the accounts of the test environment when it is one of the processes. */
-function createProviders(
-  deps: Omit<ProviderDeps, 'key'>,
-  faults: ProviderFaults,
-  sandbox: Provider | undefined,
-): Provider {
-  const test = { ...deps, key: new Secret(PROVIDER_KEY) }
-  return combineProviders([
-    sandbox ?? createProvider(test, faults, [SANDBOX_ORIGIN, DOWN_ORIGIN]),
-    createProvider({ ...deps, key: new Secret(ACME_KEY) }, faults, ACME_ORIGINS),
-    createFormProvider({ ...deps, key: new Secret(FORMS_TOKEN), origin: FORMS_ORIGIN }, faults),
-  ])
 }
 
 function createDatabases(

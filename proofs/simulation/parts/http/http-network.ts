@@ -105,7 +105,7 @@ function createServerRegistry(choices: Choices): ServerRegistry {
 /** What is outside the HTTP network. */
 interface HttpSurroundings {
   /** Called when a request is sent, as code of its sender. */
-  readonly onRequest: (request: WireRequest) => void
+  readonly onRequest: (request: WireRequest, origin: string) => void
   /** Opens the connections of bytes, from processes to the virus scanner. */
   readonly connect: Network['connect']
   readonly partitions: Pick<Partitions, 'isCut'>
@@ -139,7 +139,7 @@ export function createHttpNetwork(
 
   function send(origin: string, request: WireRequest, events: RequestEvents): void {
     const client = machine.current()
-    onRequest(request)
+    onRequest(request, origin)
     const server = servers.choose(origin)
     const name = `http ${client?.name ?? 'outside'} ${request.method} ${server?.process?.name ?? origin}${request.path}`
     const fail = (code: string): void =>

@@ -1,3 +1,6 @@
+import type { Choices } from '../../parts/random.ts'
+import type { Machine } from '../../parts/simulated-process.ts'
+import type { ProviderFaults } from './faults.ts'
 import type { ProviderOperation } from './operation.ts'
 
 /** What a provider is asked for. */
@@ -27,22 +30,47 @@ export interface Books {
   /** What they have under a key, whatever a lookup finds. */
   find(account_id: string, idempotency_key: string): ProviderOperation | undefined
   lookUp(account_id: string, idempotency_key: string): ProviderOperation | undefined
+  /** Drops an operation permanently, unpaid. The system knows from us that we had it, so it never asks for it again (P4). */
+  drop(operation: ProviderOperation): void
+  /** From now on these books also know what the others have. */
+  join(others: Pick<Books, 'operations'>): void
+}
+
+/** A request arrives within this time, also from a process that was paused while it sent it. */
+const ARRIVES_WITHIN_MS = 60_000
+
+/** What books run on. */
+export interface BooksDeps {
+  readonly machine: Pick<Machine, 'now_ms'>
+  readonly choices: Choices
+  readonly faults: Pick<ProviderFaults, 'forgotten' | 'found_after_ms'>
+  /** Whether a repeated key is the same operation; without, no create may be repeated. */
+  readonly has_keys: boolean
 }
 
 /**
- * Makes empty books. `has_keys` says whether a repeated key is the same operation; without, no create may be repeated.
- * `isForgotten` decides whether a lookup does not find an operation that they have.
- * `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders.
+ * Makes empty books. `onCreated` decides what happens to a new operation, `onProblem` gets what is wrong with orders. A lookup
+ * does not find an operation that is forgotten this time, dropped, or too new.
  */
 export function createBooks(
-  { has_keys, isForgotten }: { readonly has_keys: boolean; readonly isForgotten: () => boolean },
+  { machine, choices, faults, has_keys }: BooksDeps,
   onCreated: (operation: ProviderOperation) => void,
   onProblem: (problem: string) => void,
 ): Books {
-  const operations = new Map<string, ProviderOperation>()
+  const own = new Map<string, ProviderOperation>()
+  let joined: Pick<Books, 'operations'> | undefined
   /** The keys that lookups did not find. */
   const not_found = new Set<string>()
   const nameOf = (account_id: string, key: string): string => `${account_id} ${key}`
+  const operations = (): Iterable<ProviderOperation> => [...own.values(), ...(joined?.operations() ?? [])]
+  const find: Books['find'] = (account_id, key) =>
+    own.get(nameOf(account_id, key)) ??
+    [...(joined?.operations() ?? [])].find(
+      (operation) => operation.account_id === account_id && operation.idempotency_key === key,
+    )
+
+  const isFound = ({ dropped_ms, created_ms }: ProviderOperation): boolean =>
+    dropped_ms === undefined && created_ms + faults.found_after_ms <= machine.now_ms()
 
   function repeat(
     operation: ProviderOperation,
@@ -50,7 +78,10 @@ export function createBooks(
     order: ProviderOrder,
   ): OrderedOperation | undefined {
     const { kind, idempotency_key, deposit_idempotency_key, amount, currency, method } = order
-    if (!has_keys) onProblem(`the create ${idempotency_key} was repeated at a provider without keys (P4)`)
+    if (machine.now_ms() > (operation.dropped_ms ?? Number.POSITIVE_INFINITY) + ARRIVES_WITHIN_MS)
+      onProblem(`the create ${idempotency_key} was repeated after the provider had confirmed it (P4)`)
+    else if (!has_keys)
+      onProblem(`the create ${idempotency_key} was repeated at a provider without keys (P4)`)
     else if (!not_found.has(name))
       onProblem(`the create ${idempotency_key} was repeated without a lookup (P4)`)
     const is_same =
@@ -65,13 +96,14 @@ export function createBooks(
   }
 
   return {
-    operations: () => operations.values(),
-    find: (account_id, key) => operations.get(nameOf(account_id, key)),
+    operations: () => own.values(),
+    find,
     create(account_id, order) {
       const name = nameOf(account_id, order.idempotency_key)
-      const existing = operations.get(name)
+      const existing = find(account_id, order.idempotency_key)
       if (existing !== undefined) return repeat(existing, name, order)
-      const problem = order.kind === 'refund' ? refundProblem(operations, account_id, order) : undefined
+      const problem =
+        order.kind === 'refund' ? refundProblem(find, operations(), { account_id, order }) : undefined
       if (problem !== undefined) {
         onProblem(`the refund ${order.idempotency_key} of ${order.amount} ${order.currency} ${problem}`)
         return undefined
@@ -79,19 +111,28 @@ export function createBooks(
       const operation: ProviderOperation = {
         ...order,
         account_id,
-        provider_id: `p-${operations.size + 1}`,
+        provider_id: `p-${own.size + 1}`,
+        created_ms: machine.now_ms(),
         status: 'pending',
         is_success_acknowledged: false,
       }
-      operations.set(name, operation)
+      own.set(name, operation)
       onCreated(operation)
       return { operation, is_new: true }
     },
     lookUp(account_id, key) {
       const name = nameOf(account_id, key)
-      const operation = isForgotten() ? undefined : operations.get(name)
+      const known = choices.chance(faults.forgotten) ? undefined : find(account_id, key)
+      const operation = known && isFound(known) ? known : undefined
       if (operation === undefined) not_found.add(name)
       return operation
+    },
+    drop(operation) {
+      operation.status = 'canceled'
+      operation.dropped_ms = machine.now_ms()
+    },
+    join(others) {
+      joined = others
     },
   }
 }
@@ -101,15 +142,16 @@ export function createBooks(
  * provider that forgets to check would pay back more than it got.
  */
 function refundProblem(
-  operations: ReadonlyMap<string, ProviderOperation>,
-  account_id: string,
-  { deposit_idempotency_key: key = '', amount, currency }: ProviderOrder,
+  find: Books['find'],
+  operations: Iterable<ProviderOperation>,
+  { account_id, order }: { readonly account_id: string; readonly order: ProviderOrder },
 ): string | undefined {
-  const deposit = operations.get(`${account_id} ${key}`)
+  const { deposit_idempotency_key: key = '', amount, currency } = order
+  const deposit = find(account_id, key)
   if (deposit?.kind !== 'deposit' || deposit.status !== 'success') return 'is of a deposit that was not paid'
   if (deposit.currency !== currency) return `has another currency than its deposit: ${deposit.currency}`
   let refunded = 0
-  for (const other of operations.values()) {
+  for (const other of operations) {
     const is_paid = other.status === 'success' || other.status === 'pending'
     if (other.deposit_idempotency_key === key && other.account_id === account_id && is_paid)
       refunded += other.amount

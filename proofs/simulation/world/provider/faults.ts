@@ -19,6 +19,10 @@ export interface ProviderFaults {
   late_refusal: number
   /** A success under another id, after a report under the own one. */
   other_id: number
+  /** An operation that the provider has confirmed is lost there permanently. */
+  dropped: number
+  /** How much later than it was made a lookup finds an operation. */
+  found_after_ms: number
 }
 
 /** No faults. */
@@ -35,5 +39,7 @@ export function noProviderFaults(): ProviderFaults {
     lost_refund: 0,
     late_refusal: 0,
     other_id: 0,
+    dropped: 0,
+    found_after_ms: 0,
   }
 }

@@ -40,11 +40,7 @@ export function createFormProvider(
   const problems: string[] = []
   const onProblem = (problem: string): void => void problems.push(problem)
   const decide = createDecision(deps, faults, () => {})
-  const books = createBooks(
-    { has_keys: false, isForgotten: () => choices.chance(faults.forgotten) },
-    decide,
-    onProblem,
-  )
+  const books = createBooks({ ...deps, faults, has_keys: false }, decide, onProblem)
 
   function create(path: string, body: Uint8Array): WireResponse {
     const form = new URLSearchParams(Buffer.from(body).toString())

@@ -10,12 +10,15 @@ export interface ProviderOperation {
   readonly currency: string
   readonly method: string
   readonly callback_url: string
+  readonly created_ms: number
   /** Infinite for a withdrawal and a refund, which do not expire. */
   readonly expires_ms: number
   status: 'pending' | 'success' | 'declined' | 'canceled'
   completed_ms?: number
   /** Whether Multihub acknowledged, in a callback, that the operation succeeded. */
   is_success_acknowledged: boolean
+  /** When the provider lost it permanently, after it had confirmed it; absent otherwise. */
+  dropped_ms?: number
 }
 
 /** An operation as the provider reports it. */

@@ -2,7 +2,7 @@ import type { Secret } from '#lib/base/crypto/secret.ts'
 import { claimedAccount, verifySignedRequest } from '#lib/base/crypto/signed-request.ts'
 import type { HttpNetwork } from '../../parts/http/http-network.ts'
 import type { WireRequest, WireResponse } from '../../parts/http/serve-in-memory.ts'
-import { createBooks, type ProviderOrder } from './books.ts'
+import { type Books, createBooks, type ProviderOrder } from './books.ts'
 import { createCallbackSender, reportPending } from './callbacks.ts'
 import { createDecision, type DecisionDeps } from './decision.ts'
 import type { ProviderFaults } from './faults.ts'
@@ -40,7 +40,7 @@ export function createProvider(
   deps: ProviderDeps,
   faults: ProviderFaults,
   origins: readonly string[],
-): Provider {
+): Provider & { readonly books: Books } {
   const { network, choices, key } = deps
   const problems: string[] = []
   const onProblem = (problem: string): void => void problems.push(problem)
@@ -51,11 +51,18 @@ export function createProvider(
     await sendCallbacks(operation)
     sending -= 1
   })
-  const books = createBooks(
-    { has_keys: true, isForgotten: () => choices.chance(faults.forgotten) },
-    decide,
-    onProblem,
-  )
+  const books = createBooks({ ...deps, faults, has_keys: true }, begin, onProblem)
+
+  function begin(operation: ProviderOperation): void {
+    if (faults.dropped > 0 && choices.chance(faults.dropped)) void dropOnceKnown(operation)
+    else decide(operation)
+  }
+
+  /** The provider loses an operation permanently, after Multihub has acknowledged that it has it. Nobody is paid. */
+  async function dropOnceKnown(operation: ProviderOperation): Promise<void> {
+    if (await reportPending(deps, operation)) books.drop(operation)
+    else decide(operation)
+  }
 
   function create(account_id: string, order: ProviderOrder): WireResponse {
     const created = books.create(account_id, order)
@@ -99,7 +106,7 @@ export function createProvider(
   }
 
   for (const origin of origins) network.addServer(origin, handle)
-  return { problems, operations: books.operations, isIdle: () => sending === 0 }
+  return { problems, books, operations: books.operations, isIdle: () => sending === 0 }
 }
 
 /** The order of a create. Only deposits expire. */

@@ -40,6 +40,7 @@ function asOperation(
     ...rest,
     amount: Number(amount),
     expires_ms: Number.POSITIVE_INFINITY,
+    created_ms: 0,
     status: is_complete ? result.status : 'pending',
     is_success_acknowledged: false,
   }

@@ -1,0 +1,26 @@
+import type { Mutation } from './mutation.ts'
+
+/** Faults in what is proved when a provider account is another one than before, or has lost what it had (P4). */
+export const ACCOUNT_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'an account that has moved counts as the same',
+    file: 'services/payments/domain/account-identity.ts',
+    search: '      stamp.fingerprint !== fingerprint &&\n',
+    replace: "      stamp.fingerprint === '' &&\n",
+    needs: ['provider account moves'],
+  },
+  {
+    name: 'what another account does not know is sent to it',
+    file: 'services/payments/effects/ask-provider.ts',
+    search: '      if (is_moved) return (current) => current\n',
+    replace: '',
+    needs: ['provider account moves'],
+  },
+  {
+    name: 'the operator does not learn what a provider has lost',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: '  return addAnomaly(payment, newNotFoundAnomaly(payment, update))\n',
+    replace: '  return is_known ? payment : addAnomaly(payment, newNotFoundAnomaly(payment, update))\n',
+    needs: ['provider drops operations'],
+  },
+]
