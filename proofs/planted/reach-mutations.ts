@@ -88,6 +88,13 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     replace: "debit === 'available' && credit !== 'chargebacks' && credit !== 'fees'",
   },
   {
+    name: 'a repeated creation makes another resource',
+    file: 'services/merchants/use-cases/create-once.ts',
+    search: 'const id = known ?? (await creations.reserve(creation, await issueId()))',
+    replace:
+      'const issued = await issueId()\n  await creations.reserve(creation, issued)\n  const id = known ?? issued',
+  },
+  {
     name: 'a refund of a failed-over payment goes to its first account',
     file: 'services/payments/domain/payment.ts',
     search: 'paid_attempt: number = 0,',

@@ -53,6 +53,13 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     is_restored: true,
   },
   {
+    name: 'what is not found soon after a restore is sent again',
+    file: 'services/payments/domain/restored.ts',
+    search: 'asked_at.getTime() - asked_since.getTime() < SEARCH_LAG_MS',
+    replace: 'asked_at.getTime() < asked_since.getTime()',
+    is_restored: true,
+  },
+  {
     name: 'a restored operation is sent at once',
     file: 'services/payments/effects/create-at-provider.ts',
     search: ' || operation.restored !== undefined)',
