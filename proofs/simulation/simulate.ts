@@ -7,42 +7,11 @@ import { injectFaults } from './faults/inject.ts'
 import { removeOldKey } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
 import { type Restore, restoreInLoad, verifySystem } from './faults/restore.ts'
-import {
-  callbacksAreSigned,
-  callbacksAreTrue,
-  deliveriesHaveEnded,
-  type StoredDelivery,
-} from './invariants/callbacks.ts'
-import { eventsAreDelivered } from './invariants/events.ts'
-import { filesAreUsedOnce, shownFilesExist } from './invariants/files.ts'
-import { documentsOf, type Invariant } from './invariants/judge.ts'
-import {
-  checkpointsFollow,
-  creditsMatchPayments,
-  journalReplays,
-  outcomesAreRecorded,
-} from './invariants/ledger.ts'
-import {
-  acceptedPaymentsExist,
-  paymentsAreFinal,
-  shownStatusesAreTrue,
-  storedPaymentsAreFound,
-} from './invariants/payments.ts'
-import { booksAgree } from './invariants/provider.ts'
+import type { StoredDelivery } from './invariants/callbacks.ts'
+import { INVARIANTS, RESTORED_INVARIANTS } from './invariants/invariants.ts'
+import { documentsOf } from './invariants/judge.ts'
 import { watchQuotas } from './invariants/quotas.ts'
-import {
-  chargebacksAgree,
-  entriesHaveOwners,
-  refundEventsAreWhole,
-  refundHoldsFollowFunds,
-  refundsAgree,
-  refundsGoToPaidAccounts,
-} from './invariants/refunds.ts'
-import { creationsHappenOnce } from './invariants/registry.ts'
-import { supportEffectsEnd } from './invariants/summaries.ts'
-import { mutationsHappenOnce } from './invariants/support-mutations.ts'
 import { createRenewableWatch, type RenewableWatch } from './invariants/watch.ts'
-import { holdsMatchWithdrawals, limitsHold, refusalsAreRecorded } from './invariants/withdrawals.ts'
 import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
 import { depositInCalm } from './workload/calm.ts'
@@ -74,52 +43,6 @@ export interface SeedResult {
   readonly payments: number
   readonly events: number
   readonly simulated_ms: number
-}
-
-/** The invariants that are judged in the end. */
-const INVARIANTS: Readonly<Record<string, Invariant>> = {
-  acceptedPaymentsExist,
-  paymentsAreFinal,
-  shownStatusesAreTrue,
-  storedPaymentsAreFound,
-  booksAgree,
-  creditsMatchPayments,
-  holdsMatchWithdrawals,
-  limitsHold,
-  refusalsAreRecorded,
-  journalReplays,
-  checkpointsFollow,
-  outcomesAreRecorded,
-  eventsAreDelivered,
-  deliveriesHaveEnded,
-  callbacksAreSigned,
-  callbacksAreTrue,
-  mutationsHappenOnce,
-  supportEffectsEnd,
-  refundsAgree,
-  refundsGoToPaidAccounts,
-  refundHoldsFollowFunds,
-  refundEventsAreWhole,
-  chargebacksAgree,
-  entriesHaveOwners,
-  filesAreUsedOnce,
-  shownFilesExist,
-  creationsHappenOnce,
-}
-
-/** The invariants that are judged after a restore, which forgets what merchants were shown after the backup (P18, P19). */
-const RESTORED_INVARIANTS: Readonly<Record<string, Invariant>> = {
-  paymentsAreFinal,
-  booksAgree,
-  creditsMatchPayments,
-  holdsMatchWithdrawals,
-  journalReplays,
-  supportEffectsEnd,
-  refundsAgree,
-  refundsGoToPaidAccounts,
-  refundHoldsFollowFunds,
-  chargebacksAgree,
-  entriesHaveOwners,
 }
 
 /** The end of a simulation: the time after which it is wrong, even if nothing else is. */

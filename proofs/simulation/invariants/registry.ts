@@ -2,7 +2,7 @@ import { OWNED } from '../workload/registrar.ts'
 import { documentsOf, type Invariant } from './judge.ts'
 
 /** The fields that the invariant reads of what is registered. */
-interface Registered {
+interface RegistryDocument {
   readonly merchant_id: string
   readonly name?: string
   readonly application_id?: number
@@ -15,7 +15,7 @@ export const creationsHappenOnce: Invariant = function* ({ databases, history })
   const registered = new Map<string, string[]>()
   const add = (name: string, id = ''): void =>
     void registered.set(name, [...(registered.get(name) ?? []), id])
-  const merchants = documentsOf<Registered>(databases, 'merchants', 'merchants')
+  const merchants = documentsOf<RegistryDocument>(databases, 'merchants', 'merchants')
   const by_registrar = new Set<string>()
   for (const { name = '', merchant_id } of merchants) {
     if (!name.startsWith('registered ')) continue
@@ -23,7 +23,7 @@ export const creationsHappenOnce: Invariant = function* ({ databases, history })
     add(`merchants ${name}`, merchant_id)
   }
   for (const kind of OWNED)
-    for (const { merchant_id, application_id, service_id, endpoint_id } of documentsOf<Registered>(
+    for (const { merchant_id, application_id, service_id, endpoint_id } of documentsOf<RegistryDocument>(
       databases,
       'merchants',
       kind,

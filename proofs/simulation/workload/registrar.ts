@@ -22,7 +22,7 @@ export interface RegistrarDeps {
 }
 
 /** What a creation was answered with. A repetition has the same secret, or none. */
-interface Created {
+interface CreationAnswer {
   readonly id: string
   readonly secret?: string
 }
@@ -54,7 +54,7 @@ export async function runRegistrar(deps: RegistrarDeps): Promise<void> {
 }
 
 const CREATE: Readonly<
-  Record<(typeof OWNED)[number], (of: ClientOf, merchantId: string) => Promise<Created>>
+  Record<(typeof OWNED)[number], (of: ClientOf, merchantId: string) => Promise<CreationAnswer>>
 > = {
   async credentials(clientOf, merchantId) {
     const { credential, secret } = await clientOf(CredentialService).createCredential({
@@ -95,9 +95,9 @@ function ownedBy(merchantId: string) {
 async function createRepeatedly(
   { choices, isOpen, history }: RegistrarDeps,
   name: string,
-  create: () => Promise<Created>,
+  create: () => Promise<CreationAnswer>,
 ): Promise<string | undefined> {
-  let first: Created | undefined
+  let first: CreationAnswer | undefined
   for (let answers = 0; answers < ANSWERS_MAX && isOpen(); ) {
     const copies = choices.integer(1, 3)
     const results = await Promise.allSettled(Array.from({ length: copies }, create))
