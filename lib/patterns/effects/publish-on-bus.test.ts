@@ -6,11 +6,13 @@ import { type BusAuth, RECEIPT_SUBJECT_HEADER, signedHeaders } from '#lib/bus/au
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import {
   type BusPublisherDeps,
   createBusPublisher,
   createReceiptSender,
+  PROBE_AGE_MAX_MS,
   SILENCE_MAX_MS,
 } from './publish-on-bus.ts'
 
@@ -106,6 +108,7 @@ describe('a published event', () => {
     await bus.close()
     await expect(publisher.publish('events.a', 'one', DATA)).rejects.toThrow(Unavailable)
     expect(publisher.isUsable()).toBe(false)
+    await publisher.close()
   })
 })
 
@@ -131,9 +134,56 @@ describe('the bus is usable', () => {
       probed.push(Buffer.from(data).toString())
       receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', Buffer.from(data).toString())
     })
-    for (const name of ['one', 'two', 'three']) publisher.probe('events.a', Buffer.from(name))
-    await clock.advance(100)
-    expect([probed, publisher.isUsable()]).toEqual([['one'], true])
+    for (const name of ['one', 'two', 'three']) publisher.noteEvent('events.a', Buffer.from(name))
+    await clock.advance(1_000)
+    expect([probed, publisher.isUsable()]).toEqual([['three'], true])
+    await publisher.close()
+  })
+
+  test('again without another event; the metric says so for each role of the process', async () => {
+    const missing = async (): Promise<number> => {
+      const [, value] = /^multihub_event_receipts_missing (\d+)$/m.exec(await metricsText()) ?? []
+      return Number(value)
+    }
+    let connected = true
+    const flaky = { ...bus, isConnected: () => connected }
+    const silent = await createBusPublisher(deps(bus))
+    const idle = await createBusPublisher(deps(flaky))
+    expect(await missing()).toBe(0)
+    await lose(silent)
+    connected = false
+    await clock.advance(SILENCE_MAX_MS)
+    expect(await missing()).toBe(2)
+    connected = true
+    await clock.advance(1_000)
+    expect(await missing()).toBe(1)
+    const receipts = createReceiptSender(bus, keys.receipt)
+    const consumer = await bus.subscribe('events.>', ({ headers }) =>
+      receipts.send(headers[RECEIPT_SUBJECT_HEADER] ?? '', 'lost'),
+    )
+    await clock.advance(2_000)
+    expect(await missing()).toBe(0)
+    await consumer.close()
+    await lose(silent)
+    await clock.advance(SILENCE_MAX_MS)
+    expect(await missing()).toBe(1)
+    await silent.close()
+    expect(await missing()).toBe(0)
+    await idle.close()
+  })
+
+  test('again 10 minutes after the last event, which is not sent any more then', async () => {
+    const publisher = await createBusPublisher(deps(bus))
+    let last_sent_at = 0
+    const started_at = clock.monotonic_ms()
+    await bus.subscribe('events.>', () => {
+      last_sent_at = clock.monotonic_ms() - started_at
+    })
+    await lose(publisher)
+    for (let minute = 0; minute < 9; minute += 1) await clock.advance(60_000)
+    expect([publisher.isUsable(), last_sent_at > 500_000]).toEqual([false, true])
+    await clock.advance(120_000)
+    expect([publisher.isUsable(), last_sent_at < PROBE_AGE_MAX_MS]).toEqual([true, true])
     await publisher.close()
   })
 

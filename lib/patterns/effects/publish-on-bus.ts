@@ -3,8 +3,7 @@ import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import { createGatherer } from '#lib/base/gather.ts'
-import { createRate } from '#lib/base/limit.ts'
-import { clock } from '#lib/base/time.ts'
+import { clock, every } from '#lib/base/time.ts'
 import {
   type BusAuth,
   createMessageCheck,
@@ -14,7 +13,7 @@ import {
 import type { Bus } from '#lib/bus/bus.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { gauge } from '#lib/telemetry/metrics.ts'
+import { level } from '#lib/telemetry/metrics.ts'
 import { currentTraceparent } from '#lib/telemetry/span.ts'
 import { createBudget } from './budget.ts'
 
@@ -28,10 +27,13 @@ const PENDING_MAX = 4_096
 /** How long published events may get no receipt at all before the bus counts as unusable (O10). */
 export const SILENCE_MAX_MS = 5_000
 
-const receipts_missing = gauge(
+/** For how long a silent bus is tried with the latest event. The alert on missing receipts waits for less. */
+export const PROBE_AGE_MAX_MS = 600_000
+
+const receipts_missing = level(
   'multihub_event_receipts_missing',
-  'Whether the bus brings no receipts, so that events go to the notifier by RPC (0 or 1).',
-)
+  'Roles of this process to which the bus brings no receipts, so that their events go to the notifier by RPC.',
+).of({})
 
 /** What publishing on the bus needs. */
 export interface BusPublisherDeps {
@@ -48,6 +50,69 @@ interface PendingReceipt {
   readonly reject: (error: Unavailable) => void
 }
 
+type Send = (subject: string, data: Uint8Array) => Promise<void>
+
+/**
+ * Watches whether the bus is connected and brings receipts. While it brings none, it is tried once per second with the latest
+ * event, also when nothing is published: the receipt shows that the bus works again.
+ */
+function watchReceipts(bus: Pick<Bus, 'isConnected'>, send: Send) {
+  /** When the first event was published after the last receipt. */
+  let unanswered_since_ms: number | undefined
+  let was_usable = true
+  /** The latest event, whichever way it went. */
+  let latest: { readonly subject: string; readonly data: Uint8Array; readonly at_ms: number } | undefined
+
+  const report = (is_usable: boolean): boolean => {
+    if (was_usable && !is_usable)
+      log.warn({}, 'the bus brings no receipts; events go by RPC; check the notifier and the bus')
+    if (!was_usable && is_usable) log.warn({}, 'the bus brings receipts again')
+    receipts_missing.value += Number(was_usable) - Number(is_usable)
+    was_usable = is_usable
+    return is_usable
+  }
+  const isUsable = (): boolean => {
+    if (!bus.isConnected()) {
+      unanswered_since_ms = undefined
+      return report(false)
+    }
+    const silence_ms = clock.monotonic_ms() - (unanswered_since_ms ?? clock.monotonic_ms())
+    return report(silence_ms < SILENCE_MAX_MS)
+  }
+  const logFailure = (error: unknown): void => log.debug({ error }, 'the bus could not be tried')
+  const tryBus = async (): Promise<void> => {
+    if (isUsable() || !bus.isConnected()) return
+    if (latest !== undefined && clock.monotonic_ms() - latest.at_ms < PROBE_AGE_MAX_MS) {
+      // A bus that hangs must not keep the next try away.
+      send(latest.subject, latest.data).catch(logFailure)
+      return
+    }
+    // An old event must not be sent again, so the next one shows what the bus does.
+    unanswered_since_ms = undefined
+    isUsable()
+  }
+  const trying = every(PROBE_INTERVAL_MS, tryBus, logFailure)
+
+  return {
+    isUsable,
+    /** Takes note of an event that is sent, over the bus or by RPC. */
+    noteEvent(subject: string, data: Uint8Array): void {
+      latest = { subject, data, at_ms: clock.monotonic_ms() }
+    },
+    /** An event was published on the bus, so a receipt must come. */
+    expectReceipt(): void {
+      unanswered_since_ms ??= clock.monotonic_ms()
+    },
+    noteReceipt(): void {
+      unanswered_since_ms = undefined
+    },
+    close(): void {
+      trying.cancel()
+      receipts_missing.value -= Number(!was_usable)
+    },
+  }
+}
+
 /**
  * Publishes events on the bus and waits for the receipts of the notifier. The bus may lose an event, so only a receipt proves
  * that it was handled.
@@ -55,29 +120,8 @@ interface PendingReceipt {
 export async function createBusPublisher({ bus, event_signer, receipt_signer, bus_auth }: BusPublisherDeps) {
   const receipt_subject = `receipts.${randomHex(8)}`
   const pending = new Map<string, PendingReceipt>()
-  const probes = createRate(1, PROBE_INTERVAL_MS)
-  /** When the first event was published after the last receipt. */
-  let unanswered_since_ms: number | undefined
-  let was_usable = true
 
-  const report = (is_usable: boolean): boolean => {
-    if (was_usable && !is_usable)
-      log.warn({}, 'the bus brings no receipts; events go by RPC; check the notifier and the bus')
-    if (!was_usable && is_usable) log.warn({}, 'the bus brings receipts again')
-    was_usable = is_usable
-    receipts_missing.set({}, is_usable ? 0 : 1)
-    return is_usable
-  }
-
-  const isAuthentic = createMessageCheck('receipt', bus_auth)
-  const subscription = await bus.subscribe(receipt_subject, (message) => {
-    if (!isAuthentic(message, receipt_signer)) return
-    unanswered_since_ms = undefined
-    for (const event_key of fromBinary(ReceiptSchema, message.data).eventKeys)
-      pending.get(event_key)?.resolve()
-  })
-
-  const send = (subject: string, data: Uint8Array): Promise<void> => {
+  const send: Send = (subject, data) => {
     const traceparent = currentTraceparent()
     const headers = {
       [RECEIPT_SUBJECT_HEADER]: receipt_subject,
@@ -85,17 +129,19 @@ export async function createBusPublisher({ bus, event_signer, receipt_signer, bu
     }
     return bus.publish(subject, data, signedHeaders(event_signer, subject, data, headers))
   }
+  const watch = watchReceipts(bus, send)
+
+  const isAuthentic = createMessageCheck('receipt', bus_auth)
+  const subscription = await bus.subscribe(receipt_subject, (message) => {
+    if (!isAuthentic(message, receipt_signer)) return
+    watch.noteReceipt()
+    for (const event_key of fromBinary(ReceiptSchema, message.data).eventKeys)
+      pending.get(event_key)?.resolve()
+  })
 
   return {
     /** Whether the bus is connected and brings receipts, as far as this process knows. */
-    isUsable(): boolean {
-      if (!bus.isConnected()) {
-        unanswered_since_ms = undefined
-        return report(false)
-      }
-      const silence_ms = clock.monotonic_ms() - (unanswered_since_ms ?? clock.monotonic_ms())
-      return report(silence_ms < SILENCE_MAX_MS)
-    },
+    isUsable: watch.isUsable,
     /**
      * Resolves with the receipt of an event. Throws `Unavailable` without one within 2 s: the event may have arrived, so the
      * caller publishes it again under the same key.
@@ -106,7 +152,8 @@ export async function createBusPublisher({ bus, event_signer, receipt_signer, bu
         receipt.reject(new Unavailable('no receipt for an event within the time limit')),
       )
       pending.set(event_key, receipt)
-      unanswered_since_ms ??= clock.monotonic_ms()
+      watch.noteEvent(subject, data)
+      watch.expectReceipt()
       try {
         // The timeout of the receipt also ends the wait for a bus that hangs.
         await Promise.all([send(subject, data), receipt.promise])
@@ -115,14 +162,12 @@ export async function createBusPublisher({ bus, event_signer, receipt_signer, bu
         pending.delete(event_key)
       }
     },
-    /** Publishes an event that goes another way too, once per second at most: its receipt shows that the bus works again. */
-    probe(subject: string, data: Uint8Array): void {
-      if (!bus.isConnected() || !probes.use()) return
-      send(subject, data).catch((error: unknown) => log.debug({ error }, 'the bus could not be tried'))
-    },
+    /** Takes note of an event that goes another way: a silent bus is tried with it. */
+    noteEvent: watch.noteEvent,
     /** Bounds the events that wait for receipts at once. */
     budget: createBudget(PENDING_MAX),
     async close(): Promise<void> {
+      watch.close()
       for (const { reject } of pending.values()) reject(new Unavailable('the process is stopping'))
       await subscription.close()
     },

@@ -34,7 +34,7 @@ export async function createPublisher(deps: PublisherDeps) {
      */
     async publish(subject: string, event_key: string, data: Uint8Array): Promise<void> {
       if (on_bus.isUsable()) return on_bus.publish(subject, event_key, data)
-      on_bus.probe(subject, data)
+      on_bus.noteEvent(subject, data)
       return by_call.send(data)
     },
     /** Whether events go over the bus at present. */
