@@ -4,17 +4,20 @@ import { Secret } from '#lib/base/crypto/secret.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { openBus } from '#lib/bus/open.ts'
 import { eventSubject, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import { RECEIPTS_SUBJECT } from '#lib/patterns/effects/publish-on-bus.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
 import { ROLES } from '#lib/role/role.ts'
 import type { ProcessConfig } from '../app/process-settings.ts'
+import { covers, permissionProblems } from '../operations/doctor/bus-permissions.ts'
 import { busChecks } from '../operations/doctor/connection-checks.ts'
+import { WAKE_SUBJECT } from '../services/notifier/pipeline/assignment.ts'
 import { eventually } from '../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../test/support/hang-limit.ts'
 import { startPrivateNats } from '../test/support/servers.ts'
 
 const ROLES_OF_NATS = ROLES.filter((role) => role !== 'sandbox')
-const RECEIPTS = 'receipts.0123456789abcdef'
-const WAKE = 'notifier.wake.0123456789abcdef'
+const RECEIPTS = `${RECEIPTS_SUBJECT}.0123456789abcdef`
+const WAKE = `${WAKE_SUBJECT}.0123456789abcdef`
 /** What each role sends and receives, as its code does. */
 const SENT: Readonly<Record<string, readonly string[]>> = {
   payments: PAYMENT_EVENTS.map(eventSubject),
@@ -31,6 +34,35 @@ const RECEIVED: Readonly<Record<string, readonly string[]>> = {
 const SUBJECTS = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
   .map(eventSubject)
   .concat(RECEIPTS, CHANGES_SUBJECT, WAKE)
+
+/** The subjects of each user in the file. */
+function permissionsIn(config: string): ReadonlyMap<string, { publish: string[]; subscribe: string[] }> {
+  const subjects = (text: string | undefined) =>
+    [...(text ?? '').matchAll(/"([^"]+)"/g)].map(([, one]) => one ?? '')
+  const users = config.matchAll(
+    /user: (\w+),[^{]*permissions: \{\s*publish: \[([^\]]*)\],?\s*subscribe: \[([^\]]*)\]/g,
+  )
+  return new Map(
+    [...users].map(([, name = '', publish, subscribe]) => [
+      name,
+      { publish: subjects(publish), subscribe: subjects(subscribe) },
+    ]),
+  )
+}
+
+// O10
+test('the file gives each role the subjects that doctor expects of it, and that its code uses, and no other', () => {
+  const users = permissionsIn(readFileSync('deploy/nats.conf', 'utf8'))
+  expect([...users.keys()].sort()).toEqual(ROLES_OF_NATS.toSorted())
+  for (const role of ROLES_OF_NATS) {
+    const permissions = users.get(role) ?? { publish: [], subscribe: [] }
+    expect([role, permissionProblems(permissions, [role], 'multihub')]).toEqual([role, []])
+    const covered = (patterns: readonly string[]) =>
+      SUBJECTS.filter((subject) => patterns.some((pattern) => covers(pattern, `multihub.${subject}`)))
+    expect([role, covered(permissions.publish).sort()]).toEqual([role, (SENT[role] ?? []).toSorted()])
+    expect([role, covered(permissions.subscribe).sort()]).toEqual([role, (RECEIVED[role] ?? []).toSorted()])
+  }
+})
 
 const server_config = readFileSync('deploy/nats.conf', 'utf8').replaceAll(
   /\$NATS_PASSWORD_([A-Z]+)/g,

@@ -47,7 +47,7 @@ export function permissionProblems(
 }
 
 /** Whether a pattern of subjects has all subjects of another one. */
-function covers(pattern: string, other: string): boolean {
+export function covers(pattern: string, other: string): boolean {
   const tokens = pattern.split('.')
   const others = other.split('.')
   if (tokens.at(-1) === '>')

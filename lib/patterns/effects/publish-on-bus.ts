@@ -20,6 +20,9 @@ import { createBudget } from './budget.ts'
 /** The header with the place of an event in its trace; absent when the trace is not recorded. */
 export const TRACEPARENT_HEADER = 'traceparent'
 
+/** The subject of receipts, followed by the id of the publisher. */
+export const RECEIPTS_SUBJECT = 'receipts'
+
 const RECEIPT_TIMEOUT_MS = 2_000
 const PROBE_INTERVAL_MS = 1_000
 const PENDING_MAX = 4_096
@@ -118,7 +121,7 @@ function watchReceipts(bus: Pick<Bus, 'isConnected'>, send: Send) {
  * that it was handled.
  */
 export async function createBusPublisher({ bus, event_signer, receipt_signer, bus_auth }: BusPublisherDeps) {
-  const receipt_subject = `receipts.${randomHex(8)}`
+  const receipt_subject = `${RECEIPTS_SUBJECT}.${randomHex(8)}`
   const pending = new Map<string, PendingReceipt>()
 
   const send: Send = (subject, data) => {

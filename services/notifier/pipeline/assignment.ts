@@ -86,7 +86,8 @@ export function createAssignment(deps: AssignmentDeps) {
 
 /** How long wakes for the same destination are gathered. */
 const GATHER_MS = 5
-const SUBJECT = 'notifier.wake'
+/** The subject of messages that wake a notifier, followed by its id. */
+export const WAKE_SUBJECT = 'notifier.wake'
 
 /** Tells other notifiers over the bus that something is due at their destinations. The bus may lose it. */
 function createWakes(bus: Bus, self_address: string, onWake: (destination_key: string) => Promise<void>) {
@@ -101,14 +102,14 @@ function createWakes(bus: Bus, self_address: string, onWake: (destination_key: s
       clock.after(GATHER_MS, () => {
         gathered.delete(name)
         bus
-          .publish(`${SUBJECT}.${address}`, Buffer.from(destination_key))
+          .publish(`${WAKE_SUBJECT}.${address}`, Buffer.from(destination_key))
           // The owner looks at the store all the same, a moment later.
           .catch((error: unknown) => log.debug({ error }, 'a wake could not be sent'))
       })
     },
     /** Receives the wakes for this notifier from now on. */
     async open(): Promise<void> {
-      subscription = await bus.subscribe(`${SUBJECT}.${self_address}`, ({ data }) =>
+      subscription = await bus.subscribe(`${WAKE_SUBJECT}.${self_address}`, ({ data }) =>
         onWake(Buffer.from(data).toString()),
       )
     },
