@@ -12,6 +12,7 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { CallResult } from './call-result.ts'
 import { type OperationRef, operationOf } from './operation.ts'
 import { addEffect, type Payment } from './payment.ts'
+import { recordOf } from './provider-record.ts'
 
 const ANOMALY_KINDS = [
   'contradicts_final_status',
@@ -178,7 +179,11 @@ function anomalyEffect(
   const anomaly_id = sha256Hex(`${payment_id}:${refund_id ?? number}:${kind}:${report}`).slice(0, 32)
   const subject = refund_id === undefined ? `attempt ${number}` : `refund ${refund_id}`
   const current = number === attempt.number ? '' : ` at attempt ${attempt.number}`
-  const description = `${subject}: ${report} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}`
+  // The names by which the operator finds the operation at the provider. They may change, so the id does not cover them.
+  const { provider_id, transaction_id } = recordOf(payment, { attempt_number: number, refund_id })
+  const transaction = transaction_id === undefined ? '' : `, transaction ${transaction_id}`
+  const names = provider_id === undefined ? '' : `; its id there: ${provider_id}${transaction}`
+  const description = `${subject}: ${report} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}${names}`
   const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id }
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }

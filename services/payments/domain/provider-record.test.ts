@@ -66,6 +66,18 @@ describe.each([
     expect(apply(again, ref, PENDING)).toBe(again)
   })
 
+  test('has its ids in the text of an anomaly, whose own id does not change with them', () => {
+    const anomalyOf = (payment: Payment): Readonly<Record<string, unknown>> | undefined => {
+      const missing = notFound(payment, ref, at)
+      const found = notFound(missing, ref, later(FIVE_MINUTES_MS)).effects.find(recordAnomalyEffect.matches)
+      return found?.data
+    }
+    const [first, newest] = [known, apply(known, ref, { ...PENDING, transaction_id: 't-2' })].map(anomalyOf)
+    expect(first?.['description']).toMatch(/; its id there: p-1, transaction t-1$/)
+    expect(newest?.['description']).toMatch(/; its id there: p-1, transaction t-2$/)
+    expect(newest?.['anomaly_id']).toBe(first?.['anomaly_id'])
+  })
+
   test('keeps the id of a report with another amount, because the operation exists', () => {
     const differs = apply(openPayment(ref), ref, { ...PENDING, amount: { minor: 1n, currency: 'INR' } })
     expect(recordOf(differs, ref)).toMatchObject({ provider_id: 'p-1' })
