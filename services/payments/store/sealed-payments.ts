@@ -45,21 +45,23 @@ export function paymentCodec({
   person,
   search,
 }: PersonKeysOfPayments): DocumentCodec<StoredPayment, SealedPayment> {
-  const sealed_by_value = new WeakMap<object, Uint8Array>()
+  // With the place: a connector may give two payments the same object, and each needs bytes of its own.
+  const sealed_by_value = new WeakMap<object, { readonly place: string; readonly sealed: Uint8Array }>()
   const value_by_sealed = new WeakMap<Uint8Array, object>()
-  const remember = (value: object, sealed: Uint8Array): void => {
-    sealed_by_value.set(value, sealed)
+  const remember = (value: object, place: string, sealed: Uint8Array): void => {
+    sealed_by_value.set(value, { place, sealed })
     value_by_sealed.set(sealed, value)
   }
   function seal(payment: StoredPayment, field: SealedField): Uint8Array | undefined {
     const value = payment[field]
     // A late report must not bring back what was erased.
     if (value === undefined || payment.erased_at !== undefined) return undefined
+    const place = placeOf(payment, field)
     const known = sealed_by_value.get(value)
-    if (known !== undefined) return known
+    if (known?.place === place) return known.sealed
     const bytes = value instanceof Uint8Array ? value : jsonBytes(value)
-    const sealed = person.seal(bytes, payment.merchant_id, placeOf(payment, field))
-    remember(value, sealed)
+    const sealed = person.seal(bytes, payment.merchant_id, place)
+    remember(value, place, sealed)
     return sealed
   }
   function open<T extends object>(
@@ -72,8 +74,9 @@ export function paymentCodec({
     // The cast holds: these bytes were sealed for this field, and are the value of no other one.
     const known = value_by_sealed.get(sealed) as T | undefined
     if (known !== undefined) return known
-    const value = decode(person.open(sealed, payment.merchant_id, placeOf(payment, field)))
-    remember(value, sealed)
+    const place = placeOf(payment, field)
+    const value = decode(person.open(sealed, payment.merchant_id, place))
+    remember(value, place, sealed)
     return value
   }
   return {
