@@ -6,6 +6,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import {
   type Anomaly,
   AnomalyKind,
+  AnomalyResolutionKind,
   type Payment,
   PaymentStatus,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
@@ -13,6 +14,8 @@ import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_s
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { useClock } from '#lib/base/time.ts'
+import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 import { startProvider } from './scripted-provider.fixture.ts'
@@ -76,6 +79,43 @@ test('a refund is not approved while the account of its deposit is another one',
     await approve()
     await system.waitForStatus(deposit.paymentId, PaymentStatus.REFUNDED)
   } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+// P4
+test('the anomaly about a moved account is open again a minute after its dismissal, while the account stays moved', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-moved-'))
+  const clock = createAdjustableClock()
+  const restoreClock = useClock(clock)
+  try {
+    const deposit = await paidBefore(directory, 'acme')
+    await using system = await startPayments({ directory })
+    const approve = await requestRefund(system, deposit)
+    const expectRefused = () => expect(approve()).rejects.toMatchObject({ code: 8801 })
+    await expectRefused()
+    const [anomaly] = await movedAccounts(system)
+    const dismissal = { anomalyId: anomaly?.anomalyId ?? '', resolution: AnomalyResolutionKind.DISMISSED }
+    const operator = system.roles.client(PaymentService, 'operator')
+    for (const operationId of ['by mistake', 'again']) {
+      await operator.resolveAnomaly({ ...dismissal, operationId, note: '' })
+      clock.stepWall(30_000)
+      await expectRefused()
+      expect(await movedAccounts(system)).toEqual([])
+      clock.stepWall(31_000)
+      await expectRefused()
+      const { createTime } = anomaly ?? {}
+      expect(await movedAccounts(system)).toMatchObject([{ anomalyId: dismissal.anomalyId, createTime }])
+    }
+    const accounts = system.roles.client(ProviderAccountService, 'operator')
+    await accounts.confirmAccountMoved({ accountId: 'acme', operationId: 'op-1' })
+    clock.stepWall(61_000)
+    system.provider.answer('success')
+    await approve()
+    await system.waitForStatus(deposit.paymentId, PaymentStatus.REFUNDED)
+    expect(await movedAccounts(system)).toEqual([])
+  } finally {
+    restoreClock()
     await rm(directory, { recursive: true, force: true })
   }
 })

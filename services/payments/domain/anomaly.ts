@@ -11,7 +11,7 @@ import {
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import type { CallResult } from './call-result.ts'
 import { type OperationRef, operationOf } from './operation.ts'
-import { addEffect, type Payment } from './payment.ts'
+import { addEffect, type Payment, type StoredPayment } from './payment.ts'
 import { recordOf } from './provider-record.ts'
 
 const ANOMALY_KINDS = [
@@ -75,9 +75,21 @@ export interface Anomaly {
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
-  /** `created_at` until the anomaly is resolved. */
+  /** When it was created, or opened again; absent once it is resolved. */
   readonly open_since?: Date
   readonly resolution?: AnomalyResolution
+}
+
+/**
+ * How long a dismissed anomaly stays silent while its cause lasts. It is longer than any check that began before the
+ * operator mended the cause, so that such a check does not open it again.
+ */
+const SILENT_MS = 60_000
+
+/** A dismissed anomaly, open again: its cause still lasts, so the dismissal was a mistake. `undefined` while it is silent. */
+export function reopenAnomaly({ resolution, ...anomaly }: Anomaly, at: Date): Anomaly | undefined {
+  if (resolution?.kind !== 'dismissed' || at.getTime() - resolution.at.getTime() < SILENT_MS) return undefined
+  return { ...anomaly, open_since: at }
 }
 
 /** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */
@@ -92,7 +104,7 @@ export const recordAnomalyEffect = defineEffect({
     attempt_number: isAbsentOrInteger,
     refund_id: isAbsentOrText,
   },
-  id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
+  id: ({ payment_id }: StoredPayment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
 /** The effect that resolves an anomaly which the provider's verdict has answered, after it is stored (P4). */
@@ -145,7 +157,7 @@ export function newNotFoundAnomaly(payment: Payment, subject: AnomalySubject): E
 
 /** Makes the effect for an entry that the ledger refuses with `code` however often it is asked: the entry's effect is stuck. */
 export function newLedgerRefusalAnomaly(
-  payment: Payment,
+  payment: StoredPayment,
   { entry, code, at }: { readonly entry: Effect; readonly code: number; readonly at: Date },
 ): Effect {
   const kind = 'ledger_refused'
@@ -199,7 +211,7 @@ export function closeAnomaly(payment: Payment, { id, data }: Effect, at: Date): 
 }
 
 /** Adds an anomaly once: one that was recorded before changes nothing, however often the provider repeats its report. */
-export function addAnomaly(payment: Payment, anomaly: Effect): Payment {
+export function addAnomaly<Document extends StoredPayment>(payment: Document, anomaly: Effect): Document {
   const { anomalies = [] } = payment
   if (anomalies.includes(anomaly.id)) return payment
   return addEffect({ ...payment, anomalies: [...anomalies, anomaly.id] }, anomaly)

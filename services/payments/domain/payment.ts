@@ -229,7 +229,7 @@ export function asPaid<D extends PaymentFields>(payment: D): D {
 }
 
 /** Adds an effect unless the payment has it already. */
-export function addEffect(payment: Payment, effect: Effect): Payment {
+export function addEffect<Document extends StoredPayment>(payment: Document, effect: Effect): Document {
   if (payment.effects.some(({ id }) => id === effect.id)) return payment
   return { ...payment, effects: [...payment.effects, effect] }
 }

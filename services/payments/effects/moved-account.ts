@@ -5,25 +5,24 @@ import type { AccountsOfPayments } from '../connectors/find-account.ts'
 import { type AccountConfirmation, isMoved, newMovedAnomaly } from '../domain/account-identity.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { Operation } from '../domain/operation.ts'
-import { recordAnomaly } from '../store/anomalies.ts'
+import { recordLastingAnomaly } from '../store/anomalies.ts'
 
 /** What finding a moved account needs. */
 interface MovedAccountDeps extends Pick<AccountsOfPayments, 'accountOf'> {
   readonly account_confirmations: Pick<Collection<AccountConfirmation>, 'get'>
-  readonly anomalies: Pick<Collection<Anomaly>, 'get' | 'insert'>
+  readonly anomalies: Pick<Collection<Anomaly>, 'get' | 'insert' | 'replace'>
 }
 
 /**
  * Makes the question whether an operation was sent to something else than its account is now (P4). The answer yes is an
- * anomaly, one for each account. The store is read only when the account differs. Throws when it is not configured.
+ * anomaly, one for each account, which is open again a minute after it was dismissed. The store is read only when the account
+ * differs. Throws when it is not configured.
  */
 export function createMovedAccountCheck({
   accountOf,
   account_confirmations,
   anomalies,
 }: MovedAccountDeps): (operation: Operation) => Promise<boolean> {
-  /** The anomalies that this process has recorded: as many as accounts and confirmations. */
-  const recorded = new Set<string>()
   return async ({ payment, account_stamps }) => {
     const { fingerprint, account } = accountOf(payment)
     if (!isMoved(account_stamps, fingerprint, undefined)) return false
@@ -31,9 +30,7 @@ export function createMovedAccountCheck({
     const confirmation = await account_confirmations.get({ account_id })
     if (!isMoved(account_stamps, fingerprint, confirmation)) return false
     const anomaly = newMovedAnomaly(account, confirmation, now())
-    if (recorded.has(anomaly.anomaly_id)) return true
-    const { is_new } = await recordAnomaly(anomalies, anomaly)
-    recorded.add(anomaly.anomaly_id)
+    const { is_new } = await recordLastingAnomaly(anomalies, anomaly)
     const fields = { anomaly_id: anomaly.anomaly_id, provider_account: account_id, kind: anomaly.kind }
     if (is_new)
       log.error(

@@ -15,13 +15,7 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { addAnomaly, newLedgerRefusalAnomaly } from '../domain/anomaly.ts'
 import { applyHoldDecision } from '../domain/hold-decision.ts'
 import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
-import {
-  isAdmitted,
-  type Payment,
-  type PaymentRoute,
-  requireAdmitted,
-  type StoredPayment,
-} from '../domain/payment.ts'
+import { type Payment, type PaymentRoute, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { type EntryData, holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
 import { requireChargeback, requireRefund } from '../domain/refund.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
@@ -55,14 +49,13 @@ const HOLD_LIMITS = {
 
 /**
  * What follows when the ledger refuses an entry and would refuse it again, such as 1013 for an id that belongs to another
- * entry: the effect is stuck at once, and the operator gets an anomaly. The payment of a hold that is not admitted has none.
+ * entry: the effect is stuck at once, and the operator gets an anomaly, also about a withdrawal that is not admitted.
  */
 function onRefusal(error: unknown, entry: Effect): ((payment: StoredPayment) => StoredPayment) | undefined {
   if (!(error instanceof PublicError) || REPEATABLE_CODES.includes(error.code)) return undefined
   const { code } = error
   const at = now()
-  return (payment) =>
-    isAdmitted(payment) ? addAnomaly(payment, newLedgerRefusalAnomaly(payment, { entry, code, at })) : payment
+  return (payment) => addAnomaly(payment, newLedgerRefusalAnomaly(payment, { entry, code, at }))
 }
 
 /** A fault, and a ledger that cannot be reached: the next try may succeed. */

@@ -22,7 +22,7 @@ const REPORT_TRIES_MAX = 20
 
 /** Inserts an anomaly once, however often the effect runs. */
 export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<StoredPayment> {
-  return bindPaymentEffect(recordAnomalyEffect, {
+  return recordAnomalyEffect.bind<StoredPayment>({
     lease_ms: LEASE_MS,
     tries_max: RECORD_TRIES_MAX,
     async run({ data }, { merchant_id, environment, payment_id }) {

@@ -1,8 +1,8 @@
-import { insertOrGet, update } from '#lib/patterns/update.ts'
+import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
-import type { Anomaly, AnomalyResolution } from '../domain/anomaly.ts'
+import { type Anomaly, type AnomalyResolution, reopenAnomaly } from '../domain/anomaly.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
 export const ANOMALIES = {
@@ -47,6 +47,25 @@ export async function recordAnomaly(
 ): Promise<{ readonly is_new: boolean }> {
   const open: Anomaly = { ...anomaly, open_since: anomaly.created_at }
   const { is_new } = await insertOrGet(anomalies, keyOfAnomaly(anomaly), open)
+  if (is_new) recorded_anomalies.increment({ kind: anomaly.kind })
+  return { is_new }
+}
+
+/**
+ * Stores an anomaly whose cause is there now, or opens it again a minute after it was dismissed, and counts it. `is_new` is
+ * false when it is open already, or silent.
+ */
+export async function recordLastingAnomaly(
+  anomalies: Pick<Collection<Anomaly>, 'get' | 'insert' | 'replace'>,
+  anomaly: Omit<Anomaly, 'open_since' | 'resolution'>,
+): Promise<{ readonly is_new: boolean }> {
+  const at = anomaly.created_at
+  let is_new = false
+  await upsert(anomalies, keyOfAnomaly(anomaly), (stored) => {
+    const open = stored ? reopenAnomaly(stored, at) : { ...anomaly, open_since: at }
+    is_new = open !== undefined
+    return open
+  })
   if (is_new) recorded_anomalies.increment({ kind: anomaly.kind })
   return { is_new }
 }

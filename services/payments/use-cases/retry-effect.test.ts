@@ -1,11 +1,15 @@
 import { expect, test } from '@jest/globals'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
-import { bindHoldFunds } from '../effects/post-to-ledger.ts'
+import { bindHoldFunds, type LedgerClient } from '../effects/post-to-ledger.ts'
+import { bindRecordAnomaly } from '../effects/report-to-operator.ts'
 import { scriptedLedger } from '../effects/scripted-ledger.fixture.ts'
 import { newDeposit, newReservation, WITHDRAWAL_ROUTE } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
+import { resolveAnomaly } from './resolve-anomaly.ts'
 import { retryEffect } from './retry-effect.ts'
 
 const STUCK_AT = new Date('2026-11-21T12:00:00.000Z')
@@ -95,3 +99,42 @@ test('retries the stuck hold of a withdrawal, which is then admitted', async () 
   const retried = await retryEffect(fixture.deps([hold]), withdrawal.payment_id, effect.id)
   expect(retried).toMatchObject({ status: 'created' })
 })
+
+// E6, P7
+test.each<ErrorCode>([1013, 9000])(
+  'a hold that the ledger refuses with %d is stuck after one try and an anomaly, until it is retried',
+  async (code) => {
+    await using fixture = await openPayments()
+    const { payments, anomalies } = fixture.store
+    const { client } = scriptedLedger()
+    let refusal: Error | undefined = new PublicError(code)
+    const ledger: LedgerClient = {
+      ...client,
+      placeHold: (...call) => (refusal ? Promise.reject(refusal) : client.placeHold(...call)),
+    }
+    const hold = bindHoldFunds({ ledger, findRoute: async () => WITHDRAWAL_ROUTE })
+    const { runner } = fixture.deps([hold, bindRecordAnomaly(anomalies)])
+    const withdrawal = await runner.runEffects(await runner.insert(newReservation()))
+    expect(withdrawal).toMatchObject({ status: 'reserving', stuck_at: expect.any(Date) })
+    expect(withdrawal.effects).toMatchObject([{ kind: holdFundsEffect.kind, tries: 1, stuck: true }])
+    const { payment_id, merchant_id } = withdrawal
+    const [anomaly, ...others] = await anomalies.find('by_open', {}, { limit: 2 })
+    expect(others).toEqual([])
+    expect(anomaly).toMatchObject({ merchant_id, payment_id, kind: 'ledger_refused' })
+    expect(anomaly?.description).toContain(`:hold with ${code} while the payment was reserving`)
+
+    // No money is held, so the operator ends nothing: what ends the withdrawal is the decision of the ledger.
+    const resolve = (kind: 'not_paid' | 'dismissed') =>
+      resolveAnomaly(
+        { anomalies, payments, runner, sendsCallbacks: () => true },
+        { anomaly_id: anomaly?.anomaly_id ?? '', kind, operation_id: kind, note: '' },
+      )
+    await expect(resolve('not_paid')).rejects.toMatchObject({ code: 6010 })
+    expect(await resolve('dismissed')).toMatchObject({ resolution: { kind: 'dismissed' } })
+    refusal = undefined
+    const effect_id = withdrawal.effects[0]?.id ?? ''
+    expect(await retryEffect({ payments, runner }, payment_id, effect_id)).toMatchObject({
+      status: 'created',
+    })
+  },
+)
