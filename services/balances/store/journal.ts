@@ -81,6 +81,19 @@ export async function openJournal(
 ) {
   const collection = await store.collection<JournalDocument>(JOURNAL)
   const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
+  const lastSequence = async (shard: number): Promise<bigint> => {
+    const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
+    return last?.seq ?? 0n
+  }
+  const firstSequenceFrom = async (shard: number, instant: Date): Promise<bigint | undefined> => {
+    const [first] = await collection.find('by_time', { equals: [shard], from: instant }, { limit: 1 })
+    if (first === undefined) return undefined
+    // Times never go back. So when this batch and the one before it have their true times, no altered time hides a batch.
+    const { seq } = batchOf(first)
+    const before = await collection.get({ shard, seq: seq - 1n })
+    if (before) batchOf(before)
+    return seq
+  }
   return {
     /** The format in which this process writes batches. */
     format: written,
@@ -104,10 +117,7 @@ export async function openJournal(
       return (await collection.find('key', { equals: [shard], from: seq }, { limit })).map(batchOf)
     },
     /** The `seq` of the last batch, 0 when there is none. */
-    async lastSequence(shard: number): Promise<bigint> {
-      const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
-      return last?.seq ?? 0n
-    },
+    lastSequence,
     /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
     async findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]> {
       return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, { limit })).map(batchOf)
@@ -120,14 +130,13 @@ export async function openJournal(
       await collection.get({ shard, seq: 0n }, { linearizable: true })
     },
     /** The `seq` of the first batch that was not decided before an instant; `undefined` when there is none. */
-    async firstSequenceFrom(shard: number, instant: Date): Promise<bigint | undefined> {
-      const range = { equals: [shard], from: instant }
-      return (await collection.find('by_time', range, { limit: 1 }))[0]?.seq
-    },
+    firstSequenceFrom,
     /** The `seq` of the last batch that was decided before an instant, 0 when there is none. */
     async lastSequenceBefore(shard: number, instant: Date): Promise<bigint> {
-      const range = { equals: [shard], to: instant }
-      return (await collection.find('by_time', range, { limit: 1, reverse: true }))[0]?.seq ?? 0n
+      // Before the other read, so that a batch which is committed between them is not counted.
+      const last = await lastSequence(shard)
+      const first = await firstSequenceFrom(shard, instant)
+      return first === undefined ? last : first - 1n
     },
     /**
      * At most `limit` batches of a range with entries of a statement, in order, or from the last one back. Fewer than
