@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -168,6 +168,19 @@ test('NATS knows the users of the roles, each with the password in its URL', () 
     expect(url).toContain(`//${role}:`)
   }
   expect(new Set(passwords.trim().split('\n')).size).toBe(roles.length)
+})
+
+// O11: a container is created anew with each update, and then its log is gone.
+test('payments and support append erasures to a file outside the databases and the containers', () => {
+  const erasing = processes.filter(([, { environment }]) => 'MULTIHUB_ERASURES_FILE' in environment)
+  expect(erasing.map(([name]) => name).sort()).toEqual(['payments', 'payments-2', 'support', 'support-2'])
+  for (const [, service] of erasing)
+    expect(service).toMatchObject({
+      environment: { MULTIHUB_ERASURES_FILE: '/erasures/erasures.jsonl' },
+      volumes: ['./.local/compose/erasures:/erasures'],
+    })
+  expect(statSync(join(folder, '.local/compose/erasures')).mode & 0o777).toBe(0o777)
+  expect(statSync(join(folder, '.local/compose')).mode & 0o077).toBe(0)
 })
 
 test('the scanner has the settings of the manifests', () => {

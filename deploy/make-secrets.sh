@@ -178,6 +178,8 @@ case "$*" in
     database_users=(migrate roles) # one user for all roles
     mkdir -p .local
     mkdir "$folder" || fail "$folder is there already, with the keys of a system: move it away first"
+    # The user of the containers appends the list of erasures here; the folder above keeps everybody else out.
+    mkdir -m 777 "$folder/erasures"
     for name in "${nats_users[@]}"; do
       # Of letters alone, because the server reads digits as a number.
       password=$(key | tr 0-9 g-p)
