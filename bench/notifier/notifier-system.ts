@@ -14,6 +14,7 @@ import { role as merchants } from '../../services/merchants/service.ts'
 import { eventBytes } from '../../services/notifier/event.fixture.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
 import { startRoles } from '../../test/support/roles.ts'
+import { ATTEMPT_SECONDS } from './sender.ts'
 
 const EVENT = 'payment.completed'
 
@@ -68,7 +69,7 @@ export async function startNotifierSystem(
     const merchantId = created.merchant?.merchantId ?? ''
     await roles
       .client(EndpointService, 'operator')
-      .createEndpoint({ merchantId, environment, url, events: [] })
+      .createEndpoint({ merchantId, environment, url, events: [], timeoutSeconds: ATTEMPT_SECONDS })
     return merchantId
   }
 

@@ -13,6 +13,12 @@ export interface EventLoad {
   readonly timed_receiver?: number
 }
 
+/**
+ * The time limit of an attempt at an endpoint. In it, one silent receiver of ten gets so many events (20) that all of them use
+ * up the slots which unproven receivers of a host have, as with the default of 30 s.
+ */
+export const ATTEMPT_SECONDS = 10
+
 /** Ends a sender: it deletes its data, and replies before it exits. */
 export const STOP = { stop: true }
 
