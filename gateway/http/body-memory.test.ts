@@ -96,6 +96,20 @@ test('half the memory is for networks that sent a valid signature in the last ho
   expect(unknown.is_dropped).toBe(true)
 })
 
+test('the last 10,000 networks with a valid signature are remembered', () => {
+  const budget = createBodyMemoryBudget()
+  for (const network of ['active', 'silent']) budget.markProven(network)
+  for (let host = 0; host < 9_999; host += 1) {
+    if (host === 5_000) budget.markProven('active')
+    budget.markProven(`b${host}`)
+  }
+  const [active, silent] = ['active', 'silent'].map((network) =>
+    longBody(budget, network, network_body_memory_bytes),
+  )
+  for (let host = 0; host < 100; host += 1) longBody(budget, `a${host}`, network_body_memory_bytes)
+  expect([active?.is_dropped, silent?.is_dropped]).toEqual([false, true])
+})
+
 test('an authenticated body is not dropped, and its memory can be reserved again when it is released', () => {
   const budget = createBodyMemoryBudget()
   const bodies = Array.from({ length: 16 }, () => longBody(budget, 'one', MIB))
