@@ -22,7 +22,7 @@ import {
   textSetting,
 } from '#lib/base/config/settings.ts'
 import { CALLBACK_ALLOW_SETTING } from '#lib/http/callback-host.ts'
-import { KEY_PURPOSES, ROLES, type Role } from '#lib/role/role.ts'
+import { KEY_PURPOSES, ROLES, ROLES_WITHOUT_BUS, type Role } from '#lib/role/role.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { MONGODB_CONNECTIONS } from '#lib/store/open.ts'
 import { LOG_LEVELS } from '#lib/telemetry/log.ts'
@@ -180,8 +180,8 @@ function missingInfrastructure(
   config: Config<typeof INFRASTRUCTURE_SETTINGS>,
 ): readonly string[] {
   const problems = []
-  const is_sandbox_only = roles.length === 1 && roles[0]?.name === 'sandbox'
-  if (roles.length < ROLES.length && !is_sandbox_only && config.nats_url === undefined) {
+  const needs_bus = roles.some(({ name }) => !ROLES_WITHOUT_BUS.includes(name))
+  if (roles.length < ROLES.length && needs_bus && config.nats_url === undefined) {
     problems.push('NATS_URL is missing: roles in several processes exchange events over NATS')
   }
   if (config.kubernetes !== undefined && config.mongodb_uri === undefined && !config.embedded_store) {

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { readBuildInfo } from '#lib/base/build-info.ts'
 import { type ConfigSchema, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
@@ -25,7 +26,6 @@ import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { openTracing } from '#lib/telemetry/tracing.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
-import { readBuildInfo } from './build-info.ts'
 import { serveHealth } from './health-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { PROCESS_SETTINGS, type ProcessConfig, readProcessSettings } from './process-settings.ts'
@@ -41,6 +41,7 @@ const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }
   attachments: () => import('../services/attachments/service.ts'),
   support: () => import('../services/support/service.ts'),
   gateway: () => import('../gateway/service.ts'),
+  backoffice: () => import('../services/backoffice/service.ts'),
 }
 
 const build_info = gauge(

@@ -20,6 +20,7 @@ const SERVICES: Readonly<Record<string, readonly (readonly [port: number, target
     [9090, 9090],
     [9091, 9091],
   ],
+  backoffice: [[80, 'backoffice']],
   'balances-peers': [[9090, 9090]],
   clamav: [[3310, 3310]],
   gateway: [[80, 'http']],
@@ -122,7 +123,7 @@ describeManifests('development', () => {
       {
         spec: {
           selector: { [NAME_LABEL]: 'multihub' },
-          ports: [{ port: 80, targetPort: 'http' }, { port: 9090 }, { port: 9091 }],
+          ports: [{ port: 80, targetPort: 'http' }, { port: 9090 }, { port: 9091 }, { port: 9096 }],
         },
       },
     ])

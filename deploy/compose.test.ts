@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { ROLES } from '#lib/role/role.ts'
+import { ROLES, ROLES_WITHOUT_BUS } from '#lib/role/role.ts'
 import { readContainerSettings } from './settings.fixture.ts'
 
 /** The parts of a service that the tests read. */
@@ -160,7 +160,7 @@ test('NATS knows the users of the roles, each with the password in its URL', () 
     env_file: ['.local/compose/nats-passwords'],
   })
   const passwords = readFileSync(join(folder, '.local/compose/nats-passwords'), 'utf8')
-  const roles = ROLES.filter((role) => role !== 'sandbox')
+  const roles = ROLES.filter((role) => !ROLES_WITHOUT_BUS.includes(role))
   for (const role of roles) {
     const url = readFileSync(join(folder, secrets[`nats-${role}`]?.file ?? ''), 'utf8')
     const [, password] = /^nats:\/\/[a-z]+:([a-z]{64})@nats:4222$/.exec(url) ?? []
@@ -214,7 +214,7 @@ test.each(processes)(
   (_name, { command, environment }) => {
     const [role = ''] = command
     if (role === 'migrate') return
-    const callable = ROLES.filter((name) => name !== 'sandbox' && name !== 'gateway')
+    const callable = ROLES.filter((name) => name !== 'sandbox' && name !== 'gateway' && name !== 'backoffice')
     for (const name of callable)
       expect(environment[`MULTIHUB_${name.toUpperCase()}_ADDRESS`]).toBe(`${name}:9090`)
     const names = Object.keys(URLS) as (keyof typeof URLS)[]
@@ -240,7 +240,7 @@ test('each process of balances has an address of its own', () => {
   }
 })
 
-test('only two interfaces are published, and on this machine alone', () => {
+test('only three interfaces are published, and on this machine alone', () => {
   const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
     ports.map((port) => [name, port]),
   )
@@ -248,6 +248,7 @@ test('only two interfaces are published, and on this machine alone', () => {
     merchants: '127.0.0.1:9091:9091',
     gateway: '127.0.0.1:8080:8080',
     'gateway-2': '127.0.0.1:8081:8080',
+    backoffice: '127.0.0.1:9096:9096',
   })
 })
 

@@ -10,7 +10,7 @@
 # Each role, migrate, and backup has its own user of MongoDB where MONGODB_URI names none: their names and passwords are new, and
 # .local/database-users.js creates them. A MONGODB_URI with a user is used as it is; MONGODB_URI_PAYMENTS=... is used by payments
 # instead of it. Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox
-# have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
+# and the back office have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
 #
 # After a change of the master keys, it derives the keys of the roles again. KEPT_KEYS are former master keys that the ledger and
 # the audit trail still verify with:
@@ -20,9 +20,9 @@
 set -euo pipefail
 umask 077
 
-callers=(attachments balances gateway merchants notifier operator payments support)
+callers=(attachments backoffice balances gateway merchants notifier operator payments support)
 nats_users=(attachments balances gateway merchants notifier payments support)
-databases=(attachments balances gateway merchants notifier payments sandbox support)
+databases=(attachments backoffice balances gateway merchants notifier payments sandbox support)
 database_users=(backup migrate "${databases[@]}")
 system=${MULTIHUB_SYSTEM_NAME:-multihub}
 key() { openssl rand -hex 32; }
@@ -33,6 +33,7 @@ fail() { echo "$1" >&2; exit 1; }
 # What the keys of each role, and of the commands that have no master key, are for: KEY_PURPOSES of lib/role/role.ts.
 declare -A purposes=(
   [attachments]=link
+  [backoffice]='audit cursor'
   [backup]=journal
   [balances]=journal
   [gateway]='credential webhook link'
@@ -156,6 +157,10 @@ make() {
     "$put" multihub-rpc "$name" "$token"
   done
   "$put" multihub-rpc callers "$hashes"
+  token=mhp_$(key)
+  first_token=$(sha256 "$token")
+  "$put" multihub-backoffice first-token "$token"
+  "$put" multihub-backoffice first-token-sha256 "$first_token"
 }
 
 master_keys=${MULTIHUB_MASTER_KEYS:-$(date +%Y%m):$(key)}
@@ -189,7 +194,8 @@ case "$*" in
     # Its server has no users: only the containers of the system are in its network.
     MONGODB_URI_MIGRATE='mongodb://mongodb:27017/?replicaSet=rs' MONGODB_URI_ROLES='mongodb://mongodb:27017/?replicaSet=rs' make put_file
     # Compose reads this file itself, for the values that are no secrets.
-    printf 'MULTIHUB_RPC_CALLERS=%s\nMULTIHUB_ACTIVE_KEY=%s\n' "$(cat "$folder/multihub-rpc/callers")" "$active_key" >"$folder/settings"
+    printf 'MULTIHUB_RPC_CALLERS=%s\nMULTIHUB_ACTIVE_KEY=%s\nMULTIHUB_BACKOFFICE_FIRST_TOKEN=%s\n' \
+      "$(cat "$folder/multihub-rpc/callers")" "$active_key" "$first_token" >"$folder/settings"
     ;;
   'keys kubernetes' | 'keys compose')
     [ -n "${MULTIHUB_MASTER_KEYS:-}" ] && [ -n "${MULTIHUB_ACTIVE_KEY:-}" ] ||

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { KEY_PURPOSES, ROLES, type RoleName } from '#lib/role/role.ts'
+import { KEY_PURPOSES, ROLES, ROLES_WITHOUT_BUS, type RoleName } from '#lib/role/role.ts'
 import {
   buildOverlay,
   commandsOf,
@@ -68,10 +68,12 @@ describeManifests('the manifests', () => {
       const personal = [...secretFilesOf(workload).values()].filter((name) => !name.startsWith('multihub/'))
       // The sandbox calls no other role, and the job calls none at all.
       const has_token = role !== 'sandbox' && role !== 'migrate'
+      const uses_bus = role !== 'migrate' && !ROLES_WITHOUT_BUS.some((name) => name === role)
       expect(personal.sort()).toEqual(
         [
           `multihub-mongodb/${role}`,
-          ...(has_token ? [`multihub-keys/${role}`, `multihub-nats/${role}`, `multihub-rpc/${role}`] : []),
+          ...(has_token ? [`multihub-keys/${role}`, `multihub-rpc/${role}`] : []),
+          ...(uses_bus ? [`multihub-nats/${role}`] : []),
         ].toSorted(),
       )
     }

@@ -6,7 +6,7 @@ import { openBus } from '#lib/bus/open.ts'
 import { eventSubject, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { RECEIPTS_SUBJECT } from '#lib/patterns/effects/publish-on-bus.ts'
 import { CHANGES_SUBJECT } from '#lib/patterns/registry-cache/change-watch.ts'
-import { ROLES } from '#lib/role/role.ts'
+import { ROLES, ROLES_WITHOUT_BUS } from '#lib/role/role.ts'
 import type { ProcessConfig } from '../app/process-settings.ts'
 import { covers, permissionProblems } from '../operations/doctor/bus-permissions.ts'
 import { busChecks } from '../operations/doctor/connection-checks.ts'
@@ -15,7 +15,7 @@ import { eventually } from '../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../test/support/hang-limit.ts'
 import { startPrivateNats } from '../test/support/servers.ts'
 
-const ROLES_OF_NATS = ROLES.filter((role) => role !== 'sandbox')
+const ROLES_OF_NATS = ROLES.filter((role) => !ROLES_WITHOUT_BUS.includes(role))
 const RECEIPTS = `${RECEIPTS_SUBJECT}.0123456789abcdef`
 const WAKE = `${WAKE_SUBJECT}.0123456789abcdef`
 /** What each role sends and receives, as its code does. */

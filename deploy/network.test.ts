@@ -3,6 +3,9 @@ import { BlockList, isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { CALLBACK_PORTS_REFUSED, checkCallbackUrl } from '#lib/http/callback-url.ts'
+import { ROLES_WITHOUT_BUS } from '#lib/role/role.ts'
+import { roleOf } from '#lib/rpc/service.ts'
+import { OPERATOR_RPCS } from '../services/backoffice/domain/operator-rpcs.ts'
 import {
   buildOverlay,
   containerOf,
@@ -113,6 +116,7 @@ describeManifests('the network of production', () => {
       )
     const expected = [
       ...callsInCode().map((call) => `${call}:9090`),
+      ...callsOfBackoffice(),
       // Balances processes call each other by their own addresses.
       'balances -> balances:9090',
       'gateway -> attachments:9095',
@@ -163,7 +167,8 @@ describeManifests('the network of production', () => {
     const health = pods
       .filter((pod) => portsOf(pod).includes(9094))
       .map(({ metadata }) => `${metadata.name}:9094`)
-    expect(health).toHaveLength(8)
+    expect(health).toHaveLength(9)
+    expect(reachedFrom({ 'multihub.dev/operates': 'true' })).toEqual(['backoffice:9096'])
     expect(reachedFrom({ 'multihub.dev/forwards': 'true' }).toSorted()).toEqual([
       'gateway:8080',
       'payments:9093',
@@ -211,7 +216,7 @@ describeManifests('the network of production', () => {
     }
   })
 
-  test('every pod of Multihub reaches names, the database, collectors of traces and, but for the sandbox, the bus', () => {
+  test('every pod of Multihub reaches names, the database, collectors of traces and the bus, if its role uses it', () => {
     for (const [namespace, protocol, port] of SERVER_PORTS) {
       // The scanner finds the mirrors of its signatures by their names.
       const calling = port === 53 ? pods : pods.filter(isClientOf(port))
@@ -225,9 +230,10 @@ describeManifests('the network of production', () => {
   })
 })
 
-/** Makes a predicate: whether a pod uses the servers of a port. The scanner uses none, and the sandbox no bus (O10). */
+/** Makes a predicate: whether a pod uses the servers of a port. The scanner uses none, and not every role uses the bus (O10). */
 function isClientOf(port: number): (pod: Manifest) => boolean {
-  return ({ metadata: { name } }) => name !== 'clamav' && !(port === 4222 && name === 'sandbox')
+  return ({ metadata: { name } }) =>
+    name !== 'clamav' && !(port === 4222 && ROLES_WITHOUT_BUS.some((role) => role === name))
 }
 
 function labelsOf({ spec }: Manifest): Labels {
@@ -284,6 +290,13 @@ function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: 
       ({ key, operator, values }) => values.includes(labels[key] ?? '') === (operator === 'In'),
     )
   )
+}
+
+/** The back office calls the owners of its table. */
+function callsOfBackoffice(): readonly string[] {
+  const owners = new Set(OPERATOR_RPCS.map(({ method }) => roleOf(method.parent)))
+  owners.delete('backoffice')
+  return [...owners].map((role) => `backoffice -> ${role}:9090`)
 }
 
 /** The calls between roles, as `caller -> callee`, found by the clients and publishers that the code of each role makes. */

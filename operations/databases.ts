@@ -20,6 +20,7 @@ const LOAD: Readonly<Record<RoleName, () => Promise<{ readonly operations: RoleO
   attachments: () => import('../services/attachments/operations.ts'),
   support: () => import('../services/support/operations.ts'),
   gateway: () => import('../gateway/operations.ts'),
+  backoffice: () => import('../services/backoffice/operations.ts'),
 }
 
 /** Loads what the commands need of these roles, in the order of `names`. */
@@ -39,6 +40,7 @@ export const BACKUP_ORDER: readonly RoleName[] = [
   'notifier',
   'balances',
   'merchants',
+  'backoffice',
   'sandbox',
 ]
 

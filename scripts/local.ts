@@ -29,6 +29,7 @@ export async function localVariables(given: Variables) {
     ...Object.fromEntries(Object.entries(own_secrets).filter(([name]) => !given[fileVariableOf(name)])),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     MULTIHUB_ERASURES_FILE: join(home, 'erasures.jsonl'),
+    MULTIHUB_BACKOFFICE_FIRST_TOKEN: sha256Hex(keys.operator_token),
     ...given,
     MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),
   }

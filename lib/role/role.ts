@@ -19,10 +19,14 @@ export const ROLES = [
   'attachments',
   'support',
   'gateway',
+  'backoffice',
 ] as const
 
 /** The name of a role. */
 export type RoleName = (typeof ROLES)[number]
+
+/** The roles that neither publish events nor subscribe to them, and so run without NATS. */
+export const ROLES_WITHOUT_BUS: readonly RoleName[] = ['sandbox', 'backoffice']
 
 /**
  * The purposes whose keys a role holds, and no other (O9). In production its process is given these alone: whoever takes over
@@ -37,6 +41,7 @@ export const KEY_PURPOSES = {
   attachments: ['link'],
   support: ['cursor', 'event_support', 'receipt', 'person', 'search'],
   gateway: ['credential', 'webhook', 'link'],
+  backoffice: ['audit', 'cursor'],
 } as const satisfies Readonly<Record<RoleName, readonly Purpose[]>>
 
 /** The keys of a role. */

@@ -99,6 +99,11 @@ export type AuthenticateCaller = (credentials: CallCredentials) => CallerName | 
 
 const BEARER = /^Bearer ([\x21-\x7e]{1,512})$/i
 
+/** The token of an Authorization header; `undefined` without one. */
+export function bearerTokenOf(authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+}
+
 /**
  * Creates the authentication of callers by bearer token or client certificate. A call with an
  * Authorization header is judged by that header alone. A caller may have several tokens, so that a token can be replaced
@@ -113,7 +118,7 @@ export function createCallerAuthenticator(
   const callers_by_identity = new Map(certificates.map(({ identity, name }) => [identity, name]))
   return ({ authorization, certificate }) => {
     if (authorization !== undefined) {
-      const token = BEARER.exec(authorization)?.[1]
+      const token = bearerTokenOf(authorization)
       return token === undefined ? undefined : callers_by_digest.get(sha256Hex(token))
     }
     if (callers_by_identity.size === 0) return undefined

@@ -52,11 +52,13 @@ export function toPublicError(error: unknown): PublicError {
 
 /** Converts any error to an RPC status with the code of the error table as a typed detail, and without a cause. */
 export function toConnectError(error: unknown): ConnectError {
-  const { code, message, details, context, http } = toPublicError(error)
+  const shown = toPublicError(error)
+  return new ConnectError(shown.message, Code[ERROR_TABLE[shown.code].rpc], undefined, [typedDetail(shown)])
+}
+
+function typedDetail({ code, details, context, http }: PublicError) {
   const value = { code, detailsJson: toJson(details), contextJson: toJson(context), httpStatus: http }
-  return new ConnectError(message, Code[ERROR_TABLE[code].rpc], undefined, [
-    { desc: ErrorDetailSchema, value },
-  ])
+  return { desc: ErrorDetailSchema, value }
 }
 
 /**
@@ -114,22 +116,25 @@ function isErrorInfo(value: unknown): value is ErrorInfo {
 }
 
 /**
- * A call that the RPC layer itself refuses, with an RPC status and without a code of the public error table. The cause is
- * the program or configuration of the calling process, so a merchant must not see it, for example as 3000.
+ * A call that is refused with an RPC status instead of a code of the public error table. The cause is the program or
+ * configuration of the caller, so a merchant must not see it, for example as 3000. The back office adds the `detail` of an
+ * owner's refusal, whose RPC status would mislead an operator.
  */
 export class RpcStatusError extends Error {
   override readonly name = 'RpcStatusError'
   readonly status: Code
+  readonly detail: PublicError | undefined
 
-  constructor(status: Code, message: string) {
+  constructor(status: Code, message: string, detail?: PublicError) {
     super(message)
     this.status = status
+    this.detail = detail
   }
 }
 
 /** Converts any error of a call to the status that its caller may see. */
 export function toCallerError(error: unknown): ConnectError {
-  return error instanceof RpcStatusError
-    ? new ConnectError(error.message, error.status)
-    : toConnectError(error)
+  if (!(error instanceof RpcStatusError)) return toConnectError(error)
+  const { message, status, detail } = error
+  return new ConnectError(message, status, undefined, detail && [typedDetail(detail)])
 }

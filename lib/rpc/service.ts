@@ -10,6 +10,7 @@ export const CALLERS = [
   'notifier',
   'attachments',
   'support',
+  'backoffice',
   'operator',
   'internal',
 ] as const

@@ -20,6 +20,7 @@ const USED: Readonly<Record<RoleName, Subjects>> = {
   balances: { publish: [], subscribe: [] },
   attachments: { publish: [], subscribe: [] },
   sandbox: { publish: [], subscribe: [] },
+  backoffice: { publish: [], subscribe: [] },
 }
 
 /** The subjects of `doctor` itself. */

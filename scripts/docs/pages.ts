@@ -6,6 +6,7 @@ import { partsDiagrams, statesDiagram } from './diagrams.ts'
 import { errorTable } from './errors.ts'
 import { callbackUrlTable, connectionTable, quotaTable, sizeTable, type Table, timeTable } from './limits.ts'
 import { operationsTable } from './operations.ts'
+import { rightsTable } from './rights.ts'
 import { settingsTable } from './settings.ts'
 import { metricsTable, PROMETHEUS_RULE_PATH, prometheusRuleText } from './telemetry.ts'
 
@@ -19,6 +20,7 @@ export interface GeneratedFile {
 /** The generated sections of pages. Two comments with the name of a section mark its place. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | Table | Promise<string>>>>> = {
   'docs/architecture/README.md': { parts: partsDiagrams, states: statesDiagram },
+  'docs/internal-teams.md': { rights: rightsTable },
   'docs/architecture/payments.md': { operations: operationsTable },
   'docs/operators/settings.md': { settings: settingsTable },
   'docs/operators/telemetry.md': { metrics: metricsTable },

@@ -3,6 +3,7 @@ import { PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import { PROCESS_SETTINGS } from '../../app/process-settings.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { ATTACHMENTS_CONFIG } from '../../services/attachments/service.ts'
+import { BACKOFFICE_CONFIG } from '../../services/backoffice/service.ts'
 import { BALANCES_CONFIG } from '../../services/balances/service.ts'
 import { MERCHANTS_CONFIG } from '../../services/merchants/service.ts'
 import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
@@ -23,6 +24,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   attachments: ATTACHMENTS_CONFIG,
   support: PUBLISHER_SETTINGS,
   sandbox: SANDBOX_CONFIG,
+  backoffice: BACKOFFICE_CONFIG,
 }
 
 type RoleDescription = SettingDescription & { readonly reader: string }

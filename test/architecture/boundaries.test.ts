@@ -200,6 +200,7 @@ const SERVERS: readonly string[] = [
   'gateway/http/server.ts',
   'services/payments/provider-callbacks/provider-callback-server.ts',
   'services/sandbox/http/server.ts',
+  'services/backoffice/door/http-server.ts',
 ]
 
 interface ValueImport {

@@ -355,7 +355,7 @@ describe('a system that is started, stopped and started again', () => {
   // R2
   test('ends when its launcher is killed, and prints only the line `ready` to standard output', async () => {
     const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
-    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){7}$/)])
+    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){8}$/)])
     child.kill('SIGKILL')
     await portsAreFree()
   })

@@ -40,10 +40,9 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
   const [http, sandbox, provider, attachments, ...grpc] = await differentFreePorts(4 + ROLES.length)
   const portOf = (role: RoleName | 'all'): string =>
     `${is_one_process || role === 'all' ? grpc[0] : grpc[ROLES.indexOf(role)]}`
-  const addresses = ROLES.filter((role) => role !== 'sandbox' && role !== 'gateway').map((role) => [
-    `MULTIHUB_${role.toUpperCase()}_ADDRESS`,
-    `${hostOf(role)}:${portOf(role)}`,
-  ])
+  const addresses = ROLES.filter((role) => !['sandbox', 'gateway', 'backoffice'].includes(role)).map(
+    (role) => [`MULTIHUB_${role.toUpperCase()}_ADDRESS`, `${hostOf(role)}:${portOf(role)}`],
+  )
   const shared = {
     MULTIHUB_HOME: home,
     MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,
@@ -56,6 +55,7 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
     MULTIHUB_CONNECT_PORT: '0',
     MULTIHUB_HEALTH_PORT: '0',
     MULTIHUB_HTTP_PORT: `${http}`,
+    MULTIHUB_BACKOFFICE_PORT: '0',
     MULTIHUB_SANDBOX_PORT: `${sandbox}`,
     MULTIHUB_PROVIDER_PORT: `${provider}`,
     MULTIHUB_ATTACHMENTS_PORT: `${attachments}`,

@@ -1,79 +1,11 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import { createServer as createHttpServer, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { TLSSocket } from 'node:tls'
-import type { DescMethod } from '@bufbuild/protobuf'
-import {
-  Code,
-  ConnectError,
-  type ContextValues,
-  createConnectRouter,
-  createContextKey,
-  createContextValues,
-  type HandlerContext,
-} from '@connectrpc/connect'
-import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
-import {
-  CONNECTIONS_CHECK_MS,
-  type ConnectionLimit,
-  createConnectionLimit,
-  internalLimits,
-  peerOf,
-} from '#lib/http/connection-limit.ts'
-import { type Listening, listen, plain, sendText, type TextResponse } from '#lib/http/network.ts'
+import { CONNECTIONS_CHECK_MS, createConnectionLimit, internalLimits } from '#lib/http/connection-limit.ts'
+import { type Listening, listen } from '#lib/http/network.ts'
 import { reloadSecureContext, type Tls, tlsServerOptions } from '#lib/http/tls.ts'
-import { log } from '#lib/telemetry/log.ts'
-import { authorizationOf, type CallCredentials } from '../credentials.ts'
-import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX, MESSAGE_MAX_BYTES } from '../settings.ts'
-import type { RpcEndpoint } from './dispatch.ts'
+import { CALL_TIMEOUT_MAX_MS, CONNECTIONS_MAX } from '../settings.ts'
+import { createConnectListener, type HttpListener } from './connect-listener.ts'
 import type { RpcPortOptions } from './grpc-server.ts'
-import type { CallHead } from './incoming.ts'
-
-/** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
-const call_credentials_key = createContextKey<CallCredentials>({
-  authorization: undefined,
-  certificate: () => undefined,
-})
-
-/** The connection of an HTTP request, see `peerOf`. */
-const peer_key = createContextKey('')
-
-/** The context values that an HTTP request passes to its RPC. */
-function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
-  return createContextValues()
-    .set(peer_key, peerOf(socket))
-    .set(call_credentials_key, {
-      authorization: authorizationOf(rawHeaders),
-      certificate: () =>
-        socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
-    })
-}
-
-/** The head of a call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
-function connectCallHead(context: HandlerContext): CallHead {
-  const { requestHeader, signal } = context
-  const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
-  return {
-    protocol: context.protocolName,
-    caller: context.values.get(call_credentials_key),
-    header,
-    headers: () => requestHeader,
-    timeout_ms: context.timeoutMs(),
-    onCancelled(listener) {
-      const stopped = (): void => {
-        // Connect also aborts at the deadline. The dispatcher reports that itself, as DeadlineExceeded, not as Canceled.
-        if (!(signal.reason instanceof ConnectError && signal.reason.code === Code.DeadlineExceeded))
-          listener()
-      }
-      if (signal.aborted) stopped()
-      else signal.addEventListener('abort', stopped, { once: true })
-    },
-  }
-}
 
 const HTTP_OPTIONS = {
   headersTimeout: 10_000,
@@ -88,81 +20,23 @@ export async function serveConnect(options: RpcPortOptions): Promise<Listening> 
     'connect',
     internalLimits(options.connections_max ?? CONNECTIONS_MAX),
   )
-  const server = createServer(options.tls, createListener(options, connections))
+  const server = createConnectHttpServer(options.tls, createConnectListener(options.endpoints, connections))
   connections.attach(server)
-  server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
   const { host, port, draining } = options
   return listen(server, { host, port, variable: 'MULTIHUB_CONNECT_PORT', draining })
 }
 
-function createServer(tls: Tls | undefined, listener: Listener): Server {
-  if (tls === undefined) return createHttpServer(HTTP_OPTIONS, listener)
+/** Makes the HTTP/1.1 server of a port for calls, with its time limits, and with TLS where the process has it. */
+export function createConnectHttpServer(tls: Tls | undefined, listener: HttpListener): Server {
+  const server = tls === undefined ? createHttpServer(HTTP_OPTIONS, listener) : createTlsServer(tls, listener)
+  server.timeout = CALL_TIMEOUT_MAX_MS + 10_000
+  return server
+}
+
+function createTlsServer(tls: Tls, listener: HttpListener): Server {
   // A certificate is requested and checked, but a caller such as a browser may use a token instead of one.
   const options = { ...HTTP_OPTIONS, ...tlsServerOptions(tls), rejectUnauthorized: false }
   const server = createHttpsServer(options, listener)
   reloadSecureContext(server, tls)
   return server
-}
-
-type Listener = (request: IncomingMessage, response: ServerResponse) => void
-
-function createListener(
-  { endpoints }: RpcPortOptions,
-  connections: Pick<ConnectionLimit, 'markAuthenticated'>,
-): Listener {
-  const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
-  // The router accepts no compression by default, so that a small body cannot expand.
-  const router = createConnectRouter({
-    grpc: false,
-    readMaxBytes: MESSAGE_MAX_BYTES,
-    writeMaxBytes: MESSAGE_MAX_BYTES,
-    // A misspelt field must not be treated like an absent one.
-    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
-    // A stranger must not make this process hold and parse a body.
-    async requestGate(context) {
-      await endpoint_of.get(context.method)?.checkCaller(connectCallHead(context))
-      connections.markAuthenticated(context.values.get(peer_key))
-    },
-  })
-  for (const { method, call } of endpoints) {
-    router.rpc(method, async (request, context) => {
-      const { message } = await call({ ...connectCallHead(context), request: () => request })
-      return message
-    })
-  }
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
-
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.split('?', 1)[0] ?? ''
-    const handler = handlers.get(path)
-    if (handler === undefined)
-      return sendText(
-        response,
-        request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
-      )
-    const universal_request = universalRequestFromNodeRequest(
-      request,
-      response,
-      undefined,
-      contextValuesOf(request),
-    )
-    await universalResponseToNodeResponse(await handler(universal_request), response)
-  }
-  return (request, response) => {
-    serve(request, response).catch((error: unknown) => {
-      const gone = response.destroyed
-      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'HTTP request failed')
-      if (!response.headersSent) sendText(response, plain(400, 'Bad Request'))
-      else response.destroy()
-    })
-  }
-}
-
-const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
-
-/** One response for an unknown service and an unknown method. Connect clients read its code. */
-const NO_SUCH_RPC: TextResponse = {
-  status: 404,
-  content_type: 'application/json',
-  body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
 }

@@ -28,7 +28,7 @@ import {
 } from './incoming.ts'
 
 /** The function of a handler. `rpcService` has checked its types at compile time. */
-type Handler = (request: Message, context: HandlerContext) => unknown
+export type Handler = (request: Message, context: HandlerContext) => unknown
 
 interface InvokeLimits {
   readonly timeout_ms: number
@@ -155,27 +155,28 @@ export interface RpcEndpoint {
 /** Creates the endpoints of a service. Throws when one of its RPCs cannot be served. */
 type Dispatcher = (service: RpcService) => readonly RpcEndpoint[]
 
+/** Decides about a call from its head, before its message is read. */
+export interface CallPolicy {
+  /** The name of the caller in the log; `undefined` for a caller that is not known, or not yet. */
+  identify(head: CallHead): string | undefined
+  /** Throws the refusal of a call, as an `RpcStatusError`; or its promise rejects. */
+  check(head: CallHead, caller: string | undefined): void | Promise<void>
+  /** Whether a person or a program outside may be the caller; then its call can begin a trace. */
+  isOutside(caller: string | undefined): boolean
+}
+
+/** Creates the endpoint of one method: who may call it, and the function that answers it. */
+export type CreateEndpoint = (method: DescMethodUnary, policy: CallPolicy, handler: Handler) => RpcEndpoint
+
 const calls_in_flight = level('multihub_rpc_in_flight', 'RPCs that this process is serving.').of({})
 
 /**
- * Creates the dispatcher of a process. Calls over every transport (in memory, gRPC, Connect) go through it, so that
- * authentication, permissions, deadlines, errors, log and metrics are the same for all.
+ * Creates the factory of the endpoints of a process or port. Calls over every transport (in memory, gRPC, Connect) go through its
+ * endpoints, so that permissions, deadlines, errors, log and metrics are the same for all.
  */
-export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Dispatcher {
+export function createEndpointFactory(log: Log): CreateEndpoint {
   let in_progress = 0
-  const identify = ({ caller }: CallHead): CallerName | undefined => {
-    if (typeof caller === 'string') return caller
-    try {
-      return authenticate(caller)
-    } catch (error) {
-      log.error({ error, part: 'rpc' }, 'authentication of a caller failed with a fault; the call is refused')
-      return undefined
-    }
-  }
-
-  function createEndpoint(service: RpcService, method: DescMethodUnary): RpcEndpoint {
-    const { callers, handler } = handlerOf(service, method)
-    const permitted = new Set(callers)
+  return (method, policy, handler) => {
     const report = createReport(method, log)
     const span: SpanDescription = { name: `${method.parent.typeName}/${method.name}`, kind: 'server' }
     const entry_span: SpanDescription = { ...span, begins_trace: true }
@@ -186,11 +187,12 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
       started_ms: number,
       work: (context: CallRequestContext) => Promise<T>,
     ): Promise<T> {
-      const caller = identify(head)
+      const caller = policy.identify(head)
       const context = requestContextOf(head, caller, started_ms)
       return withRequest(context, async () => {
         try {
-          checkPermission(method, caller, permitted)
+          const check = policy.check(head, caller)
+          if (check !== undefined) await check
           return await work(context)
         } catch (error) {
           report.failed(error, started_ms)
@@ -211,9 +213,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
         try {
           return await forPermitted(incoming, started_ms, async ({ deadline_ms, caller }) => {
             if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
-            // Other roles call as part of a request or in the background, such as once per second for their caches.
-            const is_person = caller === 'operator' || caller === 'internal'
-            const response = await inSpan(is_person ? entry_span : span, () =>
+            const response = await inSpan(policy.isOutside(caller) ? entry_span : span, () =>
               run(method, handler, incoming, deadline_ms, report),
             )
             report.answered(started_ms)
@@ -226,17 +226,39 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
       },
     }
   }
+}
 
+/** Creates the dispatcher of a process, which permits each RPC to the callers that its handler names. */
+export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Dispatcher {
+  const createEndpoint = createEndpointFactory(log)
+  const identify = ({ caller }: CallHead): CallerName | undefined => {
+    if (typeof caller === 'string') return caller
+    try {
+      return authenticate(caller)
+    } catch (error) {
+      log.error({ error, part: 'rpc' }, 'authentication of a caller failed with a fault; the call is refused')
+      return undefined
+    }
+  }
+  // Other roles call as part of a request or in the background, such as once per second for their caches.
+  const isOutside = (caller: string | undefined): boolean => caller === 'operator' || caller === 'internal'
   return (service) =>
     service.descriptor.methods.map((method) => {
-      if (isUnary(method)) return createEndpoint(service, method)
-      throw new TypeError(
-        `${method.parent.typeName}/${method.name} is a stream: only unary RPCs are supported`,
-      )
+      if (!isUnary(method))
+        throw new TypeError(
+          `${method.parent.typeName}/${method.name} is a stream: only unary RPCs are supported`,
+        )
+      const { callers, handler } = handlerOf(service, method)
+      // Until its RPCs have left this port, the operator may call what the back office may.
+      const permitted = new Set<string>(callers.includes('operator') ? [...callers, 'backoffice'] : callers)
+      const check = (_head: CallHead, caller: string | undefined): void =>
+        checkPermission(method, caller, permitted)
+      return createEndpoint(method, { identify, check, isOutside }, handler)
     })
 }
 
-function isUnary(method: DescMethod): method is DescMethodUnary {
+/** Whether an RPC has one request and one response. */
+export function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === 'unary'
 }
 
@@ -252,8 +274,8 @@ function handlerOf(
 
 function checkPermission(
   method: DescMethodUnary,
-  caller: CallerName | undefined,
-  permitted: Set<CallerName>,
+  caller: string | undefined,
+  permitted: ReadonlySet<string>,
 ): void {
   if (caller === undefined)
     throw new RpcStatusError(Code.Unauthenticated, 'the call has no known token or client certificate')
@@ -272,7 +294,7 @@ async function run(
   report: CallReport,
 ): Promise<HandlerResponse> {
   const request = readRequest(incoming)
-  const context = new CallContext(method, incoming.protocol, deadline_ms, incoming.headers)
+  const context = new CallContext(method, incoming, deadline_ms)
   const response = await invoke(handler, request, context, {
     timeout_ms: deadline_ms - clock.monotonic_ms(),
     onCancelled: incoming.onCancelled,

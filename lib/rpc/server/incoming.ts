@@ -17,6 +17,8 @@ export interface CallHead {
   /** One request header or metadata entry. */
   header(name: string): string | undefined
   headers(): Headers
+  /** What the transport, or an earlier step of the same call, knows of it. */
+  readonly values?: ContextValues
   /** How long the caller waits from now on; `undefined` if it set no deadline. */
   readonly timeout_ms: number | undefined
   /** Calls back when the caller has gone. */
@@ -44,7 +46,7 @@ export type CallRequestContext = RequestContext & {
  */
 export function requestContextOf(
   call: CallHead,
-  caller: CallerName | undefined,
+  caller: string | undefined,
   started_ms: number,
 ): CallRequestContext {
   const request_id = call.header('x-request-id')
@@ -73,11 +75,16 @@ export class CallContext implements HandlerContext {
   #requestHeader: Headers | undefined
   #values: ContextValues | undefined
 
-  constructor(method: DescMethodUnary, protocol: string, deadline_ms: number, headers: () => Headers) {
+  constructor(
+    method: DescMethodUnary,
+    { protocol, headers, values }: Pick<CallHead, 'protocol' | 'headers' | 'values'>,
+    deadline_ms: number,
+  ) {
     this.method = method
     this.protocolName = protocol
     this.#deadline_ms = deadline_ms
     this.#headers = headers
+    this.#values = values
   }
 
   /** Aborts the handler's signal: its caller has gone, or the deadline has passed. */

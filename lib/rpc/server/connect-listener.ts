@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { DescMethod } from '@bufbuild/protobuf'
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect'
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node'
+import { type ConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
+import { plain, sendText, type TextResponse } from '#lib/http/network.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { authorizationOf, type CallCredentials } from '../credentials.ts'
+import { MESSAGE_MAX_BYTES } from '../settings.ts'
+import type { RpcEndpoint } from './dispatch.ts'
+import type { CallHead } from './incoming.ts'
+
+/** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
+const call_credentials_key = createContextKey<CallCredentials>({
+  authorization: undefined,
+  certificate: () => undefined,
+})
+
+/** The connection of an HTTP request, see `peerOf`. */
+const peer_key = createContextKey('')
+
+/** The context values that an HTTP request passes to its RPC. */
+function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
+  return createContextValues()
+    .set(peer_key, peerOf(socket))
+    .set(call_credentials_key, {
+      authorization: authorizationOf(rawHeaders),
+      certificate: () =>
+        socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate() : undefined,
+    })
+}
+
+/** The head of a call by the Connect or gRPC-Web protocol, in the form that the dispatcher takes. */
+function connectCallHead(context: HandlerContext): CallHead {
+  const { requestHeader, signal } = context
+  const header = (name: string): string | undefined => requestHeader.get(name) ?? undefined
+  return {
+    protocol: context.protocolName,
+    caller: context.values.get(call_credentials_key),
+    header,
+    headers: () => requestHeader,
+    timeout_ms: context.timeoutMs(),
+    values: context.values,
+    onCancelled(listener) {
+      const stopped = (): void => {
+        // Connect also aborts at the deadline. The dispatcher reports that itself, as DeadlineExceeded, not as Canceled.
+        if (!(signal.reason instanceof ConnectError && signal.reason.code === Code.DeadlineExceeded))
+          listener()
+      }
+      if (signal.aborted) stopped()
+      else signal.addEventListener('abort', stopped, { once: true })
+    },
+  }
+}
+
+/** Answers one HTTP request. */
+export type HttpListener = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
+ * Answers the calls of endpoints by Connect and gRPC-Web over HTTP/1.1. A caller is checked before its message is read, and its
+ * connection is then marked as authenticated. What is not a call of an endpoint is answered with 404.
+ */
+export function createConnectListener(
+  endpoints: readonly RpcEndpoint[],
+  connections: Pick<ConnectionLimit, 'markAuthenticated'>,
+): HttpListener {
+  const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
+  // The router accepts no compression by default, so that a small body cannot expand.
+  const router = createConnectRouter({
+    grpc: false,
+    readMaxBytes: MESSAGE_MAX_BYTES,
+    writeMaxBytes: MESSAGE_MAX_BYTES,
+    // A misspelt field must not be treated like an absent one.
+    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    // A stranger must not make this process hold and parse a body.
+    async requestGate(context) {
+      await endpoint_of.get(context.method)?.checkCaller(connectCallHead(context))
+      connections.markAuthenticated(context.values.get(peer_key))
+    },
+  })
+  for (const { method, call } of endpoints) {
+    router.rpc(method, async (request, context) => {
+      const { message } = await call({ ...connectCallHead(context), request: () => request })
+      return message
+    })
+  }
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?', 1)[0] ?? ''
+    const handler = handlers.get(path)
+    if (handler === undefined)
+      return sendText(
+        response,
+        request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
+      )
+    const universal_request = universalRequestFromNodeRequest(
+      request,
+      response,
+      undefined,
+      contextValuesOf(request),
+    )
+    await universalResponseToNodeResponse(await handler(universal_request), response)
+  }
+  return (request, response) => {
+    serve(request, response).catch((error: unknown) => {
+      const gone = response.destroyed
+      log[gone ? 'debug' : 'warn']({ error, part: 'connect' }, 'HTTP request failed')
+      if (!response.headersSent) sendText(response, plain(400, 'Bad Request'))
+      else response.destroy()
+    })
+  }
+}
+
+const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/
+
+/** One response for an unknown service and an unknown method. Connect clients read its code. */
+const NO_SUCH_RPC: TextResponse = {
+  status: 404,
+  content_type: 'application/json',
+  body: JSON.stringify({ code: 'unimplemented', message: 'unknown RPC' }),
+}

@@ -1,0 +1,224 @@
+import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
+import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { PaymentErasureService } from '#gen/multihub/payments/v1/payment_erasure_service_pb.ts'
+import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
+import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { TicketErasureService } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
+import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import type { Right } from './rights.ts'
+
+/** Where the merchant of a call comes from. A call without it is closed to principals of merchants (O1). */
+export type MerchantSource =
+  /** `merchant_id` of the request. A principal of a merchant may leave it out. */
+  | { readonly from: 'request' }
+  /** `merchant_id` of this message of the answer, for calls that change nothing. */
+  | { readonly from: 'answer'; readonly field: string }
+  /** `merchant_id` of what another RPC finds under the id in this field of the request. */
+  | { readonly from: 'look-up'; readonly id: string; readonly find: DescMethodUnary; readonly field: string }
+  /** The id in this field of the request is among those that another RPC lists for the merchant of the principal. */
+  | { readonly from: 'own list'; readonly id: string; readonly list: DescMethodUnary; readonly field: string }
+
+/** What the back office must know of an RPC (O1, O14). */
+interface Rules {
+  /** One of these rights is needed. */
+  readonly rights: readonly Right[]
+  /** Whether it changes something: it is audited then. */
+  readonly changes: boolean
+  readonly merchant?: MerchantSource
+  /** Fields of the request that may hold personal data or secrets, which no audit entry shows. */
+  readonly personal?: readonly string[]
+}
+
+/** The further check of the one RPC whose right depends on its request. */
+interface ExactRights {
+  /** One of these rights is needed for this request. */
+  readonly rightsOf?: (request: Message) => readonly Right[]
+}
+
+/** One operator's RPC. */
+export interface OperatorRpc extends Rules, ExactRights {
+  readonly method: DescMethodUnary
+}
+
+const IN_REQUEST: MerchantSource = { from: 'request' }
+
+const read = (merchant?: MerchantSource, rights: readonly Right[] = ['read']): Rules => ({
+  rights,
+  changes: false,
+  ...(merchant && { merchant }),
+})
+
+const inAnswer = (field: string): Rules => read({ from: 'answer', field })
+
+const change = (
+  rights: Right | readonly Right[],
+  { merchant, personal }: Partial<Pick<Rules, 'merchant' | 'personal'>> = {},
+): Rules => ({
+  rights: typeof rights === 'string' ? [rights] : rights,
+  changes: true,
+  ...(merchant && { merchant }),
+  ...(personal && { personal }),
+})
+
+const ofMerchant = (right: Right, personal?: readonly string[]): Rules =>
+  change(right, { merchant: IN_REQUEST, ...(personal && { personal }) })
+
+/** The rows of one service, by the names of its RPCs. */
+function rowsOf<S extends DescService & { readonly method: Readonly<Record<string, unknown>> }>(
+  service: S,
+  rows: { readonly [M in keyof S['method']]?: Rules & ExactRights },
+): readonly OperatorRpc[] {
+  return Object.entries(rows).map(([name, rules]) => ({
+    // Each name of `rows` is one of the service, whose RPCs for the operator are unary.
+    method: service.method[name] as DescMethodUnary,
+    ...(rules as Rules),
+  }))
+}
+
+/**
+ * Every RPC of the operator (O1). The back office serves these and no others; a test fails for an RPC that permits the back
+ * office and is not here. `npm run docs` makes the table in docs/internal-teams.md from it.
+ */
+export const OPERATOR_RPCS: readonly OperatorRpc[] = [
+  ...rowsOf(MerchantService, {
+    createMerchant: change('admin'),
+    getMerchant: read(IN_REQUEST),
+    listMerchants: read(),
+    updateMerchant: ofMerchant('admin'),
+  }),
+  ...rowsOf(CredentialService, {
+    createCredential: ofMerchant('admin'),
+    updateCredential: change('admin'),
+    rotateSecret: change(['admin', 'rotate'], {
+      merchant: {
+        from: 'own list',
+        id: 'applicationId',
+        list: CredentialService.method.listCredentials,
+        field: 'credentials',
+      },
+    }),
+    listCredentials: read(IN_REQUEST),
+  }),
+  ...rowsOf(RouteService, {
+    createRoute: ofMerchant('admin'),
+    updateRoute: change('admin'),
+    listRoutes: read(IN_REQUEST),
+  }),
+  ...rowsOf(EndpointService, {
+    createEndpoint: ofMerchant('admin', ['url']),
+    updateEndpoint: change('admin', { personal: ['url'] }),
+    rotateEndpointSecret: change(['admin', 'rotate'], {
+      merchant: {
+        from: 'own list',
+        id: 'endpointId',
+        list: EndpointService.method.listEndpoints,
+        field: 'endpoints',
+      },
+    }),
+    listEndpoints: read(IN_REQUEST),
+  }),
+  ...rowsOf(PaymentService, {
+    getPayment: inAnswer('payment'),
+    listPayments: read(IN_REQUEST),
+    listAnomalies: read(IN_REQUEST),
+    resolveAnomaly: {
+      ...change(['money', 'support'], { personal: ['note'] }),
+      rightsOf: (request) => (isDismissal(request) ? ['support'] : ['money']),
+    },
+    listWithdrawalRefusals: read(IN_REQUEST),
+    listStuckEffects: read(),
+    retryEffect: change('support'),
+    explainRoute: read(IN_REQUEST),
+  }),
+  ...rowsOf(PaymentErasureService, { erasePerson: ofMerchant('admin', ['email']) }),
+  ...rowsOf(ProviderAccountService, {
+    listProviderAccounts: read(),
+    confirmAccountMoved: change('money'),
+  }),
+  ...rowsOf(BalanceService, {
+    getBalances: read(IN_REQUEST),
+    adjust: ofMerchant('money'),
+    settle: ofMerchant('money'),
+    listEntries: read(IN_REQUEST),
+    exportEntries: read(IN_REQUEST),
+  }),
+  ...rowsOf(VerificationService, {
+    startVerification: change('money'),
+    getVerification: read(),
+  }),
+  ...rowsOf(TicketService, {
+    moveTicket: change('support'),
+    answerTicket: change('support', { personal: ['body'] }),
+    setTicketPriority: change('support'),
+    deleteTicket: change('support'),
+    getTicket: inAnswer('ticket'),
+    listTicketComments: read({
+      from: 'look-up',
+      id: 'ticketId',
+      find: TicketService.method.getTicket,
+      field: 'ticket',
+    }),
+    listTickets: read(IN_REQUEST),
+  }),
+  ...rowsOf(TicketErasureService, { erasePerson: ofMerchant('admin') }),
+  ...rowsOf(RefundService, {
+    approveRefund: change('money'),
+    rejectRefund: change('money', { personal: ['reason'] }),
+    cancelRefund: change('money', { personal: ['reason'] }),
+    listRefunds: read(IN_REQUEST),
+    answerRefund: change('support', { personal: ['body'] }),
+    listRefundComments: read(),
+  }),
+  ...rowsOf(ChargebackService, {
+    openChargeback: change('money'),
+    moveChargeback: change('money', { personal: ['note'] }),
+    addEvidence: change('money'),
+    listChargebacks: read(IN_REQUEST),
+  }),
+  ...rowsOf(EffectService, { listStuckEffects: read(), retryEffect: change('support') }),
+  ...rowsOf(AttachmentService, {
+    prepareEvidence: ofMerchant('money', ['file']),
+    finalizeEvidence: ofMerchant('money'),
+    // It answers a link to the bytes, which can be a passport.
+    getAttachment: read(IN_REQUEST, ['support', 'reveal']),
+    getAttachments: read(IN_REQUEST),
+  }),
+  ...rowsOf(DeliveryService, {
+    listDeliveries: read(IN_REQUEST),
+    getDelivery: inAnswer('delivery'),
+    replayDelivery: change('support'),
+    replayDeliveries: change('support'),
+    getReplay: read(),
+    sendTestEvent: change('support'),
+  }),
+  ...rowsOf(PrincipalService, {
+    createPrincipal: ofMerchant('admin'),
+    listPrincipals: read(undefined, ['admin']),
+    updatePrincipal: change('admin'),
+    rotateToken: change('admin'),
+    revokePrincipal: change('admin'),
+    whoAmI: inAnswer('principal'),
+  }),
+]
+
+/** Whether a decision about an anomaly moves no money (O14). */
+function isDismissal(request: Message): boolean {
+  return Reflect.get(request, 'resolution') === AnomalyResolutionKind.DISMISSED
+}
+
+/** The name of an RPC in audit entries and policies, such as `multihub.balances.v1.BalanceService/Adjust`. */
+export function nameOfRpc({ parent, name }: DescMethodUnary): string {
+  return `${parent.typeName}/${name}`
+}

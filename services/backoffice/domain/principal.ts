@@ -1,0 +1,85 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { MERCHANT_RIGHTS, RIGHTS, type Right } from './rights.ts'
+
+/** A token of a principal. Only its SHA-256 is kept. */
+export interface PrincipalToken {
+  /** Lower-case hexadecimal SHA-256 of the whole token, prefix included (O15). */
+  readonly sha256: string
+  /** The end of the overlap after a rotation; the token in use has none. */
+  readonly expires_at?: Date
+}
+
+/** A person or program that may call the back office (O1). */
+export interface Principal {
+  readonly principal_id: string
+  readonly name: string
+  readonly kind: 'person' | 'program'
+  readonly rights: readonly Right[]
+  /** The only merchant that it sees (O2); absent for a principal of the operator. */
+  readonly merchant_id?: string
+  readonly expires_at?: Date
+  readonly status: 'active' | 'revoked'
+  readonly revoke_reason?: string
+  readonly tokens: readonly PrincipalToken[]
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** The form in which a token is stored and found. */
+export function hashToken(token: string): string {
+  return sha256Hex(token)
+}
+
+/** Whether a principal may call now, by any of its tokens. */
+export function isActive(
+  { status, expires_at }: Pick<Principal, 'status' | 'expires_at'>,
+  at: Date,
+): boolean {
+  return status === 'active' && (expires_at === undefined || expires_at > at)
+}
+
+/** Whether a token of this hash counts now. */
+export function acceptsToken(principal: Principal, sha256: string, at: Date): boolean {
+  const token = principal.tokens.find((one) => one.sha256 === sha256)
+  return (
+    token !== undefined &&
+    isActive(principal, at) &&
+    (token.expires_at === undefined || token.expires_at > at)
+  )
+}
+
+/** Accepts the rights of a principal, in the order of `RIGHTS`. Throws 1005 or 9000 with the path of the wrong one (O14). */
+export function checkRights(given: readonly string[], is_of_merchant: boolean): readonly Right[] {
+  if (given.length === 0) throw fieldError(1005, 'rights')
+  const permitted: readonly string[] = is_of_merchant ? MERCHANT_RIGHTS : RIGHTS
+  const wrong = given.findIndex((right) => !permitted.includes(right))
+  if (wrong >= 0) throw fieldError(9000, `rights.${wrong}`, `one of ${permitted.join(', ')}`)
+  return RIGHTS.filter((right) => given.includes(right))
+}
+
+/** The most tokens of an overlap that count beside the one in use. */
+const OLDER_TOKENS_MAX = 10
+
+/**
+ * The tokens after a rotation: the new one, and what still counts of the present ones, at most until the end of the overlap.
+ * Throws 9000 while 10 older ones count.
+ */
+export function rotateTokens(
+  { tokens }: Pick<Principal, 'tokens'>,
+  sha256: string,
+  overlap_ms: number,
+  at: Date,
+): readonly PrincipalToken[] {
+  const overlap_end = new Date(at.getTime() + overlap_ms)
+  const kept = tokens
+    .map((token) => ({ ...token, expires_at: token.expires_at ?? overlap_end }))
+    .filter(({ expires_at }) => overlap_ms > 0 && expires_at > at)
+  if (kept.length > OLDER_TOKENS_MAX)
+    throw fieldError(
+      9000,
+      'overlap_seconds',
+      `0, which ends them, while ${OLDER_TOKENS_MAX} older tokens count`,
+    )
+  return [{ sha256 }, ...kept]
+}

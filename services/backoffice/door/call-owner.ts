@@ -1,0 +1,48 @@
+import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import { Code } from '@connectrpc/connect'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { RpcStatusError } from '#lib/rpc/errors.ts'
+import type { ClientOf } from '#lib/rpc/rpc.ts'
+import { roleOf } from '#lib/rpc/service.ts'
+import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
+import { notFound } from './not-found.ts'
+
+/** Calls an owner's RPC. The deadline of the present request applies. Throws the refusal as the operator sees it. */
+export type CallOwner = (
+  method: DescMethodUnary,
+  request: object,
+  options?: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
+) => Promise<Message>
+
+type AnyClient = Readonly<Record<string, (request: object, options: object) => Promise<Message>>>
+
+/** Creates the calls to the owners of these services, as the caller `backoffice`. */
+export function createCallOwner(clientOf: ClientOf, services: Iterable<DescService>): CallOwner {
+  // Each client has a function for each of its RPCs; which message it takes is known at run time only.
+  const clients = new Map(
+    Array.from(services, (service) => [service, clientOf(service) as unknown as AnyClient] as const),
+  )
+  return async (method, request, options = {}) => {
+    const call = clients.get(method.parent)?.[method.localName]
+    if (call === undefined) throw new TypeError(`there is no client of ${method.parent.typeName}`)
+    try {
+      return await call(request, { timeoutMs: CALL_TIMEOUT_MAX_MS, ...options })
+    } catch (error) {
+      throw refusalOf(error, roleOf(method.parent))
+    }
+  }
+}
+
+/** The refusal of an owner in the words of the operator. Code and typed detail stay. */
+function refusalOf(error: unknown, role: string): unknown {
+  if (!(error instanceof PublicError)) return error
+  if (error.code === 2002)
+    return new RpcStatusError(Code.Unavailable, `${role} is unavailable; try again`, error)
+  return namesNothing(error) ? notFound(error) : error
+}
+
+/** For merchants an unknown application is a failed authentication, and a wrong id an incorrect use; here both are NOT_FOUND. */
+function namesNothing({ code, details }: PublicError): boolean {
+  const path = details?.['description']
+  return code === 3003 || (code === 1003 && typeof path === 'string' && path.endsWith('_id'))
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
+import { type ConnectionLimits, createConnectionLimit } from '#lib/http/connection-limit.ts'
+import { plain, sendText } from '#lib/http/network.ts'
+import type { Tls } from '#lib/http/tls.ts'
+import { createConnectListener } from '#lib/rpc/server/connect-listener.ts'
+import { createConnectHttpServer } from '#lib/rpc/server/connect-server.ts'
+import type { RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
+
+/** What the HTTP server of the back office needs. */
+interface HttpServerOptions {
+  readonly endpoints: readonly RpcEndpoint[]
+  readonly tls: Tls | undefined
+  /** The version of the product, which every answer names (O19). */
+  readonly release: string
+}
+
+/** The limits of a port that people and programs outside reach, also through one proxy for all of them. */
+const CONNECTION_LIMITS: ConnectionLimits = {
+  connections_max: 2_000,
+  network_connections_max: 2_000,
+  unauthenticated_connections_max: 500,
+  network_unauthenticated_connections_max: 250,
+  unauthenticated_grace_ms: 1_000,
+  first_bytes_ms: 5_000,
+}
+
+/** Makes the HTTP server of the back office as a Fastify application that is not listening yet. */
+export function createHttpServer({ endpoints, tls, release }: HttpServerOptions): FastifyInstance {
+  const connections = createConnectionLimit('backoffice', CONNECTION_LIMITS)
+  const answerCall = createConnectListener(endpoints, connections)
+  const app = Fastify({
+    serverFactory: (handle) => createServer(tls, release, handle),
+    requestIdHeader: false,
+    genReqId: () => '',
+    return503OnClosing: false,
+    frameworkErrors: (_error, _request, reply) => {
+      reply.hijack()
+      sendText(reply.raw, plain(400, 'Bad Request'))
+    },
+  })
+  // Connect reads the bodies: it stops at its limit, and only after the caller was checked.
+  app.removeAllContentTypeParsers()
+  app.addHttpMethod('POST', { hasBody: false, overrideExisting: true })
+  const handler: RouteHandlerMethod = ({ raw }, reply) => {
+    reply.hijack()
+    answerCall(raw, reply.raw)
+  }
+  app.post('/:service/:rpc', handler)
+  app.setNotFoundHandler((_request, reply) => {
+    reply.hijack()
+    sendText(reply.raw, plain(404, 'Not Found'))
+  })
+  connections.attach(app.server)
+  return app
+}
+
+/** Node's server, each of whose answers names the release. */
+function createServer(
+  tls: Tls | undefined,
+  release: string,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  return createConnectHttpServer(tls, (request, response) => {
+    response.setHeader('multihub-release', release)
+    handle(request, response)
+  })
+}

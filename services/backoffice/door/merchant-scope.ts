@@ -1,0 +1,72 @@
+import type { Message } from '@bufbuild/protobuf'
+import { Code } from '@connectrpc/connect'
+import { clock, sleep } from '#lib/base/time.ts'
+import { toCallerError } from '#lib/rpc/errors.ts'
+import type { MerchantSource, OperatorRpc } from '../domain/operator-rpcs.ts'
+import type { CallOwner } from './call-owner.ts'
+import { fieldsOf, idOf } from './message-fields.ts'
+import { notFound } from './not-found.ts'
+
+/** A refusal is answered at the next multiple of this time, which is longer than the reads that it depends on. */
+const REFUSAL_STEP_MS = 50
+
+/**
+ * Does a call of a principal of a merchant, which sees this merchant only (O2): a merchant left out of the request becomes its
+ * own. What belongs to another merchant is refused like what does not exist, in content and in time.
+ */
+export async function withinMerchant(
+  {
+    rpc,
+    request,
+    merchant_id,
+  }: { readonly rpc: OperatorRpc; readonly request: Message; readonly merchant_id: string },
+  callOwner: CallOwner,
+  run: () => Promise<Message>,
+): Promise<Message> {
+  const started_ms = clock.monotonic_ms()
+  try {
+    const { merchant } = rpc
+    if (merchant === undefined || !(await isOwn(merchant, request, merchant_id, callOwner))) throw notFound()
+    const answer = await run()
+    if (merchant.from === 'answer' && merchantIn(answer, merchant.field) !== merchant_id) throw notFound()
+    return answer
+  } catch (error) {
+    if (toCallerError(error).code !== Code.NotFound) throw error
+    const elapsed_ms = clock.monotonic_ms() - started_ms
+    await sleep(REFUSAL_STEP_MS - (elapsed_ms % REFUSAL_STEP_MS))
+    throw notFound()
+  }
+}
+
+/** Whether the request is about the merchant, as far as that shows before the call. */
+async function isOwn(
+  source: MerchantSource,
+  request: Message,
+  merchant_id: string,
+  callOwner: CallOwner,
+): Promise<boolean> {
+  switch (source.from) {
+    case 'answer':
+      return true
+    case 'request': {
+      const asked = idOf(request, 'merchantId')
+      if (asked === '') Reflect.set(request, 'merchantId', merchant_id)
+      return asked === '' || asked === merchant_id
+    }
+    case 'look-up': {
+      const found = await callOwner(source.find, { [source.id]: Reflect.get(request, source.id) })
+      return merchantIn(found, source.field) === merchant_id
+    }
+    case 'own list': {
+      const listed = fieldsOf(await callOwner(source.list, { merchantId: merchant_id }))[source.field]
+      const id = idOf(request, source.id)
+      return Array.isArray(listed) && listed.some((one: Message) => idOf(one, source.id) === id)
+    }
+  }
+}
+
+/** The merchant of a message in an answer. */
+function merchantIn(answer: Message, field: string): string | undefined {
+  const part = fieldsOf(answer)[field]
+  return typeof part === 'object' && part !== null ? idOf(part as Message, 'merchantId') : undefined
+}

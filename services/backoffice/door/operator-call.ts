@@ -1,0 +1,51 @@
+import type { Message } from '@bufbuild/protobuf'
+import { Code } from '@connectrpc/connect'
+import { RpcStatusError } from '#lib/rpc/errors.ts'
+import type { OperatorRpc } from '../domain/operator-rpcs.ts'
+import type { Principal } from '../domain/principal.ts'
+import { fieldsOf } from './message-fields.ts'
+
+/** A call of an operator's RPC whose principal has the right for it. */
+export interface OperatorCall {
+  readonly rpc: OperatorRpc
+  readonly principal: Principal
+  readonly request: Message
+  /** Why, in the words of the principal (O4). */
+  readonly reason: string | undefined
+}
+
+/**
+ * Carries out a call that changes something or reveals personal data. `run` calls the owner, with metadata that the owner may
+ * keep. This is the place of the audit trail and of the second person.
+ */
+export type Act = (
+  call: OperatorCall,
+  run: (metadata: Readonly<Record<string, string>>) => Promise<Message>,
+) => Promise<Message>
+
+const REASON_HEADER = 'x-multihub-reason'
+const REASON_MAX = 500
+
+/** The reason of a call: its field `reason` where the RPC has one, otherwise the header. Throws INVALID_ARGUMENT. */
+export function reasonOf(request: Message, headers: Pick<Headers, 'get'>): string | undefined {
+  const { reason } = fieldsOf(request)
+  if (typeof reason === 'string') return reason === '' ? undefined : reason
+  const header = headers.get(REASON_HEADER)
+  if (header === null) return undefined
+  const text = decode(header)
+  const length = text === undefined ? 0 : [...text].length
+  if (length >= 1 && length <= REASON_MAX) return text
+  throw new RpcStatusError(
+    Code.InvalidArgument,
+    `the header ${REASON_HEADER} has percent-encoded UTF-8 of 1 to ${REASON_MAX} characters`,
+  )
+}
+
+function decode(header: string): string | undefined {
+  try {
+    const text = decodeURIComponent(header)
+    return /^[\x20-\x7e]*$/.test(header) && !text.includes('\0') ? text : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,107 @@
+import type { Message } from '@bufbuild/protobuf'
+import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
+import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { RpcStatusError } from '#lib/rpc/errors.ts'
+import type { ClientOf } from '#lib/rpc/rpc.ts'
+import { type CallPolicy, createEndpointFactory, type RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
+import type { Principal } from '../domain/principal.ts'
+import { hasRight, type Right } from '../domain/rights.ts'
+import { PRINCIPAL_HEADER } from '../rpc/principal-service.ts'
+import type { AuthenticatePrincipal } from './authenticate.ts'
+import { type CallOwner, createCallOwner } from './call-owner.ts'
+import { withinMerchant } from './merchant-scope.ts'
+import { fieldsOf } from './message-fields.ts'
+import { type Act, type OperatorCall, reasonOf } from './operator-call.ts'
+import { createPageTokens } from './page-tokens.ts'
+import { findUnknownField } from './unknown-fields.ts'
+
+/** What the door needs. */
+export interface DoorDeps {
+  readonly authenticate: AuthenticatePrincipal
+  readonly clientOf: ClientOf
+  readonly cursor: Keyring
+  readonly act: Act
+  readonly log: Log
+}
+
+const principal_key = createContextKey<Principal | undefined>(undefined)
+
+/**
+ * Creates the endpoints of all operator's RPCs. A call goes through these steps, each of which can refuse it: token, right of the
+ * RPC (both before the message is read), form, further rights, merchant of the principal, reason, act.
+ */
+export function createOperatorEndpoints(deps: DoorDeps): readonly RpcEndpoint[] {
+  const createEndpoint = createEndpointFactory(deps.log)
+  const services = new Set(OPERATOR_RPCS.map(({ method }) => method.parent))
+  const callOwner = createCallOwner(deps.clientOf, services)
+  return OPERATOR_RPCS.map((rpc) =>
+    createEndpoint(rpc.method, policyOf(rpc, deps.authenticate), createForwarder(rpc, callOwner, deps)),
+  )
+}
+
+/** Who may make a call, before its message is read (O14). */
+function policyOf(rpc: OperatorRpc, authenticate: AuthenticatePrincipal): CallPolicy {
+  return {
+    identify: ({ values }) => values?.get(principal_key)?.principal_id,
+    isOutside: () => true,
+    async check({ caller, values }) {
+      const authorization = typeof caller === 'string' ? undefined : caller.authorization
+      const principal = values?.get(principal_key) ?? (await authenticate(authorization))
+      if (principal === undefined)
+        throw new RpcStatusError(Code.Unauthenticated, 'the call has no token of an active principal')
+      values?.set(principal_key, principal)
+      demandRight(rpc, principal, rpc.rights)
+      if (principal.merchant_id !== undefined && rpc.merchant === undefined)
+        throw new RpcStatusError(
+          Code.PermissionDenied,
+          `${nameOfRpc(rpc.method)} is closed to principals of merchants`,
+        )
+    },
+  }
+}
+
+function demandRight({ method }: OperatorRpc, { rights }: Principal, needed: readonly Right[]): void {
+  if (!hasRight(rights, needed))
+    throw new RpcStatusError(
+      Code.PermissionDenied,
+      `${nameOfRpc(method)} needs the right ${needed.join(' or ')}`,
+    )
+}
+
+/** The function that answers one RPC by its owner. */
+function createForwarder(rpc: OperatorRpc, callOwner: CallOwner, { cursor, act }: DoorDeps) {
+  const { method } = rpc
+  const page_tokens = createPageTokens(method, cursor)
+  return (request: Message, context: HandlerContext): Promise<Message> => {
+    const principal = context.values.get(principal_key)
+    if (principal === undefined) throw new TypeError('the call was not authenticated')
+    checkForm(rpc, principal, request)
+    const call: OperatorCall = { rpc, principal, request, reason: reasonOf(request, context.requestHeader) }
+    const is_act = rpc.changes || fieldsOf(request)['reveal'] === true
+    const send = (metadata: Readonly<Record<string, string>>): Promise<Message> =>
+      callOwner(method, request, {
+        headers: { ...metadata, [PRINCIPAL_HEADER]: principal.principal_id },
+        // An act goes on when its caller has gone, so that its outcome becomes known.
+        ...(is_act ? {} : { signal: context.signal }),
+      })
+    const run = async (): Promise<Message> => {
+      const sealToken = page_tokens?.open(request, principal.principal_id)
+      const answer = await (is_act ? act(call, send) : send({}))
+      sealToken?.(answer)
+      return answer
+    }
+    const { merchant_id } = principal
+    return merchant_id === undefined ? run() : withinMerchant({ rpc, request, merchant_id }, callOwner, run)
+  }
+}
+
+/** Refuses what is wrong in a request for every RPC (O19), and what needs a further right (O14). */
+function checkForm(rpc: OperatorRpc, principal: Principal, request: Message): void {
+  const unknown = findUnknownField(rpc.method.input, request)
+  if (unknown !== undefined)
+    throw new RpcStatusError(Code.InvalidArgument, `the request has an unknown field: ${unknown}`)
+  if (rpc.rightsOf !== undefined) demandRight(rpc, principal, rpc.rightsOf(request))
+  if (fieldsOf(request)['reveal'] === true) demandRight(rpc, principal, ['reveal'])
+}

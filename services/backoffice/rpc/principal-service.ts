@@ -1,0 +1,101 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext } from '@connectrpc/connect'
+import {
+  PrincipalKind,
+  type PrincipalSchema,
+  PrincipalStatus,
+} from '#gen/multihub/backoffice/v1/principal_pb.ts'
+import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { checkInstant, checkLine, requiredId } from '#lib/contract/operator-fields.ts'
+import { createEnumMap, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
+import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import type { Principal } from '../domain/principal.ts'
+import type { Principals } from '../store/principals.ts'
+import {
+  createPrincipal,
+  revokePrincipal,
+  rotateToken,
+  unknownPrincipal,
+  updatePrincipal,
+} from '../use-cases/principals.ts'
+
+/** The metadata by which the back office names the principal of a call to an owner. */
+export const PRINCIPAL_HEADER = 'x-multihub-principal'
+
+const KINDS = createEnumMap<Principal['kind'], PrincipalKind>({
+  person: PrincipalKind.PERSON,
+  program: PrincipalKind.PROGRAM,
+})
+
+const STATUSES = createEnumMap<Principal['status'], PrincipalStatus>({
+  active: PrincipalStatus.ACTIVE,
+  revoked: PrincipalStatus.REVOKED,
+})
+
+const REASON_MAX = 500
+
+/** Serves the RPCs for principals. `findFirst` returns the principal of the first token, which is not stored (O3). */
+export function createPrincipalRpc(
+  principals: Principals,
+  findFirst: (principal_id: string) => Principal | undefined,
+): RpcService {
+  return rpcService(PrincipalService, {
+    createPrincipal: by(['backoffice'], async (request) => {
+      const operation_id = requiredId(request.operationId, 'operation_id')
+      const merchant_id = checkLine(request.merchantId, 'merchant_id')
+      const { principal, token } = await createPrincipal(principals, operation_id, {
+        name: checkLine(requiredText(request.name, 'name'), 'name'),
+        kind: KINDS.required(request.kind, 'kind'),
+        rights: request.rights,
+        ...(merchant_id === '' ? {} : { merchant_id }),
+        ...(request.expiresAt ? { expires_at: checkInstant(request.expiresAt, 'expires_at') } : {}),
+      })
+      return { principal: principalToProto(principal), token: token?.reveal() ?? '' }
+    }),
+    listPrincipals: by(['backoffice'], async ({ pageSize: page_size, pageToken: page_token }) => {
+      const page = await principals.list({ page_size, page_token })
+      return { principals: page.items.map(principalToProto), nextPageToken: page.next_page_token }
+    }),
+    updatePrincipal: by(['backoffice'], async ({ principalId, name, rights, expiresAt, neverExpires }) => {
+      if (expiresAt && neverExpires) throw fieldError(9000, 'expires_at', 'absent with never_expires')
+      const principal = await updatePrincipal(principals, requiredId(principalId, 'principal_id'), {
+        name: name === undefined ? undefined : checkLine(requiredText(name, 'name'), 'name'),
+        rights,
+        expires_at: neverExpires ? 'never' : expiresAt && checkInstant(expiresAt, 'expires_at'),
+      })
+      return { principal: principalToProto(principal) }
+    }),
+    rotateToken: by(['backoffice'], async ({ principalId, overlapSeconds }) => {
+      const id = requiredId(principalId, 'principal_id')
+      const { principal, token } = await rotateToken(principals, id, overlapSeconds)
+      return { principal: principalToProto(principal), token: token.reveal() }
+    }),
+    revokePrincipal: by(['backoffice'], async ({ principalId, reason }) => {
+      const id = requiredId(principalId, 'principal_id')
+      const text = checkLine(requiredText(reason, 'reason'), 'reason', REASON_MAX)
+      return { principal: principalToProto(await revokePrincipal(principals, id, text)) }
+    }),
+    whoAmI: by(['backoffice'], async (_request, { requestHeader }: HandlerContext) => {
+      const id = requestHeader.get(PRINCIPAL_HEADER) ?? ''
+      const principal = findFirst(id) ?? (await principals.get(id))
+      if (principal === undefined) throw unknownPrincipal()
+      return { principal: principalToProto(principal) }
+    }),
+  })
+}
+
+function principalToProto(principal: Principal): MessageInitShape<typeof PrincipalSchema> {
+  const { principal_id, name, kind, rights, merchant_id = '', expires_at, status } = principal
+  return {
+    principalId: principal_id,
+    name,
+    kind: KINDS.toProto(kind),
+    rights: [...rights],
+    merchantId: merchant_id,
+    ...(expires_at ? { expiresAt: timestampFromDate(expires_at) } : {}),
+    status: STATUSES.toProto(status),
+    ...timesToProto(principal),
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { readBuildInfo } from '#lib/base/build-info.ts'
+import { describedSetting, optionalSetting, readConfig, setting } from '#lib/base/config/config.ts'
+import { choiceSetting, HOST_SETTING, portSetting } from '#lib/base/config/settings.ts'
+import { type Listening, listen } from '#lib/http/network.ts'
+import type { Role } from '#lib/role/role.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authenticate.ts'
+import { createHttpServer } from './door/http-server.ts'
+import { createOperatorEndpoints } from './door/operator-endpoints.ts'
+import { createPrincipalRpc } from './rpc/principal-service.ts'
+import { openBackofficeStore } from './store/backoffice-store.ts'
+
+/** The settings of the back office. */
+export const BACKOFFICE_CONFIG = {
+  host: HOST_SETTING,
+  port: describedSetting(
+    "The port of the back office: the operator's RPCs by Connect and gRPC-Web.",
+    portSetting('MULTIHUB_BACKOFFICE_PORT', 9096),
+  ),
+  first_token: describedSetting(
+    'The SHA-256 of a token of your choice. It counts until there is a principal with the right admin, and makes the first one.',
+    optionalSetting(
+      setting(
+        'MULTIHUB_BACKOFFICE_FIRST_TOKEN',
+        'a SHA-256 as 64 lower-case hexadecimal digits',
+        z.string().regex(/^[0-9a-f]{64}$/),
+      ),
+    ),
+  ),
+  audience: describedSetting(
+    'With `merchants`, only principals of merchants may call this process, so that it can face the internet.',
+    choiceSetting('MULTIHUB_BACKOFFICE_AUDIENCE', ['all', 'merchants'], 'all'),
+  ),
+}
+
+/** The back office: the door of the operator's people and programs, and of merchants' developers. */
+export const role: Role<'backoffice'> = {
+  name: 'backoffice',
+  settings: BACKOFFICE_CONFIG,
+  async start(context) {
+    const config = readConfig(BACKOFFICE_CONFIG, context.variables)
+    const { principals } = await openBackofficeStore(await context.openStore())
+    const app = createHttpServer({
+      endpoints: createOperatorEndpoints({
+        authenticate: createPrincipalAuthenticator(principals, config),
+        clientOf: context.clientOf,
+        cursor: context.keys.cursor,
+        act: (_call, run) => run({}),
+        log: createLog('backoffice'),
+      }),
+      tls: context.tls,
+      release: readBuildInfo().version,
+    })
+    const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
+    let listening: Listening | undefined
+    return {
+      services: [createPrincipalRpc(principals, findFirst)],
+      async open() {
+        await app.ready()
+        const { host, port } = config
+        const address = { host, port, variable: 'MULTIHUB_BACKOFFICE_PORT', draining: context.draining }
+        listening = await listen(app.server, address)
+        const scheme = context.tls === undefined ? 'http' : 'https'
+        return { backoffice_url: `${scheme}://${listening.host_and_port}` }
+      },
+      async stop() {
+        await listening?.close()
+        await app.close()
+      },
+    }
+  },
+}

@@ -1,0 +1,145 @@
+import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { now } from '#lib/base/time.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { checkRights, hashToken, isActive, type Principal, rotateTokens } from '../domain/principal.ts'
+import type { Principals } from '../store/principals.ts'
+
+/** What a request gives of a new principal. */
+export interface GivenPrincipal extends Pick<Principal, 'name' | 'kind' | 'merchant_id' | 'expires_at'> {
+  readonly rights: readonly string[]
+}
+
+/**
+ * Adds a principal, once per `operation_id` (O12). Its token is in the first answer only (O15). Throws 1013 where the
+ * `operation_id` belongs to another request.
+ */
+export async function createPrincipal(
+  principals: Principals,
+  operation_id: string,
+  given: GivenPrincipal,
+): Promise<{ readonly principal: Principal; readonly token: Secret | undefined }> {
+  const { merchant_id, expires_at, ...fields } = given
+  const rights = checkRights(given.rights, merchant_id !== undefined)
+  const payload_hash = payloadHash({ ...given, expires_at: expires_at?.toISOString() } as JsonValue)
+  const token = newToken()
+  const at = now()
+  const principal: Principal = {
+    principal_id: idOfCreation(operation_id),
+    ...fields,
+    rights,
+    ...(merchant_id === undefined ? {} : { merchant_id }),
+    ...(expires_at === undefined ? {} : { expires_at }),
+    status: 'active',
+    tokens: [{ sha256: hashToken(token.reveal()) }],
+    created_at: at,
+    updated_at: at,
+  }
+  const existing = await principals.get(principal.principal_id)
+  if (existing === undefined) checkExpiry(expires_at)
+  const { stored, is_new } = await principals.insertOrGet(principal, payload_hash)
+  if (stored.payload_hash !== payload_hash) throw new PublicError(1013)
+  return { principal: stored, token: is_new ? token : undefined }
+}
+
+/** Issues a token of 256 random bits (O3). */
+function newToken(): Secret {
+  return new Secret(`mhp_${randomHex(32)}`)
+}
+
+/** A repetition of a creation meets its own document: the id is a UUID that follows from the `operation_id`. */
+function idOfCreation(operation_id: string): string {
+  const digest = sha256Hex(`principal ${operation_id}`)
+  return uuidFromHash(digest, new Date(Number.parseInt(digest.slice(-12), 16)))
+}
+
+function checkExpiry(expires_at: Date | undefined): void {
+  if (expires_at !== undefined && expires_at <= now())
+    throw fieldError(9000, 'expires_at', 'a time in the future')
+}
+
+/** What a request changes of a principal; absent fields stay. `expires_at` is `never` where the principal must not expire. */
+export interface PrincipalChanges {
+  readonly name?: string | undefined
+  readonly rights: readonly string[]
+  readonly expires_at?: Date | 'never' | undefined
+}
+
+/** Changes a principal. Throws NOT_FOUND for an unknown one, and 1003 for one that was revoked. */
+export async function updatePrincipal(
+  principals: Principals,
+  principal_id: string,
+  { name, rights, expires_at }: PrincipalChanges,
+): Promise<Principal> {
+  if (expires_at !== 'never') checkExpiry(expires_at)
+  return changeActive(principals, principal_id, (current) => {
+    const { expires_at: expires_before, ...rest } = current
+    const expires = expires_at === undefined ? expires_before : expires_at
+    return {
+      ...rest,
+      ...(name === undefined ? {} : { name }),
+      ...(rights.length === 0 ? {} : { rights: checkRights(rights, current.merchant_id !== undefined) }),
+      ...(expires === undefined || expires === 'never' ? {} : { expires_at: expires }),
+    }
+  })
+}
+
+/** Issues another token. Throws NOT_FOUND for an unknown principal, and 1003 for one that was revoked or has expired. */
+export async function rotateToken(
+  principals: Principals,
+  principal_id: string,
+  overlap_seconds: number,
+): Promise<{ readonly principal: Principal; readonly token: Secret }> {
+  if (overlap_seconds < 0 || overlap_seconds > OVERLAP_MAX_SECONDS)
+    throw fieldError(9000, 'overlap_seconds', `an integer from 0 to ${OVERLAP_MAX_SECONDS}`)
+  const token = newToken()
+  const principal = await changeActive(principals, principal_id, (current) => {
+    if (!isActive(current, now())) throw wrongStatus('the principal has expired')
+    return {
+      ...current,
+      tokens: rotateTokens(current, hashToken(token.reveal()), overlap_seconds * 1_000, now()),
+    }
+  })
+  return { principal, token }
+}
+
+const OVERLAP_MAX_SECONDS = 30 * 86_400
+
+/** Ends all tokens of a principal permanently. A repetition changes nothing. Throws NOT_FOUND for an unknown principal. */
+export async function revokePrincipal(
+  principals: Principals,
+  principal_id: string,
+  reason: string,
+): Promise<Principal> {
+  const revoked = await principals.update(principal_id, (current) =>
+    current.status === 'revoked'
+      ? undefined
+      : { ...current, status: 'revoked', revoke_reason: reason, updated_at: now() },
+  )
+  if (revoked === undefined) throw unknownPrincipal()
+  return revoked
+}
+
+async function changeActive(
+  principals: Principals,
+  principal_id: string,
+  change: (current: Principal) => Principal,
+): Promise<Principal> {
+  const changed = await principals.update(principal_id, (current) => {
+    if (current.status === 'revoked') throw wrongStatus('the principal was revoked')
+    return { ...change(current), updated_at: now() }
+  })
+  if (changed === undefined) throw unknownPrincipal()
+  return changed
+}
+
+/** The back office answers it as NOT_FOUND (O15). */
+export function unknownPrincipal(): PublicError {
+  return fieldError(1003, 'principal_id', 'nothing has this id')
+}
+
+function wrongStatus(reason: string): PublicError {
+  return new PublicError(1003, { details: { reason } })
+}
