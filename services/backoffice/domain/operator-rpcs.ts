@@ -15,7 +15,7 @@ import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_accou
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
-import { TicketErasureService } from '#gen/multihub/support/v1/ticket_erasure_service_pb.ts'
+import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import type { Right } from './rights.ts'
 
@@ -172,7 +172,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     }),
     listTickets: read(IN_REQUEST),
   }),
-  ...rowsOf(TicketErasureService, { erasePerson: ofMerchant('admin') }),
+  ...rowsOf(SupportErasureService, { erasePerson: ofMerchant('admin') }),
   ...rowsOf(RefundService, {
     approveRefund: change('money'),
     rejectRefund: change('money', { personal: ['reason'] }),
