@@ -1,0 +1,266 @@
+import { describe, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { now } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
+import { COMPLETE_AFTER_MS } from './complete-acts.ts'
+import type { AuditBatch } from './domain/audit-chain.ts'
+import { exportAuditHeads, missingAuditHeads } from './store/audit-heads.ts'
+import { AUDIT, type AuditLog } from './store/audit-log.ts'
+
+// O4
+test('an entry joins the intent and the outcome of an act', async () => {
+  await using fixture = await openAuditFixture()
+  const { audit } = fixture
+  const audit_id = await audit.begin(intent())
+  expect(await listAll(audit)).toEqual([
+    expect.objectContaining({ ...intent({ deadline: expect.any(Date) as unknown as Date }), audit_id }),
+  ])
+  await audit.end(audit_id, { outcome: 'refused', error_code: 6004, before: '{}', after: '{}' })
+  expect(await listAll(audit)).toMatchObject([
+    { audit_id, outcome: 'refused', error_code: 6004, before: '{}', after: '{}', is_damaged: false },
+  ])
+  expect(await audit.verify()).toEqual({ entries: 1n, problems: [] })
+})
+
+// O4
+test('each filter and each combination selects its entries, in pages, the newest first', async () => {
+  await using fixture = await openAuditFixture()
+  const { audit } = fixture
+  const principals = ['p1', 'p2']
+  const rpcs = ['a.A/B', 'a.A/C', 'a.A/D']
+  const ids: string[] = []
+  for (let n = 0; n < 60; n += 1) {
+    const targets = [
+      { kind: 'payment', id: `t${n % 5}` },
+      { kind: 'refund', id: `t${n % 7}` },
+    ]
+    ids.push(
+      await audit.begin(
+        intent({
+          principal_id: principals[n % 2] ?? '',
+          rpc: rpcs[n % 3] ?? '',
+          merchant_id: `m${n % 4}`,
+          targets,
+        }),
+      ),
+    )
+  }
+  const indexesOf = async (query: Parameters<typeof listAll>[1]): Promise<number[]> =>
+    (await listAll(audit, query)).map(({ audit_id }) => ids.indexOf(audit_id))
+  const expected = (wanted: (n: number) => boolean): number[] =>
+    ids
+      .map((_, n) => n)
+      .filter(wanted)
+      .reverse()
+  expect(await indexesOf({})).toEqual(expected(() => true))
+  expect(await indexesOf({ principal_id: 'p2' })).toEqual(expected((n) => n % 2 === 1))
+  expect(await indexesOf({ rpc: 'a.A/C', merchant_id: 'm1' })).toEqual(
+    expected((n) => n % 3 === 1 && n % 4 === 1),
+  )
+  expect(await indexesOf({ target_kind: 'refund', target_id: 't6' })).toEqual(expected((n) => n % 7 === 6))
+  expect(await indexesOf({ target_kind: 'payment', principal_id: 'p1', target_id: 't0' })).toEqual(
+    expected((n) => n % 10 === 0),
+  )
+  expect(await indexesOf({ target_kind: 'ticket' })).toEqual([])
+  const [middle] = (await listAll(audit)).slice(30)
+  const from = middle?.time ?? now()
+  const since = await listAll(audit, { created_from: from })
+  expect(since.every(({ time }) => time >= from)).toBe(true)
+  const before = await listAll(audit, { created_to: from })
+  expect(before.every(({ time }) => time < from)).toBe(true)
+  expect(since.length + before.length).toBe(60)
+})
+
+// O19
+test('a page token of another list is refused', async () => {
+  await using fixture = await openAuditFixture()
+  await expect(fixture.audit.list({ page_size: 5, page_token: 'x' })).rejects.toMatchObject({ code: 9000 })
+  await expect(fixture.audit.list({ page_size: -1, page_token: '' })).rejects.toMatchObject({ code: 9000 })
+})
+
+// O4
+test('processes that write at once chain their batches, and lose nothing', async () => {
+  await using fixture = await openAuditFixture()
+  const processes = [fixture.audit, await fixture.open(), await fixture.open()]
+  const act = async (n: number): Promise<string> => {
+    const audit = processes[n % 3] ?? fixture.audit
+    const audit_id = await audit.begin(intent({ request_id: `r${n}` }))
+    await audit.end(audit_id, { outcome: 'done' })
+    return audit_id
+  }
+  const ids = await Promise.all(Array.from({ length: 300 }, (_, n) => act(n)))
+  const entries = await listAll(fixture.audit, { page_size: 100 })
+  expect(entries.map(({ audit_id }) => audit_id).sort()).toEqual(ids.sort())
+  expect(entries.every(({ outcome }) => outcome === 'done')).toBe(true)
+  expect(await fixture.audit.verify()).toEqual({ entries: 300n, problems: [] })
+})
+
+describe('an act whose process was lost', () => {
+  test.each([
+    [true, 'done'],
+    [false, 'unknown'],
+    [undefined, 'unknown'],
+  ] as const)('is completed 60 s after its deadline: owner says %s', async (found, outcome) => {
+    await using fixture = await openAuditFixture(async () => found)
+    const { audit } = fixture
+    const lost = await audit.begin(intent({ deadline: new Date(now().getTime() + 1_000) }))
+    const ended = await audit.begin(intent())
+    await audit.end(ended, { outcome: 'done' })
+    await audit.completeActs()
+    expect((await listAll(audit)).map((entry) => entry.outcome)).toEqual(['done', undefined])
+    fixture.advance(1_000 + COMPLETE_AFTER_MS)
+    const other = await fixture.open()
+    // Both follow the audit trail, and the act is completed once.
+    await Promise.all([audit.completeActs(), other.completeActs()])
+    expect((await listAll(audit)).map((entry) => entry.outcome)).toEqual(['done', outcome])
+    await other.completeActs()
+    expect(await fixture.log.getCompleted()).toBeGreaterThan(0n)
+    await other.end(lost, { outcome: 'refused', error_code: 6004 })
+    expect(await listAll(audit)).toMatchObject([{}, { outcome: 'refused', error_code: 6004 }])
+    expect(await audit.verify()).toEqual({ entries: 2n, problems: [] })
+  })
+})
+
+test('an outcome that cannot be written is written later, at the latest when the process stops, and no act begins meanwhile', async () => {
+  await using fixture = await openAuditFixture()
+  let is_down = false
+  const audit = await fixture.open({
+    wrap: (log): AuditLog => ({
+      ...log,
+      async append(...batch) {
+        if (is_down) throw new Unavailable('thrown by the test')
+        return await log.append(...batch)
+      },
+    }),
+  })
+  const audit_id = await audit.begin(intent())
+  is_down = true
+  await audit.end(audit_id, { outcome: 'done' })
+  await expect(audit.begin(intent())).rejects.toThrow(Unavailable)
+  is_down = false
+  await audit.stop()
+  expect(await listAll(fixture.audit)).toMatchObject([{ audit_id, outcome: 'done' }])
+})
+
+test('a lost answer of the store makes no second record', async () => {
+  await using fixture = await openAuditFixture()
+  let losses = 3
+  const audit = await fixture.open({
+    wrap: (log): AuditLog => ({
+      ...log,
+      async append(...batch) {
+        const result = await log.append(...batch)
+        losses -= 1
+        return losses >= 0 ? 'unknown' : result
+      },
+    }),
+  })
+  const ids = await Promise.all(Array.from({ length: 5 }, () => audit.begin(intent())))
+  for (const id of ids) await audit.end(id, { outcome: 'done' })
+  // The same outcome again, as after a crash of the caller.
+  for (const id of ids) await audit.end(id, { outcome: 'done' })
+  expect(await listAll(audit)).toHaveLength(5)
+  expect(await audit.verify()).toEqual({ entries: 5n, problems: [] })
+})
+
+describe('a damaged audit trail', () => {
+  test.each<[string, (batch: AuditBatch) => object | undefined]>([
+    ['a changed record', (batch) => ({ ...batch, records: [{ ...batch.records[0], principal_id: 'p2' }] })],
+    ['a changed time', (batch) => ({ ...batch, time: new Date(batch.time.getTime() - 1) })],
+    ['a record without its fields', (batch) => ({ ...batch, records: [{ kind: 'intent' }] })],
+    ['a list of the index that was emptied', (batch) => ({ ...batch, filter_keys: [] })],
+    ['a deleted batch', () => undefined],
+  ])('is found, shown and continued: %s', async (_how, damage) => {
+    await using fixture = await openAuditFixture()
+    const { audit, store } = fixture
+    for (let n = 0; n < 4; n += 1) await audit.begin(intent({ request_id: `r${n}` }))
+    const documents = await store.collection<AuditBatch>(AUDIT)
+    const stored = await documents.get({ chain: 'audit', seq: 2n })
+    if (stored === undefined) throw new Error('there is no batch 2')
+    const { version, ...batch } = stored
+    const changed = damage(batch)
+    if (changed === undefined) await documents.delete({ chain: 'audit', seq: 2n }, version)
+    else await documents.replace(changed as AuditBatch, version)
+    expect((await audit.verify()).problems).not.toEqual([])
+    const other = await fixture.open()
+    const audit_id = await other.begin(intent())
+    expect((await listAll(other))[0]).toMatchObject({ audit_id, is_damaged: false })
+    const entries = await listAll(other)
+    expect(entries.length).toBeGreaterThanOrEqual(4)
+    expect((await other.verify()).entries).toBeGreaterThanOrEqual(4n)
+  })
+
+  test('a stranger cannot continue it, and the log shows a cut', async () => {
+    await using fixture = await openAuditFixture()
+    const { audit, log, store } = fixture
+    const lines: string[] = []
+    const process_log = createLog('backoffice', {
+      level: 'info',
+      writer: { write: (line) => void lines.push(line) },
+    })
+    const heads = exportAuditHeads(testKeys().audit, process_log)
+    await audit.begin(intent())
+    await audit.begin(intent())
+    const head = await log.readHead()
+    heads.note(head)
+    heads.stop()
+    const missing = async (): Promise<string[]> => {
+      const found: string[] = []
+      const given = (async function* () {
+        yield* lines
+      })()
+      for await (const problem of missingAuditHeads(log, testKeys().audit, given)) found.push(problem)
+      return found
+    }
+    expect(await missing()).toEqual([])
+    const documents = await store.collection<AuditBatch>(AUDIT)
+    const last = await documents.get({ chain: 'audit', seq: head.seq })
+    await documents.delete({ chain: 'audit', seq: head.seq }, last?.version ?? 0)
+    expect(await audit.verify()).toEqual({ entries: 1n, problems: [] })
+    expect(await missing()).toEqual([
+      'batch 2 of the audit trail: the batch that the log has is missing; the journal was cut off or replaced',
+    ])
+    const stranger = await fixture.open({ signer: testKeys('stranger').audit })
+    await stranger.begin(intent())
+    expect((await audit.verify()).problems).toHaveLength(1)
+  })
+})
+
+// O9
+test('after a change of the key the first batch is signed with both, and old batches still verify', async () => {
+  await using fixture = await openAuditFixture()
+  await fixture.audit.begin(intent())
+  const both = testKeys('next', 'test').audit
+  const next = await fixture.open({ signer: both })
+  await next.begin(intent())
+  await next.begin(intent())
+  const documents = await fixture.store.collection<AuditBatch & { readonly signatures: readonly string[] }>(
+    AUDIT,
+  )
+  const counts: number[] = []
+  for (const seq of [1n, 2n, 3n])
+    counts.push((await documents.get({ chain: 'audit', seq }))?.signatures.length ?? 0)
+  expect(counts).toEqual([1, 2, 1])
+  expect(await next.verify()).toEqual({ entries: 3n, problems: [] })
+})
+
+test('whatever a request has is stored within limits', async () => {
+  await using fixture = await openAuditFixture()
+  const { audit } = fixture
+  const long = '\ud800'.repeat(50_000)
+  await audit.begin(
+    intent({
+      merchant_id: long,
+      targets: Array.from({ length: 50 }, () => ({ kind: long, id: long })),
+      reason: long,
+      request: JSON.stringify(long),
+      approval_id: long,
+    }),
+  )
+  const [entry] = await listAll(audit)
+  expect(entry?.reason).toHaveLength(500)
+  expect(entry?.request).toMatch(/^\{"omitted_characters":\d+\}$/)
+  expect(entry?.targets).toHaveLength(8)
+})

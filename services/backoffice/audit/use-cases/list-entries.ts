@@ -1,0 +1,127 @@
+import {
+  checkPageSize,
+  decodePageToken,
+  encodePageToken,
+  type PageRequest,
+} from '#lib/patterns/paging/read-page.ts'
+import { type AuditFilter, filterKey, matchesFilter } from '../domain/audit-chain.ts'
+import type { AuditIntent, AuditOutcome, IntentRecord } from '../domain/audit-record.ts'
+import type { AuditLog, BatchRange, ReadBatch } from '../store/audit-log.ts'
+
+/** One act: its intent, joined with its outcome when there is one. */
+export interface AuditEntry extends AuditIntent, Partial<AuditOutcome> {
+  readonly audit_id: string
+  /** When the intent was stored. */
+  readonly time: Date
+  /** Whether its batch is not as a holder of the keys wrote it, so that nothing of the entry can be relied on. */
+  readonly is_damaged: boolean
+}
+
+/** Selects a page of entries with times from `created_from` (inclusive) to `created_to` (exclusive), the newest first. */
+export interface AuditQuery extends AuditFilter, PageRequest {
+  readonly created_from?: Date | undefined
+  readonly created_to?: Date | undefined
+}
+
+/** Batches in one read, and outcomes that are looked up at a time. */
+const BATCHES_PER_READ = 32
+const LOOKUPS_AT_A_TIME = 32
+
+const SCOPE = { list: 'audit' } as const
+const POSITION = { seq: 'int64', position: 'integer' } as const
+
+interface Position {
+  readonly seq: bigint
+  readonly position: number
+}
+
+/**
+ * Reads a page of entries from the index of its filter (O4). Only the last page has an empty token. Throws 9000 for a page
+ * size outside its limits, and for a page token of another list. The door binds tokens to callers and filters.
+ */
+export async function listEntries(
+  log: AuditLog,
+  query: AuditQuery,
+): Promise<{ readonly entries: readonly AuditEntry[]; readonly next_page_token: string }> {
+  const { page_size, page_token, created_from: _from, created_to: _to, ...filter } = query
+  const size = checkPageSize(page_size)
+  const after = decodePageToken(page_token, SCOPE, POSITION)
+  // One more than the page shows whether there is a next page.
+  const found = await readIntents(log, filter, await rangeOf(log, query, after), after, size + 1)
+  const shown = found.slice(0, size)
+  const last = found.length > size ? shown.at(-1) : undefined
+  return {
+    entries: await withOutcomes(log, shown),
+    next_page_token:
+      last === undefined ? '' : encodePageToken({ ...SCOPE, seq: last.batch.seq, position: last.position }),
+  }
+}
+
+interface FoundIntent {
+  readonly batch: ReadBatch
+  readonly position: number
+  readonly intent: IntentRecord
+}
+
+async function rangeOf(
+  log: AuditLog,
+  { created_from, created_to }: AuditQuery,
+  after: Position | undefined,
+): Promise<BatchRange | undefined> {
+  const first = created_from === undefined ? 1n : await log.firstSequenceFrom(created_from)
+  if (first === undefined) return undefined
+  if (after !== undefined) return { first, last: after.seq }
+  return { first, last: created_to && (await log.lastSequenceBefore(created_to)) }
+}
+
+async function readIntents(
+  log: AuditLog,
+  filter: AuditFilter,
+  range: BatchRange | undefined,
+  after: Position | undefined,
+  count: number,
+): Promise<FoundIntent[]> {
+  const key = filterKey(filter)
+  const found: FoundIntent[] = []
+  let rest = range
+  while (rest !== undefined && found.length < count) {
+    const batches = await log.listNewest(key, rest, BATCHES_PER_READ)
+    for (const batch of batches) found.push(...intentsOf(batch, filter, after))
+    const end = batches.at(-1)
+    rest =
+      end === undefined || batches.length < BATCHES_PER_READ ? undefined : { ...rest, last: end.seq - 1n }
+  }
+  return found.slice(0, count)
+}
+
+/** The intents of a batch that a filter selects, the newest first, without the ones of earlier pages. */
+function intentsOf(batch: ReadBatch, filter: AuditFilter, after: Position | undefined): FoundIntent[] {
+  return batch.records
+    .flatMap((record, position): FoundIntent[] =>
+      record.kind === 'intent' && matchesFilter(filter, record) ? [{ batch, position, intent: record }] : [],
+    )
+    .filter(({ position }) => after?.seq !== batch.seq || position < after.position)
+    .reverse()
+}
+
+async function withOutcomes(log: AuditLog, found: readonly FoundIntent[]): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = []
+  for (let from = 0; from < found.length; from += LOOKUPS_AT_A_TIME) {
+    const some = found.slice(from, from + LOOKUPS_AT_A_TIME)
+    entries.push(...(await Promise.all(some.map((one) => withOutcome(log, one)))))
+  }
+  return entries
+}
+
+/** What the acting process reported counts before what another one concluded. */
+async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promise<AuditEntry> {
+  const { kind: _kind, ...fields } = intent
+  const { audit_id } = fields
+  const outcome =
+    (await log.findRecord({ kind: 'outcome', audit_id })) ??
+    (await log.findRecord({ kind: 'completion', audit_id }))
+  const entry = { ...fields, time: batch.time, is_damaged: !batch.is_sound }
+  if (outcome === undefined || outcome.kind === 'intent') return entry
+  const { outcome: name, error_code, before, after } = outcome
+  return { ...entry, outcome: name, error_code, before, after }
+}
