@@ -41,7 +41,7 @@ declare -A purposes=(
   [notifier]='endpoint webhook event_payments event_support receipt person'
   [payments]='event_payments receipt person search'
   [support]='cursor event_support receipt person search'
-  [verify]='credential journal'
+  [verify]='credential journal audit'
 )
 # Their old keys still verify what they have signed.
 kept_purposes=' audit journal '

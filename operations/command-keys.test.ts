@@ -34,7 +34,12 @@ async function failureOf(command: Command, words: readonly string[], purposes: r
 
 // O9
 test.each<[string, Command, readonly string[], readonly string[]]>([
-  ['restore', restore, ['--erasures', 'none', '/no/backup'], ['credential', 'journal', 'person', 'search']],
+  [
+    'restore',
+    restore,
+    ['--erasures', 'none', '/no/backup'],
+    ['credential', 'journal', 'audit', 'person', 'search'],
+  ],
   ['reseal', reseal, [], ['credential', 'endpoint', 'webhook', 'person', 'search']],
 ])('%s needs the keys of its databases, and no others', async (_name, command, words, purposes) => {
   expect(await failureOf(command, words, purposes)).not.toMatch(/key/i)

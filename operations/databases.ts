@@ -55,8 +55,8 @@ export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, ...KEY_SETTINGS }
 /** The purposes of the keys that the commands need: those under which their databases have something, and no others. */
 export const COMMAND_PURPOSES = {
   backup: ['journal'],
-  verify: ['credential', 'journal'],
-  restore: ['credential', 'journal', 'person', 'search'],
+  verify: ['credential', 'journal', 'audit'],
+  restore: ['credential', 'journal', 'audit', 'person', 'search'],
   reseal: RESEAL_PURPOSES,
 } as const
 

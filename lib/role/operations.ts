@@ -47,7 +47,7 @@ export interface ResealCount {
 export type ErasureKeys = Keys<'person' | 'search'>
 
 /** The keys that the checks of stored data need. */
-export type CheckKeys = Keys<'credential' | 'journal'>
+export type CheckKeys = Keys<'credential' | 'journal' | 'audit'>
 
 /** The purposes of the keys under which databases have something sealed or hashed, for `reseal`. */
 export const RESEAL_PURPOSES = ['credential', 'endpoint', 'webhook', 'person', 'search'] as const

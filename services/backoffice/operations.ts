@@ -1,8 +1,20 @@
+import { NO_SIGNER } from '#lib/base/crypto/signer.ts'
 import type { RoleOperations } from '#lib/role/operations.ts'
+import { missingAuditHeads } from './audit/store/audit-heads.ts'
+import { verifyAudit } from './audit/use-cases/verify-audit.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 
 /** What the commands of an installation need of the back office. */
 export const operations: RoleOperations = {
   name: 'backoffice',
-  openCollections: openBackofficeStore,
+  openCollections: (store) => openBackofficeStore(store, NO_SIGNER),
+  async checkData(store, _readDocuments, _variables, keys) {
+    const { audit_log } = await openBackofficeStore(store, keys.audit)
+    return {
+      async *findProblems() {
+        yield* (await verifyAudit(audit_log)).problems
+      },
+      compareWithLog: (lines) => missingAuditHeads(audit_log, keys.audit, lines),
+    }
+  },
 }

@@ -5,6 +5,9 @@ import { choiceSetting, HOST_SETTING, portSetting } from '#lib/base/config/setti
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Role } from '#lib/role/role.ts'
 import { createLog } from '#lib/telemetry/log.ts'
+import { openAudit } from './audit/audit.ts'
+import { createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
+import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authenticate.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
@@ -40,13 +43,18 @@ export const role: Role<'backoffice'> = {
   settings: BACKOFFICE_CONFIG,
   async start(context) {
     const config = readConfig(BACKOFFICE_CONFIG, context.variables)
-    const { principals } = await openBackofficeStore(await context.openStore())
+    const signer = context.keys.audit
+    const { principals, audit_log } = await openBackofficeStore(await context.openStore(), signer)
+    const now_ms = context.clock_guard.store_now_ms
+    // No owner keeps the ids of acts yet, so none can say whether an act was done.
+    const audit = openAudit({ log: audit_log, signer, now_ms, findAct: async () => undefined })
     const app = createHttpServer({
       endpoints: createOperatorEndpoints({
         authenticate: createPrincipalAuthenticator(principals, config),
         clientOf: context.clientOf,
         cursor: context.keys.cursor,
-        act: (_call, run) => run({}),
+        act: createAuditedAct({ audit, now_ms }),
+        refused: createRefusedCall({ audit, now_ms }),
         log: createLog('backoffice'),
       }),
       tls: context.tls,
@@ -55,7 +63,7 @@ export const role: Role<'backoffice'> = {
     const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
     let listening: Listening | undefined
     return {
-      services: [createPrincipalRpc(principals, findFirst)],
+      services: [createPrincipalRpc(principals, findFirst), createAuditRpc(audit)],
       async open() {
         await app.ready()
         const { host, port } = config
@@ -67,6 +75,7 @@ export const role: Role<'backoffice'> = {
       async stop() {
         await listening?.close()
         await app.close()
+        await audit.stop()
       },
     }
   },

@@ -1,4 +1,4 @@
-import type { Signer } from '#lib/base/crypto/signer.ts'
+import { NO_SIGNER, type Signer } from '#lib/base/crypto/signer.ts'
 import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { ClaimedPosting, Requirement } from '#lib/role/requirement.ts'
 import { readCheckpoint, sequenceOf } from './checkpoints/checkpoint.ts'
@@ -17,17 +17,10 @@ import {
 } from './verification/checks.ts'
 import { type Pace, replayJournal } from './verification/replay-journal.ts'
 
-function withoutKeys(): never {
-  throw new TypeError('the collections of the ledger were opened without its keys')
-}
-
-/** For the commands that do not read the ledger as such. */
-const NO_KEYS: Signer = { sign: withoutKeys, signWithEach: withoutKeys, verify: withoutKeys }
-
 /** What the commands of an installation need of the ledger. */
 export const operations: RoleOperations = {
   name: 'balances',
-  openCollections: (store) => openLedgerStore(store, NO_KEYS),
+  openCollections: (store) => openLedgerStore(store, NO_SIGNER),
   checkData: async (store, readDocuments, _variables, keys) =>
     createDataCheck(await openLedgerStore(store, keys.journal), readDocuments, keys.journal),
 }

@@ -37,3 +37,10 @@ export function createSigner({ active_id, keys }: KeyList): Signer {
     },
   }
 }
+
+function withoutKeys(): never {
+  throw new TypeError('the signed collections were opened without their keys')
+}
+
+/** The signer of commands that open signed collections and read nothing of them. */
+export const NO_SIGNER: Signer = { sign: withoutKeys, signWithEach: withoutKeys, verify: withoutKeys }

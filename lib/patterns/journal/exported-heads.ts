@@ -17,6 +17,8 @@ export interface HeadKind<P extends Place> {
   readonly role: string
   /** The other fields of the line that name the journal, as they are parsed. */
   readonly place: z.ZodType<P>
+  /** Whether a log may have no head, because days can pass without a batch. */
+  readonly is_optional?: true
   /** What the signature covers. */
   signedText(head: P & Head): string
   /** The place in words, such as `shard 3, batch 17`. */
@@ -89,7 +91,7 @@ const HEAD_LINE = z.object({
  * what a container runtime writes before a line. `hashAt` is the stored hash at a place, `undefined` without a batch there.
  */
 export async function* missingHeads<P extends Place>(
-  { book, role, place, signedText, nameOf }: HeadKind<P>,
+  { book, role, is_optional, place, signedText, nameOf }: HeadKind<P>,
   signer: Pick<Signer, 'verify'>,
   hashAt: (head: P & Head) => Promise<string | undefined>,
   lines: AsyncIterable<string>,
@@ -112,7 +114,7 @@ export async function* missingHeads<P extends Place>(
     if (stored !== head.hash)
       yield `${nameOf(head)}: the batch that the log has is ${stored === undefined ? 'missing' : 'another one'}; the journal was cut off or replaced`
   }
-  if (count === 0)
+  if (count === 0 && !is_optional)
     yield `the file has no line of ${role} with "message":"${message}", so nothing was compared: name a file of its log`
 }
 

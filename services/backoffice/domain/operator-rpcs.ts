@@ -1,5 +1,6 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
@@ -210,6 +211,10 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     rotateToken: change('admin'),
     revokePrincipal: change('admin'),
     whoAmI: inAnswer('principal'),
+  }),
+  ...rowsOf(AuditService, {
+    listAuditEntries: read(undefined, ['admin']),
+    verifyAudit: read(undefined, ['admin']),
   }),
 ]
 

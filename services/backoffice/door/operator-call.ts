@@ -5,7 +5,7 @@ import type { OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
 import { fieldsOf } from './message-fields.ts'
 
-/** A call of an operator's RPC whose principal has the right for it. */
+/** A call of an operator's RPC whose principal has a right for it. Its form was not checked. */
 export interface OperatorCall {
   readonly rpc: OperatorRpc
   readonly principal: Principal
@@ -23,19 +23,29 @@ export type Act = (
   run: (metadata: Readonly<Record<string, string>>) => Promise<Message>,
 ) => Promise<Message>
 
+/** Takes note of a call that was refused for a missing right, before its message was read. Never rejects. */
+export type RefusedCall = (rpc: OperatorRpc, principal: Principal, error: unknown) => Promise<void>
+
 const REASON_HEADER = 'x-multihub-reason'
 const REASON_MAX = 500
 
-/** The reason of a call: its field `reason` where the RPC has one, otherwise the header. Throws INVALID_ARGUMENT. */
-export function reasonOf(request: Message, headers: Pick<Headers, 'get'>): string | undefined {
+/** The reason of a call: its field `reason` where the RPC has one, otherwise the header; `malformed` for a wrong header. */
+export function reasonOf(
+  request: Message,
+  headers: Pick<Headers, 'get'>,
+): { readonly text: string } | 'malformed' | undefined {
   const { reason } = fieldsOf(request)
-  if (typeof reason === 'string') return reason === '' ? undefined : reason
+  if (typeof reason === 'string') return reason === '' ? undefined : { text: reason }
   const header = headers.get(REASON_HEADER)
   if (header === null) return undefined
   const text = decode(header)
   const length = text === undefined ? 0 : [...text].length
-  if (length >= 1 && length <= REASON_MAX) return text
-  throw new RpcStatusError(
+  return text !== undefined && length >= 1 && length <= REASON_MAX ? { text } : 'malformed'
+}
+
+/** The refusal of a malformed reason. */
+export function wrongReason(): RpcStatusError {
+  return new RpcStatusError(
     Code.InvalidArgument,
     `the header ${REASON_HEADER} has percent-encoded UTF-8 of 1 to ${REASON_MAX} characters`,
   )

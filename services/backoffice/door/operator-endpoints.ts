@@ -13,7 +13,7 @@ import type { AuthenticatePrincipal } from './authenticate.ts'
 import { type CallOwner, createCallOwner } from './call-owner.ts'
 import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf } from './message-fields.ts'
-import { type Act, type OperatorCall, reasonOf } from './operator-call.ts'
+import { type Act, type RefusedCall, reasonOf, wrongReason } from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
 import { findUnknownField } from './unknown-fields.ts'
 
@@ -23,6 +23,7 @@ export interface DoorDeps {
   readonly clientOf: ClientOf
   readonly cursor: Keyring
   readonly act: Act
+  readonly refused: RefusedCall
   readonly log: Log
 }
 
@@ -30,19 +31,20 @@ const principal_key = createContextKey<Principal | undefined>(undefined)
 
 /**
  * Creates the endpoints of all operator's RPCs. A call goes through these steps, each of which can refuse it: token, right of the
- * RPC (both before the message is read), form, further rights, merchant of the principal, reason, act.
+ * RPC (both before the message is read), form, further rights, reason, merchant of the principal, owner. What follows the right is
+ * part of the act, so that its refusal is audited.
  */
 export function createOperatorEndpoints(deps: DoorDeps): readonly RpcEndpoint[] {
   const createEndpoint = createEndpointFactory(deps.log)
   const services = new Set(OPERATOR_RPCS.map(({ method }) => method.parent))
   const callOwner = createCallOwner(deps.clientOf, services)
   return OPERATOR_RPCS.map((rpc) =>
-    createEndpoint(rpc.method, policyOf(rpc, deps.authenticate), createForwarder(rpc, callOwner, deps)),
+    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, callOwner, deps)),
   )
 }
 
 /** Who may make a call, before its message is read (O14). */
-function policyOf(rpc: OperatorRpc, authenticate: AuthenticatePrincipal): CallPolicy {
+function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPolicy {
   return {
     identify: ({ values }) => values?.get(principal_key)?.principal_id,
     isOutside: () => true,
@@ -52,14 +54,23 @@ function policyOf(rpc: OperatorRpc, authenticate: AuthenticatePrincipal): CallPo
       if (principal === undefined)
         throw new RpcStatusError(Code.Unauthenticated, 'the call has no token of an active principal')
       values?.set(principal_key, principal)
-      demandRight(rpc, principal, rpc.rights)
-      if (principal.merchant_id !== undefined && rpc.merchant === undefined)
-        throw new RpcStatusError(
-          Code.PermissionDenied,
-          `${nameOfRpc(rpc.method)} is closed to principals of merchants`,
-        )
+      try {
+        demandAccess(rpc, principal)
+      } catch (error) {
+        await refused(rpc, principal, error)
+        throw error
+      }
     },
   }
+}
+
+function demandAccess(rpc: OperatorRpc, principal: Principal): void {
+  demandRight(rpc, principal, rpc.rights)
+  if (principal.merchant_id !== undefined && rpc.merchant === undefined)
+    throw new RpcStatusError(
+      Code.PermissionDenied,
+      `${nameOfRpc(rpc.method)} is closed to principals of merchants`,
+    )
 }
 
 function demandRight({ method }: OperatorRpc, { rights }: Principal, needed: readonly Right[]): void {
@@ -77,23 +88,27 @@ function createForwarder(rpc: OperatorRpc, callOwner: CallOwner, { cursor, act }
   return (request: Message, context: HandlerContext): Promise<Message> => {
     const principal = context.values.get(principal_key)
     if (principal === undefined) throw new TypeError('the call was not authenticated')
-    checkForm(rpc, principal, request)
-    const call: OperatorCall = { rpc, principal, request, reason: reasonOf(request, context.requestHeader) }
+    const { merchant_id } = principal
     const is_act = rpc.changes || fieldsOf(request)['reveal'] === true
-    const send = (metadata: Readonly<Record<string, string>>): Promise<Message> =>
-      callOwner(method, request, {
-        headers: { ...metadata, [PRINCIPAL_HEADER]: principal.principal_id },
-        // An act goes on when its caller has gone, so that its outcome becomes known.
-        ...(is_act ? {} : { signal: context.signal }),
-      })
-    const run = async (): Promise<Message> => {
+    const reason = reasonOf(request, context.requestHeader)
+    const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
+      checkForm(rpc, principal, request)
+      if (reason === 'malformed') throw wrongReason()
       const sealToken = page_tokens?.open(request, principal.principal_id)
-      const answer = await (is_act ? act(call, send) : send({}))
+      const send = (): Promise<Message> =>
+        callOwner(method, request, {
+          headers: { ...metadata, [PRINCIPAL_HEADER]: principal.principal_id },
+          // An act goes on when its caller has gone, so that its outcome becomes known.
+          ...(is_act ? {} : { signal: context.signal }),
+        })
+      const answer = await (merchant_id === undefined
+        ? send()
+        : withinMerchant({ rpc, request, merchant_id }, callOwner, send))
       sealToken?.(answer)
       return answer
     }
-    const { merchant_id } = principal
-    return merchant_id === undefined ? run() : withinMerchant({ rpc, request, merchant_id }, callOwner, run)
+    const text = reason === 'malformed' ? undefined : reason?.text
+    return is_act ? act({ rpc, principal, request, reason: text }, run) : run({})
   }
 }
 

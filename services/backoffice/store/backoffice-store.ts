@@ -1,10 +1,15 @@
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Store } from '#lib/store/store.ts'
+import { openAuditLog } from '../audit/store/audit-log.ts'
 import { openPrincipals } from './principals.ts'
 
 /** All collections of the back office. */
 export type BackofficeStore = Awaited<ReturnType<typeof openBackofficeStore>>
 
-/** Opens the collections of the back office in the database of this service. */
-export async function openBackofficeStore(store: Store) {
-  return { principals: await openPrincipals(store) }
+/**
+ * Opens the collections of the back office in the database of this service. `signer` has the keys of the purpose `audit`. A
+ * backup reads the collections in the order in which they are opened here: the audit trail is last, because it tells of the others.
+ */
+export async function openBackofficeStore(store: Store, signer: Signer) {
+  return { principals: await openPrincipals(store), audit_log: await openAuditLog(store, signer) }
 }

@@ -13,6 +13,7 @@ import type { AuditLog } from './audit-log.ts'
 const AUDIT_HEAD: HeadKind<Readonly<Record<never, string>>> = {
   book: 'the audit trail',
   role: 'backoffice',
+  is_optional: true,
   place: z.object({}),
   signedText: signedHead,
   nameOf: ({ seq }) => `batch ${seq} of the audit trail`,

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { role as balances } from '../../balances/service.ts'
+import { role as merchants } from '../../merchants/service.ts'
+import { startDoor, type TestDoor } from '../backoffice.fixture.ts'
+import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
+import { hasRight } from '../domain/rights.ts'
+
+const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
+const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
+const LIST = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
+const VERIFY = 'multihub.backoffice.v1.AuditService/VerifyAudit'
+const CREATE_CREDENTIAL = 'multihub.merchants.v1.CredentialService/CreateCredential'
+
+let door: TestDoor
+let admin: { id: string; token: string }
+let merchant_id: string
+beforeAll(async () => {
+  door = await startDoor([merchants, balances])
+  admin = await door.newPrincipal(['admin'])
+  const { merchant } = await door.roles
+    .client(MerchantService, 'backoffice')
+    .createMerchant({ name: 'alpha', timezone: 'UTC', environments: [Environment.TEST] })
+  merchant_id = merchant?.merchantId ?? ''
+})
+afterAll(() => door[Symbol.asyncDispose]())
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any part of an entry
+async function entriesOf(filter: object): Promise<any[]> {
+  const { status, body } = await door.call(admin.token, LIST, { pageSize: 100, ...filter })
+  expect(status).toBe(200)
+  return body.entries ?? []
+}
+
+function adjustment(fields: object = {}): object {
+  return {
+    merchantId: merchant_id,
+    environment: 'ENVIRONMENT_TEST',
+    amount: { minor: '500', currency: 'INR' },
+    operationId: uuidv7(),
+    reason: 'month end',
+    ...fields,
+  }
+}
+
+// O4
+test('an act leaves one entry, with who, what, why and what came of it', async () => {
+  const money = await door.newPrincipal(['money'])
+  const answer = await door.call(money.token, ADJUST, adjustment())
+  expect(answer.status).toBe(200)
+  const entries = await entriesOf({ principalId: money.id })
+  expect(entries).toHaveLength(1)
+  expect(entries[0]).toMatchObject({
+    principalName: 'money',
+    rpc: ADJUST,
+    merchantId: merchant_id,
+    targets: [{ kind: 'merchant', id: merchant_id }],
+    reason: 'month end',
+    outcome: 'AUDIT_OUTCOME_DONE',
+    requestId: expect.stringMatching(/./),
+  })
+  expect(JSON.parse(entries[0].request)).toMatchObject({ amount: { minor: '500', currency: 'INR' } })
+  expect(await entriesOf({ principalId: money.id, targetKind: 'merchant', targetId: merchant_id })).toEqual(
+    entries,
+  )
+  expect(await entriesOf({ principalId: money.id, rpc: VERIFY })).toEqual([])
+})
+
+// O4
+test('a refusal has the code of the owner, and changes nothing', async () => {
+  const money = await door.newPrincipal(['money'])
+  await door.call(money.token, ADJUST, adjustment({ amount: { minor: '0', currency: 'INR' } }))
+  const reason_header = { 'x-multihub-reason': '%' }
+  const rotate = 'multihub.backoffice.v1.PrincipalService/RotateToken'
+  await door.call(admin.token, rotate, { principalId: money.id }, reason_header)
+  expect(await entriesOf({ principalId: money.id })).toMatchObject([
+    { rpc: ADJUST, outcome: 'AUDIT_OUTCOME_REFUSED', errorCode: expect.any(Number) },
+  ])
+  const [refused] = await entriesOf({ rpc: rotate, targetKind: 'principal', targetId: money.id })
+  expect(refused).toMatchObject({ outcome: 'AUDIT_OUTCOME_REFUSED', principalId: admin.id })
+})
+
+// O4
+test('no secret is in an entry', async () => {
+  const { body } = await door.call(
+    admin.token,
+    CREATE_CREDENTIAL,
+    {
+      merchantId: merchant_id,
+      environment: 'ENVIRONMENT_TEST',
+      apiVersion: 'API_VERSION_V1',
+      operationId: uuidv7(),
+    },
+    { 'x-multihub-reason': encodeURIComponent('für Ä') },
+  )
+  const [entry] = await entriesOf({ rpc: CREATE_CREDENTIAL })
+  expect(entry.reason).toBe('für Ä')
+  expect(body.secret).toMatch(/./)
+  expect(JSON.stringify(entry)).not.toContain(body.secret)
+})
+
+// O16
+test('a read leaves no entry', async () => {
+  const reader = await door.newPrincipal(['read'])
+  await door.call(reader.token, 'multihub.merchants.v1.MerchantService/ListMerchants', {})
+  expect(await entriesOf({ principalId: reader.id })).toEqual([])
+})
+
+// O1, O14
+test('each RPC without its right is refused, and the refusal is audited', async () => {
+  const reader = await door.newPrincipal(['read'])
+  const closed = OPERATOR_RPCS.filter(({ rights }) => !hasRight(['read'], rights)).map(({ method }) =>
+    nameOfRpc(method),
+  )
+  expect(closed.length).toBeGreaterThan(30)
+  for (const rpc of closed) expect((await door.call(reader.token, rpc, {})).status).toBe(403)
+  const entries = await entriesOf({ principalId: reader.id })
+  expect(entries.map(({ rpc }) => rpc).sort()).toEqual(closed.sort())
+  expect(entries.every(({ outcome }) => outcome === 'AUDIT_OUTCOME_REFUSED')).toBe(true)
+})
+
+test('an owner that cannot be reached leaves the outcome unknown', async () => {
+  const money = await door.newPrincipal(['money'])
+  door.roles.setStoreUnavailable('balances', true)
+  try {
+    expect((await door.call(money.token, ADJUST, adjustment())).status).toBe(503)
+  } finally {
+    door.roles.setStoreUnavailable('balances', false)
+  }
+  expect(await entriesOf({ principalId: money.id })).toMatchObject([
+    { outcome: 'AUDIT_OUTCOME_UNKNOWN', errorCode: 2002 },
+  ])
+})
+
+// O4
+test('without its own store the back office does nothing', async () => {
+  const money = await door.newPrincipal(['money'])
+  const of_merchant = { merchantId: merchant_id, environment: 'ENVIRONMENT_TEST' }
+  const before = await door.call(money.token, GET_BALANCES, of_merchant)
+  door.roles.setStoreUnavailable('backoffice', true)
+  try {
+    expect((await door.call(money.token, ADJUST, adjustment())).status).toBe(503)
+  } finally {
+    door.roles.setStoreUnavailable('backoffice', false)
+  }
+  expect((await door.call(money.token, GET_BALANCES, of_merchant)).body).toEqual(before.body)
+})
+
+// O16
+test('the audit trail verifies, and page tokens belong to their list', async () => {
+  const { body } = await door.call(admin.token, VERIFY, {})
+  expect(body).toEqual({ consistent: true, entries: expect.stringMatching(/^[1-9]/), problems: [] })
+  const page = await door.call(admin.token, LIST, { pageSize: 1 })
+  expect(page.body.entries).toHaveLength(1)
+  const pageToken = page.body.nextPageToken
+  const next = await door.call(admin.token, LIST, { pageSize: 1, pageToken })
+  expect(next.body.entries[0].auditId).not.toBe(page.body.entries[0].auditId)
+  expect((await door.call(admin.token, LIST, { pageSize: 1, pageToken, rpc: ADJUST })).status).toBe(400)
+  expect((await door.call(admin.token, LIST, { targetId: 'x' })).status).toBe(400)
+})

@@ -1,0 +1,123 @@
+import type { Message } from '@bufbuild/protobuf'
+import { Code } from '@connectrpc/connect'
+import { currentRequest } from '#lib/base/context.ts'
+import { clock } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
+import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { nameOfRpc } from '../domain/operator-rpcs.ts'
+import type { Act, OperatorCall, RefusedCall } from '../door/operator-call.ts'
+import type { Audit } from './audit.ts'
+import type { AuditIntent, AuditOutcome, AuditTarget } from './domain/audit-record.ts'
+import { maskMessage } from './domain/mask-message.ts'
+
+/** The metadata by which an owner knows the act, so that it can keep its id with what it changes. */
+export const AUDIT_HEADER = 'x-multihub-audit'
+
+interface ActDeps {
+  readonly audit: Pick<Audit, 'begin' | 'end'>
+  readonly now_ms: () => number
+}
+
+/**
+ * Surrounds each act with its intent, which is durable before, and its outcome (O4). Without the intent nothing is done: then it
+ * throws `Unavailable`.
+ */
+export function createAuditedAct({ audit, now_ms }: ActDeps): Act {
+  return async (call, run) => {
+    const audit_id = await audit.begin(intentOf(call, now_ms()))
+    let answer: Message
+    try {
+      answer = await run({ [AUDIT_HEADER]: audit_id })
+    } catch (error) {
+      await audit.end(audit_id, outcomeOf(error))
+      throw error
+    }
+    const { method, changes } = call.rpc
+    await audit.end(audit_id, {
+      outcome: 'done',
+      after: changes ? maskMessage(method.output, answer) : undefined,
+    })
+    return answer
+  }
+}
+
+/** Records a call that was refused for a missing right, before its message was read (O1). */
+export function createRefusedCall({ audit, now_ms }: ActDeps): RefusedCall {
+  return async (rpc, principal, error) => {
+    const intent = intentOf({ rpc, principal, request: undefined, reason: undefined }, now_ms())
+    try {
+      await audit.end(await audit.begin(intent), outcomeOf(error))
+    } catch (failure) {
+      // It was refused all the same.
+      log.error({ error: failure }, 'a refused call could not be written to the audit trail')
+    }
+  }
+}
+
+function intentOf(
+  {
+    rpc,
+    principal,
+    request,
+    reason,
+  }: Omit<OperatorCall, 'request'> & { readonly request: Message | undefined },
+  now_ms: number,
+): AuditIntent {
+  const context = currentRequest()
+  const left_ms =
+    context?.deadline_ms === undefined ? CALL_TIMEOUT_MAX_MS : context.deadline_ms - clock.monotonic_ms()
+  const { method } = rpc
+  const targets = request === undefined ? [] : targetsOf(request)
+  const merchant_id = targets.find(({ kind }) => kind === 'merchant')?.id ?? principal.merchant_id
+  return {
+    principal_id: principal.principal_id,
+    principal_name: principal.name,
+    rpc: nameOfRpc(method),
+    merchant_id,
+    targets,
+    reason,
+    request: request === undefined ? '{}' : maskMessage(method.input, request),
+    request_id: context?.request_id ?? '',
+    deadline: new Date(now_ms + Math.max(0, left_ms)),
+  }
+}
+
+/** Ids of a request that name no thing. */
+const NO_TARGETS: ReadonlySet<string> = new Set(['operation', 'document'])
+
+/** What a request names: `paymentId` is a target of the kind `payment`, each of `paymentIds` too. */
+function targetsOf(request: Message): AuditTarget[] {
+  return Object.entries(request).flatMap(([name, value]: [string, unknown]): AuditTarget[] => {
+    const [, word] = /^(\w+)Ids?$/.exec(name) ?? []
+    if (word === undefined) return []
+    const kind = word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    if (NO_TARGETS.has(kind)) return []
+    const ids: readonly unknown[] = Array.isArray(value) ? value : [value]
+    return ids
+      .map(String)
+      .filter((id) => id !== '' && id !== '0')
+      .map((id) => ({ kind, id }))
+  })
+}
+
+/** The statuses after which the owner may have acted all the same. */
+const UNCLEAR: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.Canceled,
+  Code.Internal,
+  Code.Unknown,
+])
+
+function outcomeOf(error: unknown): AuditOutcome {
+  const is_unclear = UNCLEAR.has(toCallerError(error).code)
+  return { outcome: is_unclear ? 'unknown' : 'refused', error_code: codeOf(error) }
+}
+
+/** The code in the error table; 0 for a refusal of the RPC layer. */
+function codeOf(error: unknown): number {
+  if (error instanceof PublicError) return error.code
+  return error instanceof RpcStatusError ? (error.detail?.code ?? 0) : 2001
+}
