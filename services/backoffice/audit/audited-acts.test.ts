@@ -25,7 +25,7 @@ beforeAll(async () => {
     .createMerchant({ name: 'alpha', timezone: 'UTC', environments: [Environment.TEST] })
   merchant_id = merchant?.merchantId ?? ''
 })
-afterAll(() => door[Symbol.asyncDispose]())
+afterAll(async () => door[Symbol.asyncDispose]())
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any part of an entry
 async function entriesOf(filter: object): Promise<any[]> {
