@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { CircuitState, type ProviderAccount } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
@@ -75,6 +77,33 @@ test('an account that fails five times in a row is skipped, and a route without 
       status: PROCESSING,
     })
   expect(system.provider.orders()).toBe(orders + 2)
+})
+
+// O7: an operator can explain the payment, whichever of its names the merchant gave.
+test('a payment keeps each create at an account and each report that changed it', async () => {
+  await using fresh = await startPayments()
+  const { provider, merchant_id: merchantId } = fresh
+  provider.answer('pending')
+  const { paymentId, hId } = await fresh.deposit(AMOUNT, { c_id: 'kept', accounts: ['down-1', 'acme'] })
+  const order = await provider.order(1)
+  await provider.report(order, { status: 'success' })
+  await provider.report(order, { status: 'success' })
+  await fresh.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+  const client = fresh.roles.client(PaymentService, 'operator')
+  const found = await client.getPayment({ merchantId, environment: Environment.TEST, cId: 'kept' })
+  expect(found.payment?.paymentId).toBe(paymentId)
+  expect(found.attempts).toMatchObject([
+    { number: 1, accountId: 'down-1', outcome: 'not_sent', reason: expect.any(String) },
+    { number: 2, accountId: 'acme', outcome: 'pending', httpStatus: 200, providerId: expect.any(String) },
+  ])
+  expect(found.attempts[0]?.httpStatus).toBeUndefined()
+  for (const { createTime } of found.attempts) expect(createTime).toBeDefined()
+  const [, { providerId } = {}] = found.attempts
+  expect(found.reports).toMatchObject([{ number: 2, outcome: 'success', isCallback: true, providerId }])
+  expect(await client.getPayment({ hId })).toEqual(await client.getPayment({ paymentId }))
+  await expect(client.getPayment({})).rejects.toMatchObject({ code: 1005 })
+  await expect(client.getPayment({ hId, paymentId })).rejects.toMatchObject({ code: 9000 })
+  await expect(client.getPayment({ cId: 'kept' })).rejects.toMatchObject({ code: 1005 })
 })
 
 test('refusals by the provider open no breaker', async () => {

@@ -4,6 +4,7 @@ import { sleep } from '#lib/base/time.ts'
 import { AMOUNT_MAX } from '#lib/contract/money.ts'
 import { INSTRUCTION_FIELDS, PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import type { Capabilities, ProviderOrder } from '../../services/payments/connectors/connector.ts'
+import { provenBy } from '../../services/payments/connectors/create-result.fixture.ts'
 import type { CallResult, LookupResult, OperationKind } from '../../services/payments/domain/call-result.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import type { ReadConnector } from './connector.suite.ts'
@@ -16,7 +17,8 @@ export function outcomeSuite(
 ): void {
   const payments = operations.filter((kind) => kind !== 'refund')
 
-  const create = (order: ProviderOrder): Promise<CallResult> => read().connector.create(order, HANG_LIMIT_MS)
+  const create = (order: ProviderOrder): Promise<CallResult> =>
+    provenBy(read().connector.create(order, HANG_LIMIT_MS))
   const lookUp = (order: ProviderOrder): Promise<LookupResult> =>
     read().connector.lookUp(order, HANG_LIMIT_MS)
 

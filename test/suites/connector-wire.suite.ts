@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/base/time.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Connector } from '../../services/payments/connectors/connector.ts'
+import { provenBy } from '../../services/payments/connectors/create-result.fixture.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { type HeldTimers, holdTimers } from '../support/held-timers.ts'
 import { type HostileServer, pour, startHostileServer } from '../support/hostile-server.ts'
@@ -170,7 +171,7 @@ export function wireSuite(read: ReadConnector): void {
     test.each(MISBEHAVIOURS)('the server %s', async (_what, speak) => {
       const server = await serve(speak)
       const connector = connectTo(server.url)
-      expect(await connector.create(order(), HANG_LIMIT_MS)).toEqual(unknown)
+      expect(await provenBy(connector.create(order(), HANG_LIMIT_MS))).toEqual(unknown)
       expect(server.requests()).toBe(1)
       expect(await connector.lookUp(order(), HANG_LIMIT_MS)).toEqual(unknown)
       expect(server.requests()).toBe(2)

@@ -86,13 +86,16 @@ export interface Capabilities {
   readonly idempotency_window_ms: number
 }
 
+/** The result of a create, with the HTTP status of the response if one came. */
+export type CreateResult = CallResult & { readonly http_status?: number }
+
 /** What a connector implements. Errors of the provider or the network are results, never exceptions. */
 export interface ProviderCalls {
   /**
    * Creates an operation; a refund is an operation too. `signal` ends the wait; the result is then `unknown` if anything
    * was sent. An order that the protocol cannot express is `not_sent`.
    */
-  create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CallResult>
+  create(order: ProviderOrder, timeout_ms: number, signal?: AbortSignal): Promise<CreateResult>
   /** Reads the status of 1 to `lookups_max` operations with one request; the results have the same order. */
   lookUp(
     operations: readonly OperationName[],

@@ -31,6 +31,7 @@ import {
 } from './operation.ts'
 import { addEffect, type Payment, type ProviderRecord } from './payment.ts'
 import { isPolled, pollProviderEffect, repeatCreateEffect } from './payment-effects.ts'
+import { type CreateCall, withHistory } from './provider-history.ts'
 import { namesOtherId, noteIds, recordOf, withRecord } from './provider-record.ts'
 import { requireRefund, withRefund } from './refund.ts'
 import { endRefund } from './refund-transitions.ts'
@@ -44,6 +45,9 @@ export type ProviderUpdate = OperationRef & {
   readonly poll_at: Date
   /** Set when the result is the response to a create, also to a repeated one. */
   readonly create?: CreateResponse
+  /** The facts of the call that had this response, for the history. */
+  readonly call?: CreateCall
+  readonly is_callback?: boolean
 }
 
 /**
@@ -51,7 +55,11 @@ export type ProviderUpdate = OperationRef & {
  * this function, in any order and any number of times. What differs between deposits, withdrawals and refunds is in
  * `OPERATION_RULES`. Pure. Returns the same payment when nothing changes.
  */
-export function applyProviderUpdate(payment: Payment, reported: ProviderUpdate): Payment {
+export function applyProviderUpdate(payment: Payment, update: ProviderUpdate): Payment {
+  return withHistory(payment, applyReport(payment, update), update)
+}
+
+function applyReport(payment: Payment, reported: ProviderUpdate): Payment {
   const operation = findOperation(payment, reported.refund_id)
   if (!operation) return payment
   const record = recordOf(payment, reported)
@@ -71,7 +79,7 @@ export function applyProviderUpdate(payment: Payment, reported: ProviderUpdate):
   if (is_current) return applyToOpen(noted, operationOf(noted, update.refund_id), update)
   if (update.attempt_number === undefined) return payment
   const moved = returnToAttempt(noted, update) ?? goToFoundAttempt(noted, update)
-  return moved ? applyProviderUpdate(moved, update) : noteOtherAttempt(noted, update)
+  return moved ? applyReport(moved, update) : noteOtherAttempt(noted, update)
 }
 
 /**

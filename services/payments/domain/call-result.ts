@@ -96,3 +96,35 @@ export function namesOtherAmount(result: CallResult, requested: Money): boolean 
   if (named === undefined) return false
   return named.minor !== requested.minor || named.currency !== requested.currency
 }
+
+/** What an attempt of a payment, or a refund, is known by in its history. */
+export interface OperationSubject {
+  readonly attempt_number?: number | undefined
+  readonly refund_id?: string | undefined
+}
+
+/** What came of a call to a provider or of its report: the kind of the result, and what it named. */
+export interface HeardOutcome {
+  readonly outcome: CallResult['kind']
+  readonly provider_id?: string | undefined
+  /** The code of the error table of a refusal. */
+  readonly code?: ErrorCode | undefined
+}
+
+/** One create that was sent to an account, or that could not be sent, as the operator reads it (O7). */
+export interface CreateRecord extends OperationSubject, HeardOutcome {
+  readonly account_id: string
+  readonly began_at: Date
+  readonly duration_ms: number
+  /** Absent when no response came. */
+  readonly http_status?: number | undefined
+  /** Why the create was not sent or its result is unknown: our own words. */
+  readonly reason?: string | undefined
+}
+
+/** One report of a provider that changed something, as the operator reads it (O7). */
+export interface ReportRecord extends OperationSubject, HeardOutcome {
+  readonly at: Date
+  /** Whether the provider called back; otherwise it answered a look-up. */
+  readonly is_callback: boolean
+}

@@ -5,7 +5,7 @@ import type { Direction } from '#lib/contract/payment-methods.ts'
 import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { RefundStatus } from '#lib/contract/public-support.ts'
 import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
-import type { Instructions, OperationKind } from './call-result.ts'
+import type { CreateRecord, Instructions, OperationKind, ReportRecord } from './call-result.ts'
 
 /** One status that the payment has entered. */
 interface HistoryEntry {
@@ -117,6 +117,9 @@ interface PaymentFields extends EffectDocument {
   readonly attempt: { readonly number: number; readonly account_id: string; readonly created_at: Date }
   /** What is known of each attempt at its account. */
   readonly attempts?: readonly AttemptRecord[]
+  /** The last creates and reports, for the operator alone: nothing is decided by them. */
+  readonly creates?: readonly CreateRecord[]
+  readonly reports?: readonly ReportRecord[]
   readonly restored?: RestoreMark | undefined
   /**
    * The attempts whose success was reported while another attempt was current. While there are any, no create is sent

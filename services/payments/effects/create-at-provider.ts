@@ -13,8 +13,8 @@ import {
   LEASE_SLACK_MS,
   mayRepeat,
   operationBudgets,
-  orderOf,
   type ProviderCallDeps,
+  sendCreate,
 } from './provider-call.ts'
 
 /**
@@ -54,20 +54,23 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       // A restored payment can learn of its operation before the create that it had not sent then (P4).
       if (operation.record.provider_id !== undefined)
         return applyResult(ref, { kind: 'unknown', reason: 'the provider has the operation' }, 0)
-      const { connector, schedule, fingerprint } = deps.accountOf(operation.payment)
+      const { schedule, fingerprint } = deps.accountOf(operation.payment)
       if (!isSendKept(operation.record.account, fingerprint) || (await deps.isMoved(operation)))
         return applyResult(ref, ACCOUNT_MOVED, 0)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
         is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms
       const timeout_ms = timeLeft() ?? deps.create_timeout_ms
-      const sent = await connector.create(orderOf(deps, operation, false), timeout_ms, deps.stopping)
+      const sent = await sendCreate(deps, operation, { is_repeated: false, timeout_ms })
       // A request that this process did not send because it stops says nothing about the account. As `not_sent` it would go
       // to the next account or fail; as `unknown` it stays at this account, and a poll of another process goes on.
       const result: CallResult =
-        sent.kind === 'not_sent' && deps.stopping.aborted ? { ...sent, kind: 'unknown' } : sent
+        sent.result.kind === 'not_sent' && deps.stopping.aborted
+          ? { ...sent.result, kind: 'unknown' }
+          : sent.result
       const next_attempt_ms = timeLeft() === undefined ? AFTER_RESPONSE_MS : 0
-      return applyCreateResponse(deps, operation, result, { poll_ms: schedule.first_ms, next_attempt_ms })
+      const response = { ...sent, result }
+      return applyCreateResponse(deps, operation, response, { poll_ms: schedule.first_ms, next_attempt_ms })
     },
   })
 }
@@ -93,13 +96,13 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       const { id: current_id } = repeatCreateEffect.newEffect(payment, data, { at: now() })
       if (!operation?.is_open || id !== current_id) return (current) => current
       const { connector, schedule, fingerprint } = deps.accountOf(operation.payment)
-      const { create_timeout_ms: timeout_ms, stopping } = deps
+      const { create_timeout_ms: timeout_ms } = deps
       // The effect may have waited since the poll, for room or for a process.
       const may_send =
         isSendKept(operation.record.account, fingerprint) && mayRepeat(operation, connector, timeout_ms)
       if (!may_send || (await deps.isMoved(operation))) return (current) => current
-      const result = await connector.create(orderOf(deps, operation, true), timeout_ms, stopping)
-      return applyCreateResponse(deps, operation, result, { poll_ms: schedule.first_ms })
+      const response = await sendCreate(deps, operation, { is_repeated: true, timeout_ms })
+      return applyCreateResponse(deps, operation, response, { poll_ms: schedule.first_ms })
     },
   })
 }

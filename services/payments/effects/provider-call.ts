@@ -4,7 +4,7 @@ import {
   type MerchantDetails,
   MerchantDetailsSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { now } from '#lib/base/time.ts'
+import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
@@ -15,6 +15,7 @@ import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { type Operation, type OperationRef, operationKey, refOf } from '../domain/operation.ts'
 import { asPaid, type Payment } from '../domain/payment.ts'
 import { isAbout } from '../domain/payment-effects.ts'
+import type { CreateCall } from '../domain/provider-history.ts'
 
 /** What the effects that call a provider need. */
 export interface ProviderCallDeps extends AccountsOfPayments {
@@ -58,10 +59,35 @@ export function lookUp(
 }
 
 /** The change that applies a report to an operation. If nothing polls the provider yet, the first poll is after `poll_ms`. */
-export function applyResult(ref: OperationRef, result: CallResult, poll_ms: number): DocumentChange<Payment> {
+export function applyResult(
+  ref: OperationRef,
+  result: CallResult,
+  poll_ms: number,
+  is_callback = false,
+): DocumentChange<Payment> {
   const at = now()
   const poll_at = new Date(at.getTime() + poll_ms)
-  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at })
+  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, is_callback })
+}
+
+/** The response to a create, and the facts of the call. */
+interface SentCreate {
+  readonly result: CallResult
+  readonly call: CreateCall
+}
+
+/** Sends the create of an operation. `is_repeated`: its key may have been sent before, with an unknown result. */
+export async function sendCreate(
+  deps: ProviderCallDeps,
+  operation: Operation,
+  { is_repeated, timeout_ms }: { readonly is_repeated: boolean; readonly timeout_ms: number },
+): Promise<SentCreate> {
+  const { connector } = deps.accountOf(operation.payment)
+  const began_at = now()
+  const began_ms = clock.monotonic_ms()
+  const order = orderOf(deps, operation, is_repeated)
+  const { http_status, ...result } = await connector.create(order, timeout_ms, deps.stopping)
+  return { result, call: { began_at, duration_ms: Math.round(elapsedSince(began_ms)), http_status } }
 }
 
 /**
@@ -70,7 +96,7 @@ export function applyResult(ref: OperationRef, result: CallResult, poll_ms: numb
 export function applyCreateResponse(
   deps: Pick<ProviderCallDeps, 'fingerprintOf'>,
   operation: Operation,
-  result: CallResult,
+  { result, call }: SentCreate,
   { poll_ms, next_attempt_ms = 0 }: { readonly poll_ms: number; readonly next_attempt_ms?: number },
 ): DocumentChange<Payment> {
   const at = now()
@@ -79,7 +105,8 @@ export function applyCreateResponse(
     next_attempt_at: new Date(at.getTime() + next_attempt_ms),
     fingerprintOf: (account_id: string) => deps.fingerprintOf(account_id, environment),
   }
-  const update = { ...refOf(operation), result, at, poll_at: new Date(at.getTime() + poll_ms), create }
+  const poll_at = new Date(at.getTime() + poll_ms)
+  const update = { ...refOf(operation), result, call, at, poll_at, create }
   return (current) => applyProviderUpdate(current, update)
 }
 
@@ -101,8 +128,8 @@ export function mayRepeat(
   return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 
-/** The order for the create of an operation. `is_repeated`: its key may have been sent before, with an unknown result. */
-export function orderOf(
+/** The order for the create of an operation. */
+function orderOf(
   deps: ProviderCallDeps,
   { kind, idempotency_key, amount, payment }: Operation,
   is_repeated: boolean,

@@ -172,7 +172,7 @@ async function applyReport(
   const { account, schedule } = connected
   const operation = operationOfReport(payment, account.account_id, report)
   if (operation === undefined) return false
-  const change = applyResult(operation, report.result, schedule.first_ms)
+  const change = applyResult(operation, report.result, schedule.first_ms, true)
   const apply = (current: StoredPayment): Payment | undefined => {
     const updated = change(requireAdmitted(current))
     return updated === current ? undefined : updated

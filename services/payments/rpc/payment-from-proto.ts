@@ -5,10 +5,12 @@ import type {
   CreatePaymentRequest as CreatePaymentRequestProto,
   CredentialPolicy,
   FindPaymentRequest,
+  GetPaymentRequest,
   ListPaymentsRequest,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { BankAccount } from '#lib/contract/bank-account.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
@@ -16,7 +18,7 @@ import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import type { CreatePaymentRequest } from '../domain/new-payment.ts'
-import type { PaymentQuery } from '../use-cases/find-payment.ts'
+import type { PaymentName, PaymentQuery } from '../use-cases/find-payment.ts'
 import type { PaymentFilter } from '../use-cases/list-for-operator.ts'
 
 /** Maps the request for a new payment. Throws 1005 for a required field without a value. */
@@ -51,6 +53,21 @@ export function paymentQueryFromProto(
     c_id: request.cId,
     h_id: request.hId,
   }
+}
+
+/**
+ * Maps how a person names a payment: by `payment_id`, by `h_id`, or by `merchant_id`, `environment` and `c_id`. Throws 1005
+ * without any of them, and 9000 for two of them, because they could name two payments.
+ */
+export function paymentNameFromProto(request: GetPaymentRequest): PaymentName {
+  const { paymentId, hId, cId } = request
+  const [name, second] = Object.entries({ payment_id: paymentId, h_id: hId, c_id: cId }).filter(
+    ([, text]) => text !== '',
+  )
+  if (name === undefined) throw fieldError(1005, 'payment_id')
+  if (second !== undefined) throw fieldError(9000, second[0], 'only one name of the payment')
+  const id = requiredId(name[1], name[0])
+  return cId === '' ? id : { ...scopeFromProto(request), c_id: id }
 }
 
 /** Maps the filter of a list of payments. Throws 9000 for an unknown enum value and an impossible time. */

@@ -27,7 +27,13 @@ import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { type ResolveAnomalyDeps, resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
 import { anomalyFilterFromProto, anomalyToProto, resolveRequestFromProto } from './anomaly-proto.ts'
-import { createRequestFromProto, filterFromProto, paymentQueryFromProto } from './payment-from-proto.ts'
+import {
+  createRequestFromProto,
+  filterFromProto,
+  paymentNameFromProto,
+  paymentQueryFromProto,
+} from './payment-from-proto.ts'
+import { providerHistoryToProto } from './provider-history-proto.ts'
 import { routeExplanationToProto, routeQuestionFromProto } from './route-proto.ts'
 
 /** What the RPCs for payments need. */
@@ -65,8 +71,8 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       }),
     ),
     getPayment: by(['operator', 'internal'], async (request) => {
-      const payment = await getPayment(deps, requiredId(request.paymentId, 'payment_id'))
-      return { payment: shownToPerson(payment, request) }
+      const payment = await getPayment(deps, paymentNameFromProto(request))
+      return { payment: shownToPerson(payment, request), ...providerHistoryToProto(payment) }
     }),
     listPayments: by(['operator', 'internal'], async (request) => {
       const page = await listPayments(deps.payments, filterFromProto(request), pageRequest(request))

@@ -3,7 +3,7 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
-import { findByAnyId, findByHId } from '../store/payments.ts'
+import { findByAnyId, findByHId, type PaymentKey } from '../store/payments.ts'
 import { type AdmissionDeps, awaitAdmission } from './await-change.ts'
 
 /** A merchant's query for one of its payments, by its public identifiers. */
@@ -45,16 +45,24 @@ export async function findByPublicId(
   )
 }
 
+/** How a person names a payment: by its `payment_id` or `h_id`, or as its merchant does. */
+export type PaymentName = string | PaymentKey
+
 /**
- * Reads any payment by its `payment_id` or `h_id`, for the operator. Throws `unknown_code` when there is none, and
+ * Reads any payment by its name, for the operator. Throws `unknown_code` when there is none, and
  * `Unavailable` when the ledger does not decide in time about a withdrawal that is being created.
  */
 export async function getPayment(
   deps: AdmissionDeps,
-  id: string,
+  name: PaymentName,
   unknown_code: 6010 | 10001 = 6010,
 ): Promise<Stored<Payment>> {
-  const payment = await completed(deps, await findByAnyId(deps.payments, id))
+  const { payments } = deps
+  const found =
+    typeof name === 'string'
+      ? await findByAnyId(payments, name)
+      : await payments.get(name, { linearizable: true })
+  const payment = await completed(deps, found)
   if (!payment) throw new PublicError(unknown_code)
   return payment
 }

@@ -8,6 +8,7 @@ import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import type { Connector, ProviderOrder } from '../../payments/connectors/connector.ts'
+import { provenBy } from '../../payments/connectors/create-result.fixture.ts'
 import type { LookupResult, OperationKind } from '../../payments/domain/call-result.ts'
 import { type CallbackReceiver, startReceiver } from '../callback-receiver.fixture.ts'
 import { connectSandbox, startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
@@ -60,7 +61,7 @@ function refundOf(deposit: ProviderOrder, minor = 1000n): ProviderOrder {
 }
 
 function create(order: ProviderOrder) {
-  return connector.create(order, HANG_LIMIT_MS)
+  return provenBy(connector.create(order, HANG_LIMIT_MS))
 }
 
 function lookUp(order: ProviderOrder): Promise<LookupResult> {

@@ -8,6 +8,7 @@ import { createHttpClient } from '#lib/http/client.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import type { Connector, ProviderOrder } from '../../payments/connectors/connector.ts'
+import { provenBy } from '../../payments/connectors/create-result.fixture.ts'
 import { connectSandbox, startSandbox, type TestSandbox } from '../sandbox.fixture.ts'
 
 const http = createHttpClient({ allow: allowAnyAddress })
@@ -32,7 +33,7 @@ afterAll(async () => {
   restoreClock()
 })
 
-const create = (order: ProviderOrder) => connector.create(order, HANG_LIMIT_MS)
+const create = (order: ProviderOrder) => provenBy(connector.create(order, HANG_LIMIT_MS))
 
 /** A deposit of 1,009.08, which is paid in the response to its create. */
 async function createPaid(): Promise<ProviderOrder> {

@@ -9,6 +9,7 @@ import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { isCredential } from '../account-schema.ts'
 import { connectAccount } from '../connect-account.ts'
 import type { Connector, ProviderOrder } from '../connector.ts'
+import { provenBy } from '../create-result.fixture.ts'
 import { newAccount } from '../provider-account.ts'
 import { formConnector } from './form-connector.ts'
 import { type FormProvider, startFormProvider } from './form-provider.fixture.ts'
@@ -120,7 +121,7 @@ describe('the protocol', () => {
       response = { transfers: [transfer] }
       expect(await lookUp('k1')).toEqual([unknown])
       response = { error: 'ACCOUNT_INVALID' }
-      expect(await connector.create(order, HANG_LIMIT_MS)).toEqual({ kind: 'declined', code: 8600 })
+      expect(await provenBy(connector.create(order, HANG_LIMIT_MS))).toEqual({ kind: 'declined', code: 8600 })
     } finally {
       http_status = 200
     }
@@ -136,7 +137,10 @@ describe('the protocol', () => {
       }
       for (const status of [200, 400, 401, 403, 404, 422]) {
         http_status = status
-        expect(await connector.create(order, HANG_LIMIT_MS)).toEqual({ kind: 'declined', code: 7001 })
+        expect(await provenBy(connector.create(order, HANG_LIMIT_MS))).toEqual({
+          kind: 'declined',
+          code: 7001,
+        })
       }
     } finally {
       http_status = 200

@@ -65,7 +65,8 @@ function connectForm<E extends Environment>(
       if (body === undefined) return INEXPRESSIBLE_ORDER
       const path = CREATE_PATHS[order.kind]
       const result = await http.request({ ...common, method: 'POST', path, body, timeout_ms, signal })
-      return result.kind === 'response' ? createResult(order, result) : result
+      if (result.kind !== 'response') return result
+      return { ...createResult(order, result), http_status: result.http_status }
     },
     async lookUp(operations, timeout_ms, signal) {
       const query = new URLSearchParams()

@@ -9,6 +9,7 @@ import { createHttpClient } from '#lib/http/client.ts'
 import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
 import { connectAccount } from '../connect-account.ts'
 import type { Connector, ProviderOrder } from '../connector.ts'
+import { provenBy } from '../create-result.fixture.ts'
 import { newAccount } from '../provider-account.ts'
 
 const http = createHttpClient({ allow: allowAnyAddress })
@@ -69,7 +70,7 @@ const success = { ...pending, status: 'success', completed_at: '2025-11-21T12:00
 async function resultsOf(body: unknown, http_status = 200) {
   next_response = { http_status, body: body instanceof Buffer ? body : JSON.stringify(body) }
   return {
-    created: await connector.create(order, HANG_LIMIT_MS),
+    created: await provenBy(connector.create(order, HANG_LIMIT_MS)),
     found: await connector.lookUp(order, HANG_LIMIT_MS),
   }
 }

@@ -83,7 +83,8 @@ function connectHttp<E extends Environment>(
     if (result.kind !== 'response') return result
     const { http_status } = result
     const response = parseResponse(result.body)
-    if (response === undefined) return protocolViolation(`HTTP ${http_status} with an invalid body`)
+    if (response === undefined)
+      return { ...protocolViolation(`HTTP ${http_status} with an invalid body`), http_status }
     return { kind: 'response' as const, http_status, response }
   }
   return {
@@ -93,7 +94,10 @@ function connectHttp<E extends Environment>(
         body === undefined
           ? INEXPRESSIBLE_ORDER
           : await exchange({ method: 'POST', path: OPERATIONS_PATH, body }, timeout_ms, signal)
-      if (result.kind === 'response') return createResult(order, result.http_status, result.response)
+      if (result.kind === 'response') {
+        const { http_status } = result
+        return { ...createResult(order, http_status, result.response), http_status }
+      }
       // This request was not sent, but an earlier one under the same key may have arrived.
       return order.earlier_result_unknown ? { ...result, kind: 'unknown' } : result
     },
