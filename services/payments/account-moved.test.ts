@@ -13,12 +13,16 @@ import {
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { useClock } from '#lib/base/time.ts'
+import { openStore } from '#lib/store/open.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 import { startProvider } from './scripted-provider.fixture.ts'
+import { openPaymentsStore } from './store/payments-store.ts'
 
 const AMOUNT = 1_000_000n
 
@@ -55,6 +59,29 @@ test('the sandbox of this process is the same provider after a restart, at whate
     await approve()
     await system.waitForStatus(deposit.paymentId, PaymentStatus.REFUNDED)
     expect(await movedAccounts(system)).toEqual([])
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+// P19
+test('what an account was at first is known from the first start on, also when it moves', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-moved-'))
+  try {
+    const knownOf = async (base_url: string) => {
+      const key = 'the-key-of-the-account-bank-0123456789-0123456789'
+      const bank = { connector: 'sandbox', environment: 'test', account_id: 'bank', base_url, key } as const
+      const system = await startPayments({ directory, accounts: [bank] })
+      await system[Symbol.asyncDispose]()
+      const opened = await openStore({ database: 'payments', directory, timeout_ms: HANG_LIMIT_MS })
+      const { known_accounts } = await openPaymentsStore(opened, testKeys())
+      const known = await known_accounts.get({ account_id: 'bank' })
+      await opened.close()
+      return known
+    }
+    const first = await knownOf('http://127.0.0.1:1')
+    expect(first?.fingerprint).toMatch(/^[0-9a-f]{32}$/)
+    expect(await knownOf('http://127.0.0.1:2')).toEqual(first)
   } finally {
     await rm(directory, { recursive: true, force: true })
   }

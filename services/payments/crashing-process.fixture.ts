@@ -14,11 +14,12 @@ import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ErasedSubject, ErasureLog } from '#lib/patterns/erasures.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
-import type { FindAccount } from './connectors/find-account.ts'
+import type { AccountsOfPayments, FindAccount } from './connectors/find-account.ts'
 import type { CallResult, ProviderSuccess } from './domain/call-result.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
 import type { ErasureClients } from './effects/erase-person.ts'
+import { createMovedAccountCheck } from './effects/moved-account.ts'
 import type { LedgerClient } from './effects/post-to-ledger.ts'
 import type { SupportClients } from './effects/report-to-support.ts'
 import { scriptedConnector } from './effects/scripted-connector.fixture.ts'
@@ -36,6 +37,8 @@ export interface Scenario {
   readonly refused_code: 0 | ErrorCode
   /** What each account of the route makes of an order, while the process that crashes runs and after that. */
   readonly accounts: Readonly<Record<string, { readonly at_first: Answer; readonly later: Answer }>>
+  /** The account that is at another provider by now, which has none of its operations. */
+  readonly moved?: string | undefined
 }
 
 /** `down` takes no order. The others take it; `silent` does not answer, and succeeds. */
@@ -88,7 +91,7 @@ export function newOutside(): Outside {
 export function startCrashingProcess(
   store: PaymentsStore,
   outside: Outside,
-  { direction = 'out', refused_code, accounts }: Scenario,
+  { direction = 'out', refused_code, accounts, moved }: Scenario,
   crash?: CrashPoint,
 ): CrashingProcess {
   const life = createLife(crash)
@@ -107,16 +110,21 @@ export function startCrashingProcess(
         if (answer === 'silent') return { kind: 'unknown', reason: 'no response' }
         return answer === 'success' ? success() : { kind: 'declined', code: 6044, provider_id: 'p-1' }
       }),
-    {
-      idempotency_window_ms: Number.POSITIVE_INFINITY,
+    { idempotency_window_ms: Number.POSITIVE_INFINITY },
+    (account_id) => ({
       lookUp: async ({ idempotency_key }) => {
-        if (!is_known(idempotency_key)) return { kind: 'not_found' }
+        if (!is_known(idempotency_key) || account_id === moved) return { kind: 'not_found' }
         const is_declined = Object.values(accounts).some(({ later }) => later === 'declined')
         return is_declined ? { kind: 'declined', code: 6044, provider_id: 'p-1' } : success()
       },
-    },
+    }),
   )
-  const provider_calls = connector.deps({ scheduleOf: () => ({ first_ms: 5, max_ms: 5 }) })
+  const scripted = connector.deps({ scheduleOf: () => ({ first_ms: 5, max_ms: 5 }) })
+  const accountOf: AccountsOfPayments['accountOf'] = (payment) => {
+    const account = scripted.accountOf(payment)
+    return payment.attempt.account_id === moved ? { ...account, fingerprint: 'another account' } : account
+  }
+  const provider_calls = { ...scripted, accountOf, isMoved: createMovedAccountCheck({ ...store, accountOf }) }
   const ledger = ledgerOf(outside, refused_code, step)
   const method = direction === 'in' ? 'upi' : WITHDRAWAL_ROUTE.method
   const findRoute = async () => ({

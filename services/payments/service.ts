@@ -45,6 +45,7 @@ import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
 import { routeFromProto } from './rpc/route-proto.ts'
 import { measureOpenAnomalies } from './store/anomalies.ts'
+import { rememberAccounts } from './store/known-accounts.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import { startRetentionWalk } from './use-cases/erase-person.ts'
@@ -151,7 +152,7 @@ export const role: Role<'payments'> = {
       erasures: createErasureLog(config.erasures_file, context.keys.search),
       search: context.keys.search,
     }
-    await registry_cache.start()
+    await Promise.all([registry_cache.start(), rememberAccounts(store.known_accounts, accounts)])
     const measuring = startMeasuring(store)
     const retention_walk = startRetentionWalk(deps, config.retention_ms)
     return {

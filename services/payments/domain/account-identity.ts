@@ -3,16 +3,22 @@ import type { Environment } from '#lib/contract/environment.ts'
 import type { Anomaly } from './anomaly.ts'
 import type { AccountStamp } from './payment.ts'
 
-/** What the operator has confirmed about a provider account: what it is now has the operations of what it was (P4). */
-export interface AccountConfirmation {
+/** What is known of a provider account: what it was at first, or what the operator has confirmed that it is now (P4). */
+export interface KnownAccount {
   readonly account_id: string
-  /** What the account was when the operator confirmed it last. */
+  /** What the account was when a process first had it, or when the operator confirmed it last. */
   readonly fingerprint: string
-  readonly confirmed_at: Date
+  /** When the operator confirmed that what it was by then has the operations of what it was before; absent until then. */
+  readonly confirmed_at?: Date | undefined
   /** The number of confirmations so far. */
   readonly count: number
   /** The operations that confirmed it, the newest last. */
   readonly operation_ids: readonly string[]
+}
+
+/** What is known of an account that no process had before. */
+export function newKnownAccount(now: Pick<KnownAccount, 'account_id' | 'fingerprint'>): KnownAccount {
+  return { ...now, count: 0, operation_ids: [] }
 }
 
 /** The confirmations whose operations are known: more than are ever repeated late. */
@@ -20,16 +26,13 @@ const OPERATION_IDS_MAX = 20
 
 /** A confirmation of what an account is now. An operation that has confirmed before changes nothing. Pure. */
 export function confirmAccount(
-  known: AccountConfirmation | undefined,
+  known: KnownAccount | undefined,
   {
     operation_id,
     at,
     ...now
-  }: { readonly operation_id: string; readonly at: Date } & Pick<
-    AccountConfirmation,
-    'account_id' | 'fingerprint'
-  >,
-): AccountConfirmation {
+  }: { readonly operation_id: string; readonly at: Date } & Pick<KnownAccount, 'account_id' | 'fingerprint'>,
+): KnownAccount {
   const { count = 0, operation_ids = [] } = known ?? {}
   if (known && operation_ids.includes(operation_id)) return known
   const newest = [...operation_ids, operation_id].slice(-OPERATION_IDS_MAX)
@@ -38,21 +41,20 @@ export function confirmAccount(
 
 /**
  * Whether an operation was sent to something else than its account is now, so that "not found" proves nothing there and
- * nothing may be sent (P4). The operator's last confirmation covers what was sent before it.
+ * nothing may be sent (P4). The operator's last confirmation covers what was sent before it. Without a stamp the operation was
+ * sent after the backup that was restored, if at all: to what the account is known as (P19).
  */
 export function isMoved(
   stamps: readonly (AccountStamp | undefined)[],
   fingerprint: string,
-  confirmation: AccountConfirmation | undefined,
+  known: KnownAccount | undefined,
 ): boolean {
-  const confirmed_at = confirmation?.fingerprint === fingerprint ? confirmation.confirmed_at : undefined
-  // Without a stamp the operation has not begun, as far as this store knows: it is asked for after a restore (P19).
-  return stamps.some(
-    (stamp) =>
-      stamp !== undefined &&
-      stamp.fingerprint !== fingerprint &&
-      (confirmed_at === undefined || stamp.at >= confirmed_at),
-  )
+  const is_known = known?.fingerprint === fingerprint
+  const confirmed_at = is_known ? known.confirmed_at : undefined
+  return stamps.some((stamp) => {
+    if (stamp === undefined) return !is_known
+    return stamp.fingerprint !== fingerprint && (confirmed_at === undefined || stamp.at >= confirmed_at)
+  })
 }
 
 /**
@@ -72,11 +74,11 @@ export function keyOfMovedAnomaly(account_id: string, confirmations: number) {
 /** The anomaly about an account that has moved: one for each account, until it is confirmed. */
 export function newMovedAnomaly(
   { account_id, environment }: { readonly account_id: string; readonly environment: Environment },
-  confirmation: AccountConfirmation | undefined,
+  known: KnownAccount | undefined,
   created_at: Date,
 ): Omit<Anomaly, 'open_since' | 'resolution'> {
   return {
-    ...keyOfMovedAnomaly(account_id, confirmation?.count ?? 0),
+    ...keyOfMovedAnomaly(account_id, known?.count ?? 0),
     environment,
     payment_id: '',
     kind: 'account_moved',

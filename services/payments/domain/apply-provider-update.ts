@@ -9,10 +9,12 @@ import {
   newAnomalyEffect,
   newNotFoundAnomaly,
   newOpenTooLongAnomaly,
+  newSilentAnomaly,
 } from './anomaly.ts'
 import {
   type CreateResponse,
   goToFoundAttempt,
+  goToPaidAttempt,
   keepForOtherAttempt,
   moveToNextAccount,
   noteOtherAttempt,
@@ -26,6 +28,7 @@ import {
   type Operation,
   type OperationRef,
   operationOf,
+  operationsToFind,
   refOf,
   type Verdict,
 } from './operation.ts'
@@ -71,6 +74,8 @@ function applyReport(payment: Payment, reported: ProviderUpdate): Payment {
     const noted = record.has_other_id ? disputed : withRecord(disputed, update, { has_other_id: true })
     return is_current ? pollLater(noted, update) : noted
   }
+  if (payment.restored === 'booked' && update.attempt_number !== undefined)
+    return findPaidAttempt(payment, update)
   if (!operation.is_open && is_current) {
     const anomaly = contradiction(operation, update.result)
     return anomaly ? withAnomaly(payment, anomaly, update) : payment
@@ -91,6 +96,25 @@ function judgeResponse({ provider_id }: ProviderRecord, { result, create }: Prov
   return create !== undefined && is_refusal && provider_id !== undefined
     ? { kind: 'unknown', reason: 'refused after a report about the same operation' }
     : result
+}
+
+/** A payment that only the ledger knows as paid learns at which account it was: that answers the anomalies about all (P19). */
+function findPaidAttempt(
+  payment: Payment,
+  update: ProviderUpdate & { readonly attempt_number: number },
+): Payment {
+  const { result, at } = update
+  if (result.kind !== 'success') return payment
+  if (namesOtherAmount(result, operationOf(payment).amount))
+    return withAnomaly(payment, 'amount_differs', update)
+  const found = goToPaidAttempt(noteIds(payment, update, result), update.attempt_number)
+  if (found === undefined) return payment
+  const paid = { ...found, finished_at: result.completed_at }
+  return operationsToFind(paid, undefined).reduce(
+    (current, operation) =>
+      closeAnomaly(current, newNotFoundAnomaly(current, { ...refOf(operation), at }), at),
+    noteDetails(paid, operationOf(paid), result),
+  )
 }
 
 function applyToOpen(payment: Payment, operation: Operation, update: ProviderUpdate): Payment {
@@ -228,7 +252,9 @@ function isEndedByReport({ kind, operator_decision: decision, payment }: Operati
   if (decision === undefined || !OPERATION_RULES[kind].fails_over) return false
   const { attempt, updated_at: at } = payment
   const current = { attempt_number: attempt.number, at }
-  const own = [newNotFoundAnomaly(payment, current), newOpenTooLongAnomaly(payment, current)]
+  const own = [newNotFoundAnomaly, newOpenTooLongAnomaly, newSilentAnomaly].map((newAnomaly) =>
+    newAnomaly(payment, current),
+  )
   return !own.some(({ data }) => decision.startsWith(`${data['anomaly_id']}:`))
 }
 

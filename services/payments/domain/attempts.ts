@@ -131,6 +131,15 @@ function withoutWaiting(payment: Payment): Payment {
   return { ...payment, effects: payment.effects.filter((effect) => !isForCurrentAttempt(effect)) }
 }
 
+/**
+ * Goes to the attempt that was paid, of a payment that only the ledger knows as paid: refunds go to that account. The other
+ * accounts are asked on, as one of them may have paid too (P19). `undefined` for any other payment or attempt.
+ */
+export function goToPaidAttempt(payment: Payment, attempt_number: number): Payment | undefined {
+  const paid = payment.restored === 'booked' ? atAttempt(payment, attempt_number) : undefined
+  return paid && { ...paid, restored: 'unproved' }
+}
+
 /** The payment at another attempt that it has made. `undefined` when its route had no such attempt. */
 function atAttempt(payment: Payment, number: number): Payment | undefined {
   const { provider_accounts, attempt, highest_attempt = 0, created_at } = payment

@@ -138,7 +138,10 @@ interface OperationFields {
   /** What is known of it at its provider. */
   readonly record: ProviderRecord
   readonly restored: RestoreMark | undefined
-  /** What its account was when it was sent; a refund also needs the account of its deposit. */
+  /**
+   * What its account was when it was sent; a refund also needs the account of its deposit. `undefined` for an attempt or a
+   * refund that was not sent before the backup that was restored.
+   */
   readonly account_stamps: readonly (AccountStamp | undefined)[]
   /** Whether another account has reported that it performs the operation, or has performed it. */
   readonly may_be_elsewhere: boolean
@@ -249,6 +252,9 @@ function currentAttempt(payment: Payment): Operation {
 function refundOperation(payment: Payment, refund: Refund): Operation {
   const { refund_id, amount, state, approved_at, created_at, undecided_since, ended_at, restored } = refund
   const paid = asPaid(payment)
+  const deposit = recordOf(paid, { attempt_number: paid.attempt.number })
+  // Not approved yet, it is sent to whatever the account is then.
+  const is_sent = refund.account !== undefined || restored === 'unproved'
   return {
     kind: 'refund',
     refund_id,
@@ -259,7 +265,7 @@ function refundOperation(payment: Payment, refund: Refund): Operation {
     status: state,
     is_open: state === 'approved',
     record: refund,
-    account_stamps: [recordOf(paid, { attempt_number: paid.attempt.number }).account, refund.account],
+    account_stamps: [deposit.account, ...(is_sent ? [refund.account] : [])],
     // It is sent to the account of its deposit only.
     may_be_elsewhere: false,
     restored,

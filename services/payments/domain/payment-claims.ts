@@ -159,7 +159,11 @@ function adoptEnd(
   if (!isAdmitted(payment)) return payment
   const operation = operationOf(payment, refund_id)
   if (!operation.is_open) return payment
-  if (posting !== 'release') return endOperation(payment, operation, 'success', { at })
+  if (posting !== 'release') {
+    const is_unproved = refund_id === undefined && payment.restored === 'unproved'
+    const booked: Payment = is_unproved ? { ...payment, restored: 'booked' } : payment
+    return endOperation(booked, operation, 'success', { at })
+  }
   const failed = endOperation(payment, operation, 'not_paid', { at, error_code: 6044 })
   return addLateLookup(failed, refund_id, at)
 }

@@ -4,11 +4,13 @@ import { CREATED_AT, newDeposit, newReservation } from '../payment.fixture.ts'
 import { closeAnomalyEffect, recordAnomalyEffect } from './anomaly.ts'
 import { applyExpiry } from './apply-expiry.ts'
 import { applyNotFoundUpdate, applyProviderUpdate } from './apply-provider-update.ts'
+import { goToPaidAttempt } from './attempts.ts'
 import type { LookupResult } from './call-result.ts'
 import { endByOperator } from './end-without-report.ts'
 import { admitWithdrawal } from './hold-decision.ts'
 import { operationOf, operationsToFind } from './operation.ts'
-import { isAdmitted, type Payment, type Refund } from './payment.ts'
+import { isAdmitted, type Payment, type Refund, requireAdmitted } from './payment.ts'
+import { adoptClaim } from './payment-claims.ts'
 import { findRestoredEffect, pollProviderEffect } from './payment-effects.ts'
 import { applyRestoredAnswers, markRestored } from './restored.ts'
 import { transition } from './transition.ts'
@@ -177,6 +179,52 @@ test('a payment that is not proved is not reported as lost by a poll, and does n
   expect(applyExpiry(begun, { ...expiry, result: SUCCESS }).status).toBe('success')
   const proved = answer(begun, [NOT_FOUND, NOT_FOUND])
   expect(applyExpiry(proved, { ...expiry, result: NOT_FOUND }).status).toBe('declined')
+})
+
+/** A restored deposit that went on after its backup, and that the ledger has credited. */
+function booked(): Payment {
+  const begun = restored(newDeposit({ status: 'processing', effects: [] }))
+  const entry = { kind: 'entry', entry_id: `${begun.payment_id}:credit`, posting: 'credit' } as const
+  return requireAdmitted(adoptClaim(begun, { ...entry, amount: begun.amount, currency: 'INR' }, AT))
+}
+
+test('a payment that only the ledger knows as paid goes to the attempt whose success an account reports', () => {
+  expect(booked()).toMatchObject({ status: 'success', restored: 'booked', attempt: { number: 1 } })
+  const paid_at = new Date(AT.getTime() - 1_000)
+  const success = { ...SUCCESS, utr: 'u-1', completed_at: paid_at }
+  for (const first of [NOT_FOUND, PENDING, DECLINED]) {
+    const found = answer(booked(), [first, success])
+    expect(found).toMatchObject({ status: 'success', restored: 'proved', p_id: 'p-1', utr: 'u-1' })
+    expect(found).toMatchObject({ attempt: { number: 2, account_id: 'second' }, finished_at: paid_at })
+    expect(isAsked(found)).toBe(false)
+    expect(anomaliesOf(found)).toEqual([])
+  }
+  const of_callback = applyProviderUpdate(booked(), {
+    attempt_number: 2,
+    result: SUCCESS,
+    at: AT,
+    poll_at: AT,
+  })
+  expect(of_callback).toMatchObject({ restored: 'unproved', attempt: { number: 2 } })
+  expect(isAsked(of_callback)).toBe(true)
+  const twice = answer(booked(), [SUCCESS, { ...SUCCESS, provider_id: 'p-2' }])
+  expect(twice).toMatchObject({ attempt: { number: 1 } })
+  expect(anomaliesOf(twice)).toEqual(['success_of_earlier_attempt'])
+})
+
+test('what no account reports as paid, but the ledger has booked, is asked for until an account or the operator says it', () => {
+  expect(answer(booked(), [NOT_FOUND, DECLINED])).toEqual(booked())
+  const other = { ...SUCCESS, amount: { minor: 1n, currency: 'INR' } }
+  const unknown = answer(booked(), [other, SILENT], LATER)
+  expect(unknown).toMatchObject({ status: 'success', restored: 'booked' })
+  expect(anomaliesOf(unknown)).toEqual(['amount_differs', 'not_found_at_provider', 'silent_since_restore'])
+  expect(isAsked(unknown)).toBe(true)
+  const found = answer(unknown, [NOT_FOUND, SUCCESS], LATER)
+  expect(found).toMatchObject({ restored: 'proved', attempt: { number: 2 } })
+  expect(found.effects.filter(closeAnomalyEffect.matches)).toHaveLength(2)
+  const decided = goToPaidAttempt(unknown, 2)
+  expect(decided).toMatchObject({ restored: 'unproved', attempt: { number: 2, account_id: 'second' } })
+  expect(goToPaidAttempt(found, 1)).toBeUndefined()
 })
 
 // S9

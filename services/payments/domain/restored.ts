@@ -1,5 +1,11 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { addAnomaly, closeAnomaly, NOT_FOUND_GRACE_MS, newSilentAnomaly } from './anomaly.ts'
+import {
+  addAnomaly,
+  closeAnomaly,
+  NOT_FOUND_GRACE_MS,
+  newNotFoundAnomaly,
+  newSilentAnomaly,
+} from './anomaly.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import { findOperation, type OperationRef } from './operation.ts'
@@ -43,11 +49,14 @@ export interface RestoredAnswers {
  * Applies what the accounts of a restored operation know of it: the attempt that was made last becomes the current one, and
  * its status counts. With all answers the operation is proved. Before, an account that is silent for five minutes is an
  * anomaly for the operator, whose decision ends the operation; its answer closes it. The anomaly stays when another account
- * has ended the operation: a second payment may be there (P19). Pure. Returns the same payment when nothing changes.
+ * has ended the operation: a second payment may be there (P19). A payment that only the ledger knows as paid is asked for until
+ * an account says so; after five minutes each account that does not is an anomaly, and its refunds wait. Pure. Returns the same
+ * payment when nothing changes.
  */
 export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers): Payment {
   const { refund_id, asked_since, asked_at, at } = update
-  if (findOperation(payment, refund_id)?.restored !== 'unproved') return payment
+  const mark = findOperation(payment, refund_id)?.restored
+  if (mark !== 'unproved' && mark !== 'booked') return payment
   const may_lag = asked_at.getTime() - asked_since.getTime() < SEARCH_LAG_MS
   const answers = may_lag ? update.answers.map(asUnknown) : update.answers
   const applyAnswers = (begun: Payment): Payment =>
@@ -59,13 +68,14 @@ export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers):
   const silent = answers.filter(({ result }) => result.kind === 'unknown')
   const has_ended =
     refund_id === undefined ? isFinal(noted.status) : !isActive(requireRefund(noted, refund_id))
+  const is_booked = findOperation(noted, refund_id)?.restored === 'booked'
   const is_early = at.getTime() - asked_since.getTime() < NOT_FOUND_GRACE_MS
-  if (silent.length > 0 && is_early) return noted
-  const reported = silent.reduce(
-    (current, ref) => addAnomaly(current, newSilentAnomaly(current, { ...ref, at })),
-    noted,
-  )
-  if (silent.length > 0 && !has_ended) return reported
+  if ((silent.length > 0 || is_booked) && is_early) return noted
+  const reported = answers.reduce((current, { result, ...ref }) => {
+    if (result.kind === 'unknown') return addAnomaly(current, newSilentAnomaly(current, { ...ref, at }))
+    return is_booked ? addAnomaly(current, newNotFoundAnomaly(current, { ...ref, at })) : current
+  }, noted)
+  if (is_booked || (silent.length > 0 && !has_ended)) return reported
   const effects = reported.effects.filter(
     (effect) => !(findRestoredEffect.matches(effect) && isAbout(effect, refund_id)),
   )

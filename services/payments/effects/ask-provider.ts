@@ -132,6 +132,8 @@ export function bindFindRestored(deps: ProviderCallDeps): BoundEffect<StoredPaym
       provider_accounts.join(' '),
     ),
     async run({ data: { refund_id, since: asked_since } }, payment) {
+      // At which account it was paid, and would be refunded, is not known yet.
+      if (refund_id !== undefined && payment.restored === 'booked') return (current) => current
       const operations = operationsToFind(payment, refund_id)
       const asked_at = now()
       const answers = await Promise.all(

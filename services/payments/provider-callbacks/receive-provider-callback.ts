@@ -199,13 +199,15 @@ function operationOfReport(
   const ref = refOfKey(payment, idempotency_key)
   if (ref === undefined || findOperation(payment, ref.refund_id)?.kind !== kind) return undefined
   const { refund_id, attempt_number = 0 } = ref
+  const { provider_accounts, attempt, highest_attempt = attempt.number, restored } = payment
   if (refund_id !== undefined) {
     const { approved_at, restored: is_restored } = requireRefund(payment, refund_id)
     // A refund that was restored may have been approved after its backup (P19).
     const is_sent = approved_at !== undefined || is_restored !== undefined
-    return is_sent && asPaid(payment).attempt.account_id === account_id ? ref : undefined
+    // It went to the account that was paid, which a restored payment may not know yet.
+    const accounts = restored === 'booked' ? provider_accounts : [asPaid(payment).attempt.account_id]
+    return is_sent && accounts.includes(account_id) ? ref : undefined
   }
-  const { provider_accounts, attempt, highest_attempt = attempt.number, restored } = payment
   // A payment that was restored may have gone further after its backup (P19).
   const is_made = restored !== undefined || attempt_number <= highest_attempt
   const was_sent = is_made && provider_accounts[attempt_number - 1] === account_id

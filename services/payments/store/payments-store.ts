@@ -2,12 +2,12 @@ import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/id
 import { insertOrGet } from '#lib/patterns/update.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import type { AccountConfirmation } from '../domain/account-identity.ts'
+import type { KnownAccount } from '../domain/account-identity.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import { refusalOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import type { RefusedWithdrawal } from '../domain/payment.ts'
-import { ACCOUNT_CONFIRMATIONS } from './account-confirmations.ts'
 import { ANOMALIES } from './anomalies.ts'
+import { KNOWN_ACCOUNTS } from './known-accounts.ts'
 import { PAYMENTS } from './payments.ts'
 import { type PersonKeysOfPayments, paymentCodec, type SealedPayment } from './sealed-payments.ts'
 
@@ -64,7 +64,7 @@ export async function openSealedStore(store: Store) {
     anomalies: await store.collection<Anomaly>(ANOMALIES),
     /** What remains of the withdrawals that the ledger refused. */
     withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
-    account_confirmations: await store.collection<AccountConfirmation>(ACCOUNT_CONFIRMATIONS),
+    known_accounts: await store.collection<KnownAccount>(KNOWN_ACCOUNTS),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
     /** The merchants' requests under an `operation_id`, with their results. */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),

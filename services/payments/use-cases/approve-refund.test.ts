@@ -97,6 +97,15 @@ describe('an approval', () => {
     expect(repeated.change).toMatchObject({ number: 2, status: 'approved' })
   })
 
+  // P19
+  test('is 8801 while only the ledger knows that the restored deposit was paid, and holds no funds', async () => {
+    const payment = await withRefund((pending) => ({ ...pending, restored: 'booked' }))
+    const deps = decisions()
+    await expect(approveRefund(deps, queryOf(payment))).rejects.toMatchObject({ code: 8801 })
+    expect(deps.ledger.holds).toEqual([])
+    expect(await refundOf(payment)).toMatchObject({ state: 'pending' })
+  })
+
   test.each([
     ['is not configured any more', () => undefined],
     ['cannot refund', accountsFor('deposit', 'withdrawal')],

@@ -3,15 +3,15 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
-import { type AccountConfirmation, keyOfMovedAnomaly } from '../domain/account-identity.ts'
+import { type KnownAccount, keyOfMovedAnomaly } from '../domain/account-identity.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import { storeConfirmation } from '../store/account-confirmations.ts'
 import { closeAnomaly } from '../store/anomalies.ts'
+import { storeConfirmation } from '../store/known-accounts.ts'
 
 /** What confirming a moved account needs. */
 export interface ConfirmAccountMovedDeps {
   readonly accounts: readonly ConnectedAccount[]
-  readonly account_confirmations: Collection<AccountConfirmation>
+  readonly known_accounts: Collection<KnownAccount>
   readonly anomalies: Collection<Anomaly>
 }
 
@@ -21,14 +21,14 @@ export interface ConfirmAccountMovedDeps {
  * changes nothing. Throws 9000 for an unknown account.
  */
 export async function confirmAccountMoved(
-  { accounts, account_confirmations, anomalies }: ConfirmAccountMovedDeps,
+  { accounts, known_accounts, anomalies }: ConfirmAccountMovedDeps,
   { account_id, operation_id }: { readonly account_id: string; readonly operation_id: string },
 ): Promise<ConnectedAccount> {
   const connected = accounts.find(({ account }) => account.account_id === account_id)
   if (connected === undefined) throw fieldError(9000, 'account_id')
   const { fingerprint } = connected
   const at = now()
-  const stored = await storeConfirmation(account_confirmations, { account_id, fingerprint, operation_id, at })
+  const stored = await storeConfirmation(known_accounts, { account_id, fingerprint, operation_id, at })
   // A repetition of the last one finishes what a crash has left.
   if (stored.operation_ids.at(-1) === operation_id) {
     const note = 'the account was confirmed'

@@ -90,7 +90,8 @@ const WAIT_MS = 10_000
  * Approves a refund: checks the cap again, then holds the funds (S9). The provider is called after that, without the caller.
  * Throws 11004 when a chargeback has taken the amount, 6004 without the funds (the refund stays pending), 1009 when the
  * provider account of the deposit cannot refund, 8801 for a refund that was rejected or canceled, 8801 also while that account
- * has moved (P4), and `Unavailable` when the ledger does not decide in time. A repetition gets the same approval.
+ * has moved (P4) or is not known since a restore (P19), and `Unavailable` when the ledger does not decide in time. A repetition
+ * gets the same approval.
  */
 export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery): Promise<DecidedRefund> {
   const { refund_id } = query
@@ -98,6 +99,15 @@ export async function approveRefund(deps: RefundDecisionDeps, query: RefundQuery
   const before = requireRefund(found, refund_id)
   const { attempt, environment } = asPaid(found)
   const connected = deps.findAccount(attempt.account_id, environment)
+  // Restored, and paid at an account that is not known yet (P19).
+  if (before.state === 'pending' && found.restored === 'booked')
+    throw new PublicError(8801, {
+      details: {
+        description: 'since a restore it is not known which provider account was paid',
+        reason:
+          'wait until the accounts have answered, or resolve the anomaly of the account that was paid as paid',
+      },
+    })
   // A refund goes to the account of its deposit, and to no other.
   if (before.state === 'pending' && !connected?.connector.operations.includes('refund'))
     throw new PublicError(1009)

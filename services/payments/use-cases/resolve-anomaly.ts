@@ -6,6 +6,7 @@ import { update } from '#lib/patterns/update.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Anomaly, AnomalyResolution, OperatorResolution } from '../domain/anomaly.ts'
+import { goToPaidAttempt } from '../domain/attempts.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
 import { findOperation, isCurrent, OPERATION_RULES, operationOf } from '../domain/operation.ts'
 import { isAdmitted, type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
@@ -118,6 +119,8 @@ async function endAsDecided(
       const outcome = { decision, is_paid, at: now(), sends_callbacks, paid_attempt }
       return endByOperator(payment, refund_id, outcome)
     }
+    const paid = is_paid ? goToPaidAttempt(payment, anomaly.attempt_number ?? 0) : undefined
+    if (paid) return { ...paid, operator_decision: decision }
     if (operation.operator_decision !== decision) throw new PublicError(8801)
     const { ends } = OPERATION_RULES[operation.kind]
     if (operation.status !== ends[is_paid ? 'success' : 'not_paid']) throw new PublicError(1013)
