@@ -1,3 +1,4 @@
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { RefundStatus } from '#lib/contract/public-support.ts'
 import type { RoleName } from './role.ts'
 
@@ -17,6 +18,8 @@ export interface Requirement {
   readonly event?: string
   /** What the other role must know of it, beyond that it exists. */
   readonly claim?: Claim | undefined
+  /** Set when the other role may not have it yet, because its payment reports it: then only what it has must agree. */
+  readonly is_reported?: true
   /** What is missing if the other role does not have it, in a few words. */
   readonly subject: string
 }
@@ -30,6 +33,8 @@ export type Claim =
       readonly kind: 'entry'
       readonly entry_id: string
       readonly posting: ClaimedPosting
+      /** The code with which the ledger refused the hold of a refund. It moved nothing, and its id is used. */
+      readonly refused_code?: ErrorCode | undefined
       readonly amount: bigint
       readonly currency: string
     }

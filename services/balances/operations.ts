@@ -81,17 +81,19 @@ async function problemsOfShard(store: LedgerStore, shard: number): Promise<reado
 }
 
 /**
- * The payments of the entries, which know each entry that moved money. A refusal moved nothing, and the payment of a refused
- * withdrawal is deleted. A chargeback that was credited back is won in support, which decides that first.
+ * The payments of the entries, which know each entry that moved money, and the hold of a refund that was refused: the next one
+ * needs another id. Other refusals leave nothing: the payment of a refused withdrawal is deleted. A chargeback that was credited
+ * back is won in support, unless its payment reports it still.
  */
 function requirementsOf({ shard, time: at, entries }: Batch): Requirement[] {
   if (!isShard(shard)) return []
   const environment = environmentOfShard(shard)
   return entries.flatMap((entry): Requirement[] => {
     const { id: entry_id, merchant_id, payment_id, refused_code, amount, currency } = entry
-    if (payment_id === undefined || refused_code !== undefined) return []
+    const is_refusal_kept = entry.kind === 'hold' && entry_id !== `${payment_id}:hold`
+    if (payment_id === undefined || (refused_code !== undefined && !is_refusal_kept)) return []
     const posting = postingOf(entry)
-    const claim = posting && ({ kind: 'entry', entry_id, posting, amount, currency } as const)
+    const claim = posting && ({ kind: 'entry', entry_id, posting, amount, currency, refused_code } as const)
     const of = { merchant_id, environment, at }
     const payment = `the payment ${payment_id} of the ledger entry ${entry_id}`
     const required: Requirement = { role: 'payments', ...of, id: payment_id, claim, subject: payment }
@@ -113,6 +115,7 @@ function wonChargeback(
     ...of,
     id,
     claim,
+    is_reported: true,
     subject: `the chargeback ${id} of the ledger entry ${entry_id}`,
   }
 }

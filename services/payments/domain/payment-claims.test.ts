@@ -46,6 +46,14 @@ const LIVES: Readonly<Record<string, readonly Step[]>> = {
   'a deposit with a completed refund': [paid, requested, approving, decided(1), refundEnded('success')],
   'a deposit with a failed refund': [paid, requested, approving, decided(1), refundEnded('declined')],
   'a refund that was approved again': [paid, requested, approving, decided(1, 6004), approving, decided(2)],
+  'a refund that is pending after refused approvals': [
+    paid,
+    requested,
+    approving,
+    decided(1, 6004),
+    approving,
+    decided(2, 6004),
+  ],
   'a refund that was rejected after a refused approval': [
     paid,
     requested,
@@ -71,20 +79,23 @@ function claimsOfSupport(payment: StoredPayment): Claim[] {
   ]
 }
 
-/** What the ledger states: the accepted entries, in their order. A hold that was refused is none. */
+/** What the ledger states: the holds that it refused, and the accepted entries in their order. */
 function claimsOfLedger(payment: StoredPayment): Claim[] {
-  const refused = new Set(
-    (payment.refunds ?? []).flatMap(({ refund_id, state, holds }) =>
-      state === 'approved' || state === 'completed' || state === 'failed'
-        ? []
-        : [`${refund_id}:hold:${holds}`],
-    ),
-  )
-  return ledgerEntriesOf(payment)
-    .filter(({ entry_id }) => !refused.has(entry_id))
-    .map(({ entry_id, posting, amount }) => {
-      return { kind: 'entry', entry_id, posting, amount, currency: payment.currency }
+  const refused = (payment.refunds ?? []).flatMap(({ refund_id, amount, state, holds }) => {
+    const is_placed = state === 'approved' || state === 'completed' || state === 'failed'
+    return Array.from({ length: is_placed ? holds - 1 : holds }, (_, index) => {
+      return {
+        entry_id: `${refund_id}:hold:${index + 1}`,
+        posting: 'hold',
+        amount,
+        refused_code: 6004,
+      } as const
     })
+  })
+  const accepted = ledgerEntriesOf(payment).filter(({ entry_id }) =>
+    refused.every((hold) => hold.entry_id !== entry_id),
+  )
+  return [...refused, ...accepted].map((entry) => ({ kind: 'entry', currency: payment.currency, ...entry }))
 }
 
 const adoptAll = (payment: StoredPayment, claims: readonly Claim[]): StoredPayment =>
@@ -92,9 +103,8 @@ const adoptAll = (payment: StoredPayment, claims: readonly Claim[]): StoredPayme
 const statesOf = ({ status, refunds = [], chargebacks = [] }: StoredPayment) => ({
   status,
   refunds: refunds.map(({ refund_id, amount, state, holds, change_number }) => {
-    // A refused hold moved nothing, so its number is not restored.
-    const has_hold = state !== 'pending' && state !== 'rejected'
-    return { refund_id, amount, state, holds: has_hold ? holds : 0, change_number }
+    // One that was rejected needs no further hold, so the number is not restored.
+    return { refund_id, amount, state, holds: state === 'rejected' ? 0 : holds, change_number }
   }),
   chargebacks: chargebacks.map(({ chargeback_id, amount, is_won }) => ({ chargeback_id, amount, is_won })),
 })
@@ -110,7 +120,14 @@ describe('a payment from any earlier moment becomes what support and the ledger 
         const earlier = steps.slice(0, cut).reduce((payment, step) => step(payment), begun as StoredPayment)
         const adopted = adoptAll(earlier, claims)
         // The effect of a hold that the earlier payment has asks for it again, and gets the same decision.
-        const settled = (adopted.refunds ?? []).length > 0 ? decided(2)(decided(1)(adopted)) : adopted
+        const settled = [1, 2].reduce((payment, number) => {
+          const is_refused = claims.some(
+            (claim) => 'refused_code' in claim && claim.entry_id === `r-1:hold:${number}`,
+          )
+          return (payment.refunds ?? []).length > 0
+            ? decided(number, is_refused ? 6004 : undefined)(payment)
+            : payment
+        }, adopted)
         expect(statesOf(settled)).toEqual(statesOf(final))
         for (const claim of claims) expect(agreesWith(adopted, claim)).toBe(true)
         expect(adoptAll(adopted, claims)).toBe(adopted)
@@ -125,6 +142,15 @@ describe('a payment from any earlier moment becomes what support and the ledger 
     expect(statesOf(adopted)).toEqual(statesOf(final))
     const reports = adopted.effects.filter(({ kind }) => kind.startsWith('report_')).map(({ id }) => id)
     expect(reports).toEqual(['r-1:report:1', 'r-1:report:2', 'r-1:report:3', 'b-1:report'])
+  })
+
+  test('and the next approval of a restored refund has a hold that the ledger has not refused', () => {
+    const pending = requested(paid(begun))
+    const final = decided(2, 6004)(approving(decided(1, 6004)(approving(pending))))
+    const next = approving(adoptAll(pending, claimsOfLedger(final)))
+    expect(requireAdmitted(next).refunds).toMatchObject([{ state: 'approving', holds: 3 }])
+    // Nothing was held for a refund that the restored system does not know.
+    expect(adoptAll(paid(begun), claimsOfLedger(final))).toEqual(paid(begun))
   })
 
   test.each([

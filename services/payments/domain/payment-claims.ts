@@ -35,6 +35,7 @@ const STATES_FROM: Readonly<Record<ClaimOf<'refund'>['status'], readonly RefundS
 export function agreesWith(payment: StoredPayment, claim: Claim): boolean {
   const { amount, currency } = claim
   if (currency !== payment.currency) return false
+  if (claim.kind === 'entry' && claim.refused_code !== undefined) return knowsRefusal(payment, claim)
   if (claim.kind === 'entry')
     return ledgerEntriesOf(payment).some(
       (entry) =>
@@ -47,6 +48,13 @@ export function agreesWith(payment: StoredPayment, claim: Claim): boolean {
   }
   const chargeback = findChargeback(payment, claim.chargeback_id)
   return chargeback?.amount === amount && (chargeback.is_won || !claim.is_won)
+}
+
+/** Whether the next hold of a refund gets another id than one that the ledger refused: it refuses that one permanently (P18). */
+function knowsRefusal(payment: StoredPayment, { entry_id }: ClaimOf<'entry'>): boolean {
+  const { refund_id, number } = HOLD_OF_REFUND.exec(entry_id)?.groups ?? {}
+  const refund = refund_id !== undefined && isAdmitted(payment) ? findRefund(payment, refund_id) : undefined
+  return refund === undefined || isEnded(refund) || refund.holds >= Number(number)
 }
 
 /**
@@ -123,8 +131,15 @@ function adoptEntry(payment: StoredPayment, entry: ClaimOf<'entry'>, at: Date): 
   }
 }
 
-/** A refund that was approved. When support does not know it either, the payment reports it, under its own id as reference. */
-function adoptHold(payment: StoredPayment, { entry_id, amount }: ClaimOf<'entry'>, at: Date): StoredPayment {
+/**
+ * A refund that was approved, or whose approval the ledger refused: it is pending again. When support does not know an approved
+ * one either, the payment reports it, under its own id as reference.
+ */
+function adoptHold(
+  payment: StoredPayment,
+  { entry_id, amount, refused_code }: ClaimOf<'entry'>,
+  at: Date,
+): StoredPayment {
   const { refund_id, number } = HOLD_OF_REFUND.exec(entry_id)?.groups ?? {}
   if (refund_id === undefined || !isAdmitted(payment)) return payment
   const known = findRefund(payment, refund_id)
@@ -134,7 +149,7 @@ function adoptHold(payment: StoredPayment, { entry_id, amount }: ClaimOf<'entry'
     : withReport(withNewRefund(payment, { refund_id, amount }, at), refund_id, at)
   const refund = findRefund(requested, refund_id) as Refund
   const approving = withRefund(requested, { ...refund, state: 'approving', holds: Number(number) })
-  return applyHoldDecision(approving, { hold_id: entry_id, refund_id, refused_code: undefined }, at)
+  return applyHoldDecision(approving, { hold_id: entry_id, refund_id, refused_code }, at)
 }
 
 function withReport(payment: Payment, refund_id: string, at: Date): Payment {
@@ -149,7 +164,10 @@ function withReport(payment: Payment, refund_id: string, at: Date): Payment {
   return addEffect(payment, reportRefundEffect.newEffect(payment, request, { at }))
 }
 
-/** Ends an open operation as its entry says, like a provider or the operator. A failure may be contradicted later (P7). */
+/**
+ * Ends an open operation as its entry says, like a provider or the operator. At which of its attempts a payment was paid, the
+ * ledger does not know: its accounts are asked (P19). A failure may be contradicted later (P7).
+ */
 function adoptEnd(
   payment: StoredPayment,
   refund_id: string | undefined,
