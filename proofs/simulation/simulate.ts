@@ -187,8 +187,9 @@ function isAboutLost(problem: string, restore: Restore | undefined): boolean {
 }
 
 /** What happens after the load of a system that was restored. Yields what is wrong. */
-async function* afterRestore(world: World, { lost }: Restore): AsyncIterable<string> {
+async function* afterRestore(world: World, { lost, problems }: Restore): AsyncIterable<string> {
   await settle(world)
+  yield* problems
   yield* verifySystem(world, lost)
 }
 

@@ -86,13 +86,13 @@ const FOUND_AFTER_MS = 80_000
 /**
  * Stops the whole system, fills its databases from a backup as `restore` does, and starts it again. The providers and the
  * receivers keep what they have. Returns the ids of the payments, refunds and chargebacks that the restored system does not
- * know any more.
+ * know any more, and what is wrong with the list of what `restore` could not add.
  */
 async function restoreSystem(
   world: World,
   backup: Backup,
   watch: Pick<RenewableWatch, 'mute' | 'renew'>,
-): Promise<ReadonlySet<string>> {
+): Promise<Pick<Restore, 'lost' | 'problems'>> {
   const reopen = world.cluster.shut()
   await sleep(IN_FLIGHT_MS)
   const before = new Set([...knownIds(world), ...bookedIds(world)])
@@ -106,14 +106,17 @@ async function restoreSystem(
       // A role changes fields of its documents, and no version.
       reset(documents.map((document) => restoreDocument(layout.name, document) as StoredBody))
     }
+  const refused: string[] = []
   if (backup.kind === 'ordered') {
     const checks = await openChecks(world, ADOPTING_ROLES, (role, collection) =>
       (backup.contents.get(role)?.get(collection) ?? []).map(copyOf),
     )
-    await adoptLaterFacts(checks, (role, subject, is_added) =>
-      world.trace.add(`restore: ${role}: ${subject} ${is_added ? 'is added' : 'cannot be added'}`),
-    )
+    await adoptLaterFacts(checks, (role, subject, is_added) => {
+      world.trace.add(`restore: ${role}: ${subject} ${is_added ? 'is added' : 'cannot be added'}`)
+      if (!is_added) refused.push(subject)
+    })
   }
+  const problems = refusalProblems(world, refused)
   for (const { name, afterRestore } of world.restored_roles) await afterRestore?.(openStore(world, name))
   const after = knownIds(world)
   watch.renew(world.databases)
@@ -121,13 +124,30 @@ async function restoreSystem(
   if (world.choicesOf('late search').chance(0.5)) world.provider_faults.found_after_ms = FOUND_AFTER_MS
   world.trace.add('the system is restored')
   await reopen()
-  return new Set([...before].filter((id) => !after.has(id)))
+  return { lost: new Set([...before].filter((id) => !after.has(id))), problems }
+}
+
+/**
+ * What is wrong with the list of what `restore` cannot add, which refuses a backup: it names each payment that the ledger has moved
+ * money for and the backup does not have, and nothing else.
+ */
+function refusalProblems(world: World, refused: readonly string[]): readonly string[] {
+  const known = knownIds(world)
+  const entries = entriesOf(world).filter(({ refused_code }) => refused_code === undefined)
+  const booked = new Set(entries.flatMap(({ payment_id }) => payment_id ?? []))
+  const missing = [...booked].filter((id) => !known.has(id))
+  return [
+    ...missing.filter((id) => !refused.some((subject) => subject.includes(id))),
+    ...refused.filter((subject) => !missing.some((id) => subject.includes(id))),
+  ].map((subject) => `restore is wrong about what it cannot add: ${subject}`)
 }
 
 /** What a restore in the middle of the load came to. */
 export interface Restore {
   /** The ids of the payments, refunds and chargebacks that were lost. */
   readonly lost: ReadonlySet<string>
+  /** What is wrong with what `restore` reported. */
+  readonly problems: readonly string[]
   /** How many contradictions merchants had seen before. What they saw proves nothing about the restored system. */
   readonly history_problems: number
 }
@@ -145,7 +165,7 @@ export async function restoreInLoad(
   const backup = between ?? (await takeBackup(world, restored_to, choices))
   await sleep(choices.between(0, load_ms))
   const history_problems = history.problems.length
-  return { lost: await restoreSystem(world, backup, watch), history_problems }
+  return { ...(await restoreSystem(world, backup, watch)), history_problems }
 }
 
 /** What `verify` finds wrong, but for what belongs to payments that were lost with the restore. */

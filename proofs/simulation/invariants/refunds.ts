@@ -55,8 +55,8 @@ export const refundsAgree: Invariant = function* (evidence) {
       const key = `${payment.payment_id}:refund:${refund_id}`
       if (!RESTING.includes(state)) yield `the refund ${refund_id} is still ${state}`
       yield* documentProblems(payment, refund, documents.get(refund_id), { status: state, change_number })
-      // A restored payment may have forgotten the approvals that the ledger refused, which moved nothing.
-      const is_whole = evidence.lost === undefined
+      // A restored payment may have forgotten the refused approvals of a refund that needs no further one.
+      const is_whole = evidence.lost === undefined || (state !== 'rejected' && state !== 'canceled')
       const entries = (entries_of.get(refund_id) ?? []).filter((entry) => is_whole || !entry.refused_code)
       const expected = entriesOfRefund(is_whole ? refund : withoutRefusals(refund))
       yield* entryProblems(payment, refund, entries, expected)
