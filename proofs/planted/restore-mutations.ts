@@ -39,20 +39,6 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     is_restored: true,
   },
   {
-    name: 'a restored payment is taken as paid at the account of its backup',
-    file: 'services/payments/domain/payment-claims.ts',
-    search: "refund_id === undefined && payment.restored === 'unproved'",
-    replace: "refund_id === '' && payment.restored === 'unproved'",
-    is_restored: true,
-  },
-  {
-    name: 'the ledger does not tell a restored refund which of its holds were refused',
-    file: 'services/balances/operations.ts',
-    search: "entry.kind === 'hold' && entry_id !==",
-    replace: "entry.kind === 'release' && entry_id !==",
-    is_restored: true,
-  },
-  {
     name: 'restore does not say what it cannot add',
     file: 'operations/backup/adopt-later-facts.ts',
     search: 'report(requirement.role, requirement.subject, false)',

@@ -107,22 +107,6 @@ describe('the operator resolves an anomaly of an open payment', () => {
     expect(await read()).toMatchObject({ status: 'success', attempt: { number: 3 }, paid_attempt: 2 })
   })
 
-  // P19
-  test('as paid, of a restored payment that the ledger has credited: its refunds go to the account of the anomaly', async () => {
-    const attempt = { number: 2, account_id: 'second', created_at: CREATED_AT }
-    const booked = { status: 'success', restored: 'booked', attempt } as const
-    const { decide, read } = await openAnomaly(booked)
-    await expect(decide('not_paid')).rejects.toMatchObject({ code: 8801 })
-    expect(await read()).toMatchObject(booked)
-    for (const _ of [1, 2]) {
-      const resolved = await decide('paid')
-      expect(resolved.resolution).toMatchObject({ kind: 'paid', operation_id: 'op-1' })
-      const payment = await read()
-      expect(payment).toMatchObject({ status: 'success', restored: 'unproved', attempt: { number: 1 } })
-      expect(payment?.effects.map(({ kind }) => kind)).toEqual([pollProviderEffect.kind])
-    }
-  })
-
   test('as paid at one of two earlier accounts: it is the one that the anomaly is about', async () => {
     const provider_accounts = ['first', 'second', 'third']
     const attempt = { number: 3, account_id: 'third', created_at: CREATED_AT }

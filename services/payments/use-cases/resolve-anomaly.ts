@@ -31,12 +31,11 @@ export interface ResolveAnomalyRequest extends Pick<AnomalyResolution, 'operatio
 }
 
 /**
- * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund, with the same ledger entries and
- * events as the provider's word; `dismissed` changes nothing but the anomaly, and one of them may follow while the payment or
- * refund is open: the same anomaly is not raised again, except `account_moved`. An exact repetition returns the same.
- * Throws 9000 for an unknown anomaly, for `paid` of an unmatched report and with another amount, 1005 without that amount,
- * 6010 when its merchant has no such payment, 1013 for the same operation with another decision, and 8801 when the anomaly is
- * resolved or the payment is final already. Of two decisions at the same moment, the one that moved money is on record.
+ * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund like the provider's word; `dismissed` changes only
+ * the anomaly, and one of them may follow while it is open. `paid` also says which account has paid what only the ledger knows as paid
+ * (P19). An exact repetition returns the same. Throws 9000 for an unknown anomaly, for `paid` of an unmatched report and with another
+ * amount, 1005 without that amount, 6010 when its merchant has no such payment, 1013 for the same operation with another decision, and
+ * 8801 when the anomaly is resolved or the payment final. Of two decisions at the same moment, the one that moved money is on record.
  */
 export async function resolveAnomaly(
   deps: ResolveAnomalyDeps,
