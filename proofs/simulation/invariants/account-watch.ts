@@ -30,7 +30,7 @@ export function createAccountWatch(): AccountWatch {
       sent_to.set(key, origin)
     },
     onChange(collection) {
-      if (collection === 'payments.account_confirmations') sent_to.clear()
+      if (collection === 'payments.known_accounts') sent_to.clear()
     },
   }
 }
