@@ -5,8 +5,8 @@ export const ACCOUNT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an account that has moved counts as the same',
     file: 'services/payments/domain/account-identity.ts',
-    search: '      stamp.fingerprint !== fingerprint &&\n',
-    replace: "      stamp.fingerprint === '' &&\n",
+    search: 'return stamp.fingerprint !== fingerprint &&',
+    replace: "return stamp.fingerprint === '' &&",
     needs: ['provider account moves'],
   },
   {

@@ -51,10 +51,11 @@ export function agreesWith(payment: StoredPayment, claim: Claim): boolean {
 }
 
 /** Whether the next hold of a refund gets another id than one that the ledger refused: it refuses that one permanently (P18). */
-function knowsRefusal(payment: StoredPayment, { entry_id }: ClaimOf<'entry'>): boolean {
+function knowsRefusal(payment: StoredPayment, { entry_id, amount }: ClaimOf<'entry'>): boolean {
   const { refund_id, number } = HOLD_OF_REFUND.exec(entry_id)?.groups ?? {}
   const refund = refund_id !== undefined && isAdmitted(payment) ? findRefund(payment, refund_id) : undefined
-  return refund === undefined || isEnded(refund) || refund.holds >= Number(number)
+  if (refund === undefined) return true
+  return refund.amount === amount && (isEnded(refund) || refund.holds >= Number(number))
 }
 
 /**
