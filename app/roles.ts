@@ -185,7 +185,7 @@ export async function startRoles(
   await Promise.all([...running.values()].map((role) => role.onServing?.()))
   await watchReadiness(lifecycle, clock_guard, stores, running, serving)
   lifecycle.setDrainTime(config.drain_ms)
-  return { urls, operator: rpc.clientsOf('operator') }
+  return { urls, operator: rpc.clientsOf('backoffice') }
 }
 
 const noClients: ClientOf = () => {

@@ -245,7 +245,6 @@ test('only three interfaces are published, and on this machine alone', () => {
     ports.map((port) => [name, port]),
   )
   expect(Object.fromEntries(published)).toEqual({
-    merchants: '127.0.0.1:9091:9091',
     gateway: '127.0.0.1:8080:8080',
     'gateway-2': '127.0.0.1:8081:8080',
     backoffice: '127.0.0.1:9096:9096',

@@ -20,7 +20,7 @@
 set -euo pipefail
 umask 077
 
-callers=(attachments backoffice balances gateway merchants notifier operator payments support)
+callers=(attachments backoffice balances gateway merchants notifier payments support)
 nats_users=(attachments balances gateway merchants notifier payments support)
 databases=(attachments backoffice balances gateway merchants notifier payments sandbox support)
 database_users=(backup migrate "${databases[@]}")

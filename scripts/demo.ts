@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { PrincipalKind } from '#gen/multihub/backoffice/v1/principal_pb.ts'
+import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
@@ -71,6 +73,24 @@ export async function writeDemo(
   }
   const operator = { token: operator_token }
   await writePrivately(join(home, 'demo.json'), { ...urls, operator, merchants })
+}
+
+/**
+ * The token of the stored principal `demonstration`, which has every right (R3.1). It is made at the first start; later starts keep
+ * the `known` one, and replace it only if demo.json was lost.
+ */
+export async function demonstrationToken(clientOf: ClientOf, known: string | undefined): Promise<string> {
+  const client = clientOf(PrincipalService)
+  const { principal, token } = await client.createPrincipal({
+    name: 'demonstration',
+    kind: PrincipalKind.PROGRAM,
+    rights: ['read', 'support', 'money', 'admin', 'reveal', 'rotate'],
+    operationId: 'demonstration',
+  })
+  if (token !== '') return token
+  if (known !== undefined) return known
+  const { principalId = '' } = principal ?? {}
+  return (await client.rotateToken({ principalId })).token
 }
 
 async function openBalances(clientOf: ClientOf, merchantId: string): Promise<void> {

@@ -3,23 +3,21 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { fileVariableOf, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { directorySetting } from '#lib/base/config/settings.ts'
-import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 
 const KEY = z.string().regex(/^[0-9a-f]{64}$/)
-const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY, operator_token: KEY })
+const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY })
 type Keys = z.infer<typeof keysSchema>
 
 /**
  * The process variables of a local run. It adds keys, which are created once and kept under MULTIHUB_HOME, and allows
- * callbacks to this machine (R4). Given variables win, except MULTIHUB_RPC_CALLERS: the operator is added to it.
+ * callbacks to this machine (R4). Given variables win.
  */
 export async function localVariables(given: Variables) {
   const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)
   const keys = await readOrCreateKeys(home)
-  const callers = [given['MULTIHUB_RPC_CALLERS'], `operator:${sha256Hex(keys.operator_token)}`]
   const own_secrets = {
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
     MULTIHUB_SANDBOX_KEY: keys.sandbox_key,
@@ -29,12 +27,10 @@ export async function localVariables(given: Variables) {
     ...Object.fromEntries(Object.entries(own_secrets).filter(([name]) => !given[fileVariableOf(name)])),
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     MULTIHUB_ERASURES_FILE: join(home, 'erasures.jsonl'),
-    MULTIHUB_BACKOFFICE_FIRST_TOKEN: sha256Hex(keys.operator_token),
     ...given,
-    MULTIHUB_RPC_CALLERS: callers.filter(Boolean).join(','),
   }
   // `home` has the state, the keys and demo.json.
-  return { variables, home, operator_token: keys.operator_token }
+  return { variables, home }
 }
 
 async function readOrCreateKeys(home: string): Promise<Keys> {
@@ -46,7 +42,7 @@ async function readOrCreateKeys(home: string): Promise<Keys> {
         `${path} is missing, and the stored secrets cannot be decrypted without it: restore it from a backup`,
       )
     }
-    const keys = { master_key: randomHex(32), sandbox_key: randomHex(32), operator_token: randomHex(32) }
+    const keys = { master_key: randomHex(32), sandbox_key: randomHex(32) }
     await explainHomeError(home, () => writePrivately(path, keys, link))
     return readOrCreateKeys(home)
   }
@@ -116,7 +112,8 @@ export async function writePrivately(path: string, content: unknown, place = ren
 
 const demoSchema = z.object({
   base_url: z.url(),
-  connect_url: z.url(),
+  backoffice_url: z.url(),
+  operator: z.object({ token: z.string() }),
   merchants: z.array(
     z.object({ credentials: z.array(z.object({ application_id: z.number(), secret: KEY })) }),
   ),

@@ -3,20 +3,21 @@ import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { startRoles } from '../app/roles.ts'
 import { type ReadyUrls, runProcess } from '../app/run.ts'
-import { writeDemo } from './demo.ts'
+import { demonstrationToken, writeDemo } from './demo.ts'
 import { localVariables, readDemo } from './local.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 runProcess(async (lifecycle) => {
-  const { variables, home, operator_token } = await localVariables(process.env)
-  await refuseWhenRunning(home, operator_token)
+  const { variables, home } = await localVariables(process.env)
+  await refuseWhenRunning(home)
   const { urls, operator } = await startRoles(ROLES, variables, lifecycle, {
     schema: 'create',
     is_local_run: true,
   })
-  const is_first = (await readDemo(home)) === undefined
+  const demo = await readDemo(home)
+  const operator_token = await demonstrationToken(operator, demo?.operator.token)
   await writeDemo(home, urls, operator_token, operator)
-  if (is_first)
+  if (demo === undefined)
     process.stderr.write(welcome(home, urls) + (variables['MULTIHUB_SCANNER'] ? '' : WITHOUT_SCANNER))
   return urls
 })
@@ -27,12 +28,12 @@ const ANSWER_TIMEOUT_MS = 1_000
  * Refuses to start a second system on one home directory, because demo.json holds the addresses of one system only. The
  * check uses the operator's token of this home: another system that now has the old ports does not accept it.
  */
-async function refuseWhenRunning(home: string, operator_token: string): Promise<void> {
+async function refuseWhenRunning(home: string): Promise<void> {
   const demo = await readDemo(home)
   if (demo === undefined) return
-  const response = await fetch(`${demo.connect_url}/multihub.merchants.v1.MerchantService/ListMerchants`, {
+  const response = await fetch(`${demo.backoffice_url}/multihub.backoffice.v1.PrincipalService/WhoAmI`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${operator_token}` },
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${demo.operator.token}` },
     body: '{}',
     redirect: 'error',
     signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
@@ -57,7 +58,7 @@ Multihub serves at ${urls['base_url']}. Two merchants to try it with, their secr
 the operator's token are in ${join(home, 'demo.json')}. In another terminal:
 
   eval "$(${elsewhere}node scripts/credentials.mjs)"
-  curl "$CONNECT_URL/multihub.merchants.v1.MerchantService/ListMerchants" -d '{}' \\
+  curl "$BACKOFFICE_URL/multihub.merchants.v1.MerchantService/ListMerchants" -d '{}' \\
     -H 'Content-Type: application/json' -H "Authorization: Bearer $OPERATOR_TOKEN"
 
 README.md continues with a first payment. Ctrl-C stops the system; the next start uses the same data.

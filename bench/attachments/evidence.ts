@@ -22,9 +22,9 @@ const NAMES = { name: 'evidence.txt', mimeType: 'text/plain' }
 
 /** Reads demo.json of a running system. */
 export async function openEvidence(home: string): Promise<Evidence> {
-  const { base_url, connect_url, operator } = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
+  const { base_url, backoffice_url, operator } = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   const call = async (rpc: string, message: object) => {
-    const response = await fetch(`${connect_url}/multihub.attachments.v1.AttachmentService/${rpc}`, {
+    const response = await fetch(`${backoffice_url}/multihub.attachments.v1.AttachmentService/${rpc}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${operator.token}` },
       body: JSON.stringify({ environment: 'ENVIRONMENT_TEST', ...message }),

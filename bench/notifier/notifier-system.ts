@@ -58,17 +58,17 @@ export async function startNotifierSystem(
     receipt_signer: roles.keys.receipt,
     bus_auth: 'require',
   })
-  const deliveries = roles.client(DeliveryService, 'operator')
+  const deliveries = roles.client(DeliveryService, 'backoffice')
   const merchant_ids = await Promise.all(urls.map(newMerchantWithEndpoint))
 
   async function newMerchantWithEndpoint(url: string): Promise<string> {
     const environment = Environment.TEST
     const created = await roles
-      .client(MerchantService, 'operator')
+      .client(MerchantService, 'backoffice')
       .createMerchant({ name: 'bench', timezone: 'Asia/Kolkata', environments: [environment] })
     const merchantId = created.merchant?.merchantId ?? ''
     await roles
-      .client(EndpointService, 'operator')
+      .client(EndpointService, 'backoffice')
       .createEndpoint({ merchantId, environment, url, events: [], timeoutSeconds: ATTEMPT_SECONDS })
     return merchantId
   }

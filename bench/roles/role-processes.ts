@@ -57,8 +57,8 @@ export async function startRoleProcesses(nats_url: string): Promise<RoleProcesse
   }
   try {
     await byRole(start)
-    const rpc = await settings.connectAs('operator')
-    await writeDemo(home, urls, settings.tokenOf('operator'), rpc.clientsOf('operator'))
+    const rpc = await settings.connectAs('backoffice')
+    await writeDemo(home, urls, settings.operator_token, rpc.clientsOf('backoffice'))
     rpc.close()
     return {
       demo: JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')),

@@ -7,7 +7,7 @@ const authenticate = createCallerAuthenticator(
   [
     { name: 'gateway', sha256: sha256Hex('old') },
     { name: 'gateway', sha256: sha256Hex('new') },
-    { name: 'operator', sha256: sha256Hex('opener') },
+    { name: 'backoffice', sha256: sha256Hex('opener') },
   ],
   [
     { name: 'payments', identity: 'payments.shop.svc' },
@@ -31,7 +31,7 @@ describe('a token', () => {
     expect(['Bearer old', 'bearer new', 'Bearer opener'].map(byToken)).toEqual([
       'gateway',
       'gateway',
-      'operator',
+      'backoffice',
     ])
   })
 

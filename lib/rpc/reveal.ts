@@ -5,6 +5,5 @@ import { currentRequest } from '#lib/base/context.ts'
  * checked the right of its principal (O1, O11). Internal teams get it masked whatever they ask for.
  */
 export function mayReveal(reveal: boolean): boolean {
-  const caller = currentRequest()?.caller
-  return reveal && (caller === 'backoffice' || caller === 'operator')
+  return reveal && currentRequest()?.caller === 'backoffice'
 }

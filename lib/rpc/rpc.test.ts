@@ -147,15 +147,15 @@ describe.each(TRANSPORTS)('a call over %s', (way) => {
       calls += 1
       return {}
     }
-    const { merchants, lines } = await setUp(way, { getMerchant: count, updateMerchant: count }, 'operator')
+    const { merchants, lines } = await setUp(way, { getMerchant: count, updateMerchant: count }, 'backoffice')
     for (const call of [merchants.getMerchant({}), merchants.updateMerchant({})]) {
       const error = await failureOf(call)
       expect([error.code, statusBelow(error)]).toEqual([2001, 'PermissionDenied'])
     }
     expect(calls).toBe(0)
     expect(lines.map(({ level, caller }) => [level, caller])).toEqual([
-      ['warn', 'operator'],
-      ['warn', 'operator'],
+      ['warn', 'backoffice'],
+      ['warn', 'backoffice'],
     ])
     expect(JSON.stringify(lines)).not.toMatch(/stack|\.ts:/)
   })

@@ -1,7 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 
-/** The callers of RPCs: the roles of Multihub, the operator, and internal teams. */
+/** The callers of RPCs: the roles of Multihub, and internal teams. The operator calls through the back office. */
 export const CALLERS = [
   'gateway',
   'merchants',
@@ -11,7 +11,6 @@ export const CALLERS = [
   'attachments',
   'support',
   'backoffice',
-  'operator',
   'internal',
 ] as const
 

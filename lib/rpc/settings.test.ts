@@ -20,11 +20,11 @@ describe('the RPC settings', () => {
   })
 
   test('accept two tokens for one caller', () => {
-    const { callers } = read({ MULTIHUB_RPC_CALLERS: ` gateway:${A}, gateway:${B},operator:${A}` })
+    const { callers } = read({ MULTIHUB_RPC_CALLERS: ` gateway:${A}, gateway:${B},backoffice:${A}` })
     expect(callers).toEqual([
       { name: 'gateway', sha256: A },
       { name: 'gateway', sha256: B },
-      { name: 'operator', sha256: A },
+      { name: 'backoffice', sha256: A },
     ])
   })
 

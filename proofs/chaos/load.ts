@@ -44,7 +44,7 @@ export async function runLoad(deps: LoadDeps, merchants: readonly SimulatedMerch
       runRefundDesk(depsOf('refunds'), merchant),
       runSupportDesk(depsOf('support'), merchant),
       runFileDesk(depsOf('files'), merchant),
-      runOperatorActs(depsOf('operator'), merchant),
+      runOperatorActs(depsOf('backoffice'), merchant),
     ]
   })
   await Promise.all([...customers, ...treasurers, ...desks])

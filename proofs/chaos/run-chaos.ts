@@ -95,7 +95,7 @@ async function runIn(
       acts,
     })
     receiver.recover()
-    const operator = fleet.operator.clientsOf('operator')
+    const operator = fleet.operator.clientsOf('backoffice')
     const settled_ms = await settle({ api, operator, history, timeline, merchants })
     plan.print(`  settled after ${(settled_ms / 1_000).toFixed(1)} s`)
     const facts = await collectFacts({
@@ -151,7 +151,7 @@ async function runUnderFaults(run: Run): Promise<void> {
       history: run.history,
       origins: receiver.origins,
       choicesOf,
-      operator: fleet.operator.clientsOf('operator'),
+      operator: fleet.operator.clientsOf('backoffice'),
       payments: fleet.payments.clientsOf('payments'),
       acts: run.acts,
       isOpen: () => is_open,
@@ -197,7 +197,7 @@ async function createMerchants(
     }
     // A merchant that was created in part makes no requests.
     merchants.push(
-      await retry(() => createMerchant(fleet.operator.clientsOf('operator'), choices, number, spec)),
+      await retry(() => createMerchant(fleet.operator.clientsOf('backoffice'), choices, number, spec)),
     )
   }
   return merchants

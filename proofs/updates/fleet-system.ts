@@ -118,8 +118,8 @@ async function startFleetSystem(
     )
     fleet = started
     await Promise.all([gateways.untilServed(), provider_callbacks.untilServed()])
-    const operator = started.operator.clientsOf('operator')
-    await writeDemo(directory, { base_url: gateways.url }, started.settings.tokenOf('operator'), operator)
+    const operator = started.operator.clientsOf('backoffice')
+    await writeDemo(directory, { base_url: gateways.url }, started.settings.operator_token, operator)
     const demo: Demo = JSON.parse(await readFile(join(directory, 'demo.json'), 'utf8'))
     const { application_id } = merchantClient(() => demo).credential
     await operator(CredentialService).updateCredential({
@@ -130,7 +130,7 @@ async function startFleetSystem(
       fleet: started,
       directory,
       places: started.places.filter(({ role }) => role !== 'sandbox'),
-      demo: () => ({ ...demo, ...connectUrls(started.places) }),
+      demo: () => ({ ...demo, ...backofficeUrl(started.places) }),
       unexpected_ends,
       end,
     }
@@ -158,11 +158,10 @@ async function chooseParentFolder(): Promise<string> {
   return bavail * bsize < MEMORY_MIN_BYTES ? tmpdir() : MEMORY_FOLDER
 }
 
-/** The present URL of one process of each role, for calls of the operator. */
-function connectUrls(places: readonly Place[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    places.map((place) => [`${place.role}_connect_url`, place.urls()['connect_url'] ?? '']),
-  )
+/** The present URL of one process of the back office, for calls of the operator. */
+function backofficeUrl(places: readonly Place[]): { readonly backoffice_url: string } {
+  const urls = places.flatMap((place) => place.urls()['backoffice_url'] ?? [])
+  return { backoffice_url: urls[0] ?? '' }
 }
 
 /** The number of a process within its role, counted from 0. */

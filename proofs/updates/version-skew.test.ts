@@ -109,11 +109,14 @@ async function moveShard(system: FleetSystem, merchant_id: string): Promise<void
 }
 
 /** The HTTP status with which a process answers for the balances of a merchant. */
-async function getBalances({ demo }: FleetSystem, place: Place, merchantId: string): Promise<number> {
+async function getBalances({ fleet }: FleetSystem, place: Place, merchantId: string): Promise<number> {
   const url = `${place.urls()['connect_url']}/multihub.balances.v1.BalanceService/GetBalances`
   const { status, body } = await fetch(url, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${demo().operator.token}` },
+    headers: {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${fleet.settings.tokenOf('gateway')}`,
+    },
     body: JSON.stringify({ merchantId, environment: 'ENVIRONMENT_TEST' }),
   })
   await body?.cancel()

@@ -113,7 +113,7 @@ export async function startAttachments(
     roles,
     gateway,
     support: roles.client(AttachmentService, 'support'),
-    operator: roles.client(AttachmentService, 'operator'),
+    operator: roles.client(AttachmentService, 'backoffice'),
     prepare,
     put,
     finalize,

@@ -58,7 +58,7 @@ export async function createFixture(
     stopping: new AbortController().signal,
   })
   const endpoints = running.services.flatMap(createDispatcher(createCallerAuthenticator([], []), log))
-  const client: Fixture['client'] = (service, caller = 'operator') => {
+  const client: Fixture['client'] = (service, caller = 'backoffice') => {
     const transport = createMemoryTransport(caller, (called) =>
       endpoints.find(({ method }) => method === called),
     )

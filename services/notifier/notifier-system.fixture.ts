@@ -72,14 +72,14 @@ export async function startNotifierSystem(): Promise<NotifierSystem> {
 
   return {
     roles,
-    deliveries: roles.client(DeliveryService, 'operator'),
+    deliveries: roles.client(DeliveryService, 'backoffice'),
     async newReceiver(respond) {
       const receiver = await startReceiver(respond)
       receivers.push(receiver)
       return receiver
     },
     async newMerchant() {
-      const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
+      const { merchant } = await roles.client(MerchantService, 'backoffice').createMerchant({
         name: 'shop',
         timezone: 'Asia/Kolkata',
         environments: [Environment.TEST, Environment.PRODUCTION],
@@ -87,7 +87,7 @@ export async function startNotifierSystem(): Promise<NotifierSystem> {
       return merchant?.merchantId ?? ''
     },
     newEndpoint: (merchantId, url, events = []) =>
-      roles.client(EndpointService, 'operator').createEndpoint({
+      roles.client(EndpointService, 'backoffice').createEndpoint({
         merchantId,
         environment: Environment.TEST,
         url,

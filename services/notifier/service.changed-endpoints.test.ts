@@ -45,7 +45,7 @@ async function openShop(): Promise<Shop> {
 
 /** Moves the endpoint, rotates its secret, and replays whatever is dead in both ways, all at once. */
 async function disturb({ merchantId, endpointId, receivers, secrets }: Shop, round: number): Promise<void> {
-  const endpoints = system.roles.client(EndpointService, 'operator')
+  const endpoints = system.roles.client(EndpointService, 'backoffice')
   const list = { merchantId, status: DEAD, pageSize: 5 }
   const [{ secret }, { deliveries }] = await Promise.all([
     endpoints.rotateEndpointSecret({ endpointId }),

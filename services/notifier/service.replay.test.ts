@@ -97,7 +97,7 @@ describe('the replay of one delivery', () => {
     const moved = await system.newReceiver()
     await publish(merchantId, 1)
     const [dead] = await waitFor(merchantId, DEAD, 1)
-    await system.roles.client(EndpointService, 'operator').updateEndpoint({ endpointId, url: moved.url })
+    await system.roles.client(EndpointService, 'backoffice').updateEndpoint({ endpointId, url: moved.url })
     await eventually(
       async () => {
         await system.deliveries.replayDelivery({ deliveryId: dead?.deliveryId ?? '' }).catch(() => {})

@@ -65,7 +65,7 @@ test('an event gets no receipt before it is stored, so the publisher keeps it', 
 test('a retry goes to the present URL of its endpoint, signed with its present secret', async () => {
   const merchant_id = await system.newMerchant()
   const [gone, moved] = [await system.newReceiver(() => ({ status: 500 })), await system.newReceiver()]
-  const endpoints = system.roles.client(EndpointService, 'operator')
+  const endpoints = system.roles.client(EndpointService, 'backoffice')
   const { endpoint } = await endpoints.createEndpoint({
     merchantId: merchant_id,
     environment: Environment.TEST,

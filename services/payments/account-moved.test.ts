@@ -28,7 +28,7 @@ const AMOUNT = 1_000_000n
 
 /** The open anomalies about accounts. */
 async function movedAccounts({ roles }: PaymentsSystem): Promise<readonly Anomaly[]> {
-  const { anomalies } = await roles.client(PaymentService, 'operator').listAnomalies({ openOnly: true })
+  const { anomalies } = await roles.client(PaymentService, 'backoffice').listAnomalies({ openOnly: true })
   return anomalies.filter(({ kind }) => kind === AnomalyKind.ACCOUNT_MOVED)
 }
 
@@ -101,7 +101,7 @@ test('a refund is not approved while the account of its deposit is another one',
     })
     expect(await movedAccounts(system)).toHaveLength(1)
     expect(system.provider.orders()).toBe(0)
-    const accounts = system.roles.client(ProviderAccountService, 'operator')
+    const accounts = system.roles.client(ProviderAccountService, 'backoffice')
     await accounts.confirmAccountMoved({ accountId: 'acme', operationId: 'op-1' })
     await approve()
     await system.waitForStatus(deposit.paymentId, PaymentStatus.REFUNDED)
@@ -123,7 +123,7 @@ test('the anomaly about a moved account is open again a minute after its dismiss
     await expectRefused()
     const [anomaly] = await movedAccounts(system)
     const dismissal = { anomalyId: anomaly?.anomalyId ?? '', resolution: AnomalyResolutionKind.DISMISSED }
-    const operator = system.roles.client(PaymentService, 'operator')
+    const operator = system.roles.client(PaymentService, 'backoffice')
     for (const operationId of ['by mistake', 'again']) {
       await operator.resolveAnomaly({ ...dismissal, operationId, note: '' })
       clock.stepWall(30_000)
@@ -134,7 +134,7 @@ test('the anomaly about a moved account is open again a minute after its dismiss
       const { createTime } = anomaly ?? {}
       expect(await movedAccounts(system)).toMatchObject([{ anomalyId: dismissal.anomalyId, createTime }])
     }
-    const accounts = system.roles.client(ProviderAccountService, 'operator')
+    const accounts = system.roles.client(ProviderAccountService, 'backoffice')
     await accounts.confirmAccountMoved({ accountId: 'acme', operationId: 'op-1' })
     clock.stepWall(61_000)
     system.provider.answer('success')
@@ -179,7 +179,7 @@ test('a payout is not sent to what its account has become, until the operator co
     for (const { paymentId } of created)
       expect((await system.payment(paymentId)).status).toBe(PaymentStatus.PROCESSING)
 
-    const accounts = system.roles.client(ProviderAccountService, 'operator')
+    const accounts = system.roles.client(ProviderAccountService, 'backoffice')
     await expect(accounts.confirmAccountMoved({ accountId: 'acme' })).rejects.toMatchObject({ code: 1005 })
     for (const accountId of ['nobody', ''])
       await expect(accounts.confirmAccountMoved({ accountId, operationId: 'op' })).rejects.toBeDefined()
@@ -207,7 +207,7 @@ test('a payout that was sent to a confirmed account is not sent where the accoun
       accounts: [{ connector: 'sandbox', environment: 'test', account_id: 'bank', base_url, key }],
     })
   const confirm = ({ roles }: PaymentsSystem, operationId: string) =>
-    roles.client(ProviderAccountService, 'operator').confirmAccountMoved({ accountId: 'bank', operationId })
+    roles.client(ProviderAccountService, 'backoffice').confirmAccountMoved({ accountId: 'bank', operationId })
   try {
     // Each provider loses what it is sent, and does not answer: a lookup finds nothing there.
     for (const provider of [first, second]) {

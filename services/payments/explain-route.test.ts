@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 function explain(serviceId: string, amount: bigint, merchantId = system.merchant_id) {
-  return system.roles.client(PaymentService, 'operator').explainRoute({ merchantId, serviceId, amount })
+  return system.roles.client(PaymentService, 'backoffice').explainRoute({ merchantId, serviceId, amount })
 }
 
 const codesOf = ({ refusals }: ExplainRouteResponse): number[] => refusals.map(({ code }) => code)
@@ -84,7 +84,7 @@ test('the explanation names the code that the payment then gets', async () => {
         ...(is_withdrawal ? { payoutLimits: limits } : { direction, method: 'upi' }),
       },
     })
-    if (!enabled) await system.roles.client(RouteService, 'operator').updateRoute({ serviceId, enabled })
+    if (!enabled) await system.roles.client(RouteService, 'backoffice').updateRoute({ serviceId, enabled })
     for (const { available, amount } of payments) {
       if (available !== undefined) await setAvailable(available)
       const before = await system.balance()
@@ -108,7 +108,7 @@ test('names all rules that refuse, in their order, and shows what they were judg
   await setAvailable(100n)
   const payoutLimits = { minimum: 5n, maximum: 90n, daily: 80n, monthly: 85n, sinceSettlement: 88n }
   const serviceId = await withdrawalRoute({ payoutLimits, minimumAmount: 3n }, ['nobody', 'acme'])
-  await system.roles.client(RouteService, 'operator').updateRoute({ serviceId, enabled: false })
+  await system.roles.client(RouteService, 'backoffice').updateRoute({ serviceId, enabled: false })
   const explanation = await explain(serviceId, 101n)
   expect(explanation).toMatchObject({
     accepted: false,

@@ -67,7 +67,9 @@ async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
   })
   const payment_id = uuidv7()
   const created_at = now()
-  const { accounts } = await system.roles.client(ProviderAccountService, 'operator').listProviderAccounts({})
+  const { accounts } = await system.roles
+    .client(ProviderAccountService, 'backoffice')
+    .listProviderAccounts({})
   const { fingerprint = '' } = accounts.find(({ accountId }) => accountId === 'form-1') ?? {}
   const deposit = newDeposit({
     merchant_id: system.merchant_id,
@@ -136,7 +138,7 @@ test('a refund that is paid after the operator ended it, at a provider without c
   )
   clock.stepWall(24 * HOUR_MS)
   const { anomalyId } = await anomalyOf(deposit, OPEN_TOO_LONG)
-  const operator = system.roles.client(PaymentService, 'operator')
+  const operator = system.roles.client(PaymentService, 'backoffice')
   const resolution = AnomalyResolutionKind.NOT_PAID
   await operator.resolveAnomaly({ anomalyId, resolution, operationId: 'op-1', note: 'it was stopped' })
   provider.settleHeld()

@@ -21,7 +21,7 @@ test('a credit beyond 2^63-1 is stuck at once, is an anomaly, and is posted when
   await system.fund(balance)
   const { paymentId } = await system.deposit(150_000n)
   await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
-  const operator = system.roles.client(PaymentService, 'operator')
+  const operator = system.roles.client(PaymentService, 'backoffice')
   const { effects } = await eventually(
     () => operator.listStuckEffects({}),
     (page) => page?.effects.length === 1,
@@ -42,7 +42,7 @@ test('a credit beyond 2^63-1 is stuck at once, is an anomaly, and is posted when
     amount: { minor: 150_000n, currency: 'INR' },
   }
   await expect(operator.resolveAnomaly(paid)).rejects.toMatchObject({ code: 8801 })
-  await system.roles.client(BalanceService, 'operator').adjust({
+  await system.roles.client(BalanceService, 'backoffice').adjust({
     merchantId: system.merchant_id,
     environment: Environment.TEST,
     currency: 'INR',
@@ -76,7 +76,7 @@ test('a deposit of 10^15 or more that could take the balance past 2^63-1 is refu
     system.withdrawalRoute({ accounts: ['acme'] }),
   ])
   const refusalsOf = async (serviceId: string, amount: bigint): Promise<number[]> => {
-    const operator = system.roles.client(PaymentService, 'operator')
+    const operator = system.roles.client(PaymentService, 'backoffice')
     const { refusals } = await operator.explainRoute({ merchantId: system.merchant_id, serviceId, amount })
     return refusals.map(({ code }) => code)
   }

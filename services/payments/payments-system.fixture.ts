@@ -120,11 +120,11 @@ export async function startPayments({
   const published = notifier ? new Map<string, MerchantEvent>() : await consumeEvents(roles)
   const clients = {
     payments: roles.client(PaymentService, 'gateway'),
-    operator: roles.client(PaymentService, 'operator'),
-    routes: roles.client(RouteService, 'operator'),
-    ledger: roles.client(BalanceService, 'operator'),
+    operator: roles.client(PaymentService, 'backoffice'),
+    routes: roles.client(RouteService, 'backoffice'),
+    ledger: roles.client(BalanceService, 'backoffice'),
   }
-  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant({
+  const { merchant } = await roles.client(MerchantService, 'backoffice').createMerchant({
     name: 'shop',
     timezone: 'Asia/Kolkata',
     environments: [Environment.TEST],

@@ -64,7 +64,7 @@ describe('a deposit in the sandbox', () => {
   test('is in the balance when its completion event is published', async () => {
     const { bus, client } = system.roles
     const { promise: read, resolve } = Promise.withResolvers<bigint>()
-    const balances = client(BalanceService, 'operator')
+    const balances = client(BalanceService, 'backoffice')
     const available = async (): Promise<bigint> => {
       const owner = { merchantId: system.merchant_id, environment: Environment.TEST }
       const { balances: all } = await balances.getBalances(owner)

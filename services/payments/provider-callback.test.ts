@@ -38,7 +38,7 @@ async function open(
 
 /** The recorded reports whose description contains a text, on all pages. */
 async function unmatched(text: string): Promise<Anomaly[]> {
-  const client = system.roles.client(PaymentService, 'operator')
+  const client = system.roles.client(PaymentService, 'backoffice')
   const anomalies: Anomaly[] = []
   let pageToken = ''
   do {
@@ -114,7 +114,7 @@ test('the decision on a report that names another merchant ends no payment of th
   const { NOT_PAID, DISMISSED } = AnomalyResolutionKind
   const resolve = (resolution: AnomalyResolutionKind) =>
     system.roles
-      .client(PaymentService, 'operator')
+      .client(PaymentService, 'backoffice')
       .resolveAnomaly({ anomalyId, resolution, operationId: `op-${resolution}`, note: 'asked' })
   await expect(resolve(NOT_PAID)).rejects.toMatchObject({ code: 6010 })
   expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)

@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 async function account(id: string): Promise<ProviderAccount> {
-  const client = system.roles.client(ProviderAccountService, 'operator')
+  const client = system.roles.client(ProviderAccountService, 'backoffice')
   const { accounts } = await client.listProviderAccounts({})
   const found = accounts.find(({ accountId }) => accountId === id)
   if (!found) throw new Error(`the account ${id} is not listed`)
@@ -89,7 +89,7 @@ test('a payment keeps each create at an account and each report that changed it'
   await provider.report(order, { status: 'success' })
   await provider.report(order, { status: 'success' })
   await fresh.waitForStatus(paymentId, PaymentStatus.SUCCESS)
-  const client = fresh.roles.client(PaymentService, 'operator')
+  const client = fresh.roles.client(PaymentService, 'backoffice')
   const found = await client.getPayment({ merchantId, environment: Environment.TEST, cId: 'kept' })
   expect(found.payment?.paymentId).toBe(paymentId)
   expect(found.attempts).toMatchObject([

@@ -50,7 +50,7 @@ async function outcomesOf(
 
 /** The merchant's records of refused withdrawals. */
 async function refusals() {
-  const operator = system.roles.client(PaymentService, 'operator')
+  const operator = system.roles.client(PaymentService, 'backoffice')
   const page = await operator.listWithdrawalRefusals({ merchantId: system.merchant_id, pageSize: 100 })
   return page.refusals
 }
@@ -147,7 +147,7 @@ describe('a withdrawal above the balance', () => {
     const payment_id = record?.paymentId ?? ''
     await expect(system.payment(payment_id)).rejects.toMatchObject({ code: 6010 })
     expect(await system.entries(payment_id)).toMatchObject([{ kind: HOLD, refusedCode: 6004 }])
-    const operator = system.roles.client(PaymentService, 'operator')
+    const operator = system.roles.client(PaymentService, 'backoffice')
     const { payments } = await operator.listPayments({ merchantId: system.merchant_id, pageSize: 100 })
     expect(payments.map(({ cId }) => cId)).not.toContain(c_id)
   })
@@ -178,7 +178,7 @@ test('a withdrawal that the ledger has not decided has no status and is in no li
       () => undefined,
       (error: unknown) => error,
     )
-  const operator = system.roles.client(PaymentService, 'operator')
+  const operator = system.roles.client(PaymentService, 'backoffice')
   const isListed = async (): Promise<boolean> => {
     const { payments } = await operator.listPayments({ merchantId: system.merchant_id, pageSize: 100 })
     return payments.some(({ cId }) => cId === c_id)

@@ -96,9 +96,9 @@ export async function startSupportRole(duringClaim: () => void = () => {}): Prom
   const { recordRefundChange } = rpc.clientsOf('payments')(RefundService)
   return {
     store: await openSupportStore(opened.store),
-    chargebacks: { ...rpc.clientsOf('operator')(ChargebackService), recordChargeback },
-    refunds: { ...rpc.clientsOf('operator')(RefundService), recordRefundChange },
-    effects: rpc.clientsOf('operator')(EffectService),
+    chargebacks: { ...rpc.clientsOf('backoffice')(ChargebackService), recordChargeback },
+    refunds: { ...rpc.clientsOf('backoffice')(RefundService), recordRefundChange },
+    effects: rpc.clientsOf('backoffice')(EffectService),
     returned,
     released,
     erased,

@@ -70,12 +70,12 @@ test('people may call exactly the RPCs of that page, and a role those that its c
     ([, service = '', reads = '', others = '']) => {
       const rpcsIn = (cell: string, people: readonly string[]) =>
         [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => `${service}/${name}: ${people.join(', ')}`)
-      return [...rpcsIn(reads, ['internal', 'operator']), ...rpcsIn(others, ['operator'])]
+      return [...rpcsIn(reads, ['backoffice', 'internal']), ...rpcsIn(others, ['backoffice'])]
     },
   )
   const of_people = permitted.map(({ rpc, callers }) => ({
     rpc,
-    people: callers.filter((caller) => caller === 'internal' || caller === 'operator').sort(),
+    people: callers.filter((caller) => caller === 'internal' || caller === 'backoffice').sort(),
   }))
   expect(
     of_people

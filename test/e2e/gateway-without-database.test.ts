@@ -21,9 +21,9 @@ const RUN = 'test/support/local-roles.ts'
 
 /** Creates a merchant with a credential for each version of the API. */
 async function createCredentials(settings: SystemSettings): Promise<Record<'v1' | 'v2', DemoCredential>> {
-  const rpc = await settings.connectAs('operator')
+  const rpc = await settings.connectAs('backoffice')
   try {
-    const clientOf = rpc.clientsOf('operator')
+    const clientOf = rpc.clientsOf('backoffice')
     const given = { name: 'Alpha', timezone: 'UTC', environments: [Environment.TEST], operationId: 'alpha' }
     const { merchant } = await clientOf(MerchantService).createMerchant(given)
     const create = async (api_version: 'v1' | 'v2'): Promise<DemoCredential> => {

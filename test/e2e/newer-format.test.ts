@@ -45,7 +45,7 @@ test('a process that meets a newer format is ready, names the shard, logs it onc
     MULTIHUB_SANDBOX_KEY: 'b'.repeat(64),
     // Without a scanner, readiness names that too.
     MULTIHUB_SCANNER: 'clamd://127.0.0.1:1',
-    MULTIHUB_RPC_CALLERS: `operator:${sha256Hex(TOKEN)}`,
+    MULTIHUB_RPC_CALLERS: `internal:${sha256Hex(TOKEN)}`,
   })
   const { health_url = '', connect_url = '' } = urls
   const getBalances = async (merchantId: string): Promise<number> => {

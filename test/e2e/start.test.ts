@@ -253,7 +253,7 @@ test('provider accounts of the sandbox are the same ones after a restart on othe
     const { urls, stop } = await startProcess('scripts/start.ts', [], { MULTIHUB_HOME: home, ...ANY_PORTS })
     const { operator } = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
     const path = 'multihub.payments.v1.ProviderAccountService/ListProviderAccounts'
-    const response = await fetch(`${urls['connect_url']}/${path}`, {
+    const response = await fetch(`${urls['backoffice_url']}/${path}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${operator.token}` },
       body: '{}',

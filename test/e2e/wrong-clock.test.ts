@@ -73,7 +73,7 @@ if ('skip' in nats || 'skip' in mongodb) {
     const variablesOf = ({ grpc, connect, health }: typeof correct_ports) => ({
       MULTIHUB_SYSTEM_NAME: system_name,
       MULTIHUB_MASTER_KEYS: master_keys,
-      MULTIHUB_RPC_CALLERS: `operator:${sha256Hex(token)}`,
+      MULTIHUB_RPC_CALLERS: `backoffice:${sha256Hex(token)}`,
       MULTIHUB_GRPC_PORT: `${grpc}`,
       MULTIHUB_CONNECT_PORT: `${connect}`,
       MULTIHUB_HEALTH_PORT: `${health}`,

@@ -87,7 +87,7 @@ export async function startFiles(
   const roles = await startRoles([merchants, attachments, gateway], { ...ports, ...variables }, place)
   const base_url = roles.urls['base_url'] ?? ''
   const newCredential: FilesSystem['newCredential'] = async (merchantId, settings = {}) => {
-    const { credential, secret } = await roles.client(CredentialService, 'operator').createCredential({
+    const { credential, secret } = await roles.client(CredentialService, 'backoffice').createCredential({
       merchantId,
       environment,
       apiVersion: ApiVersion.V1,
@@ -107,7 +107,7 @@ export async function startFiles(
     newCredential,
     async newMerchant(settings = {}) {
       const named = { name: 'shop', timezone: 'Asia/Kolkata', environments: [environment] }
-      const { merchant } = await roles.client(MerchantService, 'operator').createMerchant(named)
+      const { merchant } = await roles.client(MerchantService, 'backoffice').createMerchant(named)
       return newCredential(merchant?.merchantId ?? '', settings)
     },
     [Symbol.asyncDispose]: () => roles[Symbol.asyncDispose](),

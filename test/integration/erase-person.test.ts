@@ -51,10 +51,10 @@ afterAll(async () => {
 })
 
 const clients = () => ({
-  operator: system.roles.client(PaymentService, 'operator'),
+  operator: system.roles.client(PaymentService, 'backoffice'),
   internal: system.roles.client(PaymentService, 'internal'),
-  erasure: system.roles.client(PaymentErasureService, 'operator'),
-  deliveries: system.roles.client(DeliveryService, 'operator'),
+  erasure: system.roles.client(PaymentErasureService, 'backoffice'),
+  deliveries: system.roles.client(DeliveryService, 'backoffice'),
 })
 
 /** A deposit of the planted person with a receiver of its own. The last digits of the amount decide its fate. */
@@ -204,7 +204,7 @@ describe('what identifies a person', () => {
       priority: TicketPriority.MEDIUM,
       paymentCId: payment.cId,
     })
-    const operator = system.roles.client(TicketService, 'operator')
+    const operator = system.roles.client(TicketService, 'backoffice')
     const ticketId = ticket?.ticketId ?? ''
     await operator.answerTicket({ ticketId, body: 'Dear Zeldaplanted', operationId: uuidv7() })
     await erase({ case: 'paymentId', value: payment.paymentId })

@@ -45,7 +45,7 @@ export interface ResendSystem extends AsyncDisposable {
 /** Creates a second merchant, which has no payments. */
 export async function createOtherMerchant({ roles }: PaymentsSystem): Promise<string> {
   const merchant_request = { name: 'other', timezone: 'Asia/Kolkata', environments: [Environment.TEST] }
-  const { merchant } = await roles.client(MerchantService, 'operator').createMerchant(merchant_request)
+  const { merchant } = await roles.client(MerchantService, 'backoffice').createMerchant(merchant_request)
   return merchant?.merchantId ?? ''
 }
 
@@ -56,7 +56,7 @@ export async function startResend(bus?: Bus): Promise<ResendSystem> {
   const { roles, merchant_id: merchantId } = payments
   const owner = { merchantId, environment: Environment.TEST, payloadHash: 'payload-1' }
   const gateway = roles.client(PaymentService, 'gateway')
-  const endpoints = roles.client(EndpointService, 'operator')
+  const endpoints = roles.client(EndpointService, 'backoffice')
   const createDeposit: ResendSystem['createDeposit'] = async (amount, more = {}) => {
     const c_id = more.c_id ?? uuidv7()
     const secret = newSecret()
@@ -97,7 +97,7 @@ export async function startResend(bus?: Bus): Promise<ResendSystem> {
         (callback) => callback !== undefined,
       ) as Promise<ReceivedCallback>,
     async listDeliveries({ paymentId }) {
-      const listed = roles.client(DeliveryService, 'operator').listDeliveries({ merchantId, paymentId })
+      const listed = roles.client(DeliveryService, 'backoffice').listDeliveries({ merchantId, paymentId })
       return (await listed).deliveries
     },
     async [Symbol.asyncDispose]() {

@@ -326,12 +326,12 @@ describe('permission', () => {
 
   test('lets only the gateway call payments, and only payments and support send events', async () => {
     const { roles } = system.payments
-    for (const caller of ['operator', 'internal', 'notifier'] as const) {
+    for (const caller of ['backoffice', 'internal', 'notifier'] as const) {
       const payments = roles.client(PaymentService, caller)
       await expect(payments.notifyPayment({})).rejects.toThrow()
       await expect(payments.resendCallback({})).rejects.toThrow()
     }
-    for (const caller of ['operator', 'internal', 'gateway'] as const)
+    for (const caller of ['backoffice', 'internal', 'gateway'] as const)
       await expect(roles.client(DeliveryService, caller).receiveEvent({})).rejects.toThrow()
     await expect(roles.client(DeliveryService, 'payments').receiveEvent({})).rejects.toMatchObject({
       code: 1005,

@@ -74,7 +74,7 @@ export async function startSupport(
     ...more,
   }
   const roles = await startRoles(ROLES, variables, place)
-  const operator: SupportSystem['operator'] = (service) => roles.client(service, 'operator')
+  const operator: SupportSystem['operator'] = (service) => roles.client(service, 'backoffice')
   const base_url = roles.urls['base_url'] ?? ''
   const environment = Environment.TEST
 

@@ -10,6 +10,7 @@ export const PORT_VARIABLES: readonly string[] = [
   'PROVIDER',
   'ATTACHMENTS',
   'HEALTH',
+  'BACKOFFICE',
 ].map((name) => `MULTIHUB_${name}_PORT`)
 
 /** Settings that make a process choose all its ports itself. */

@@ -22,7 +22,7 @@ export const tokenOf = (caller: CallerName): string => `token-of-${caller}-01234
 
 /** Settings of a process on free ports that permits the gateway, payments and the operator by their tokens. */
 export function rpcConfig(variables: Readonly<Record<string, string>> = {}): RpcConfig {
-  const callers = (['gateway', 'payments', 'operator'] as const).map(
+  const callers = (['gateway', 'payments', 'backoffice'] as const).map(
     (name) => `${name}:${sha256Hex(tokenOf(name))}`,
   )
   return readConfig(RPC_SETTINGS, {

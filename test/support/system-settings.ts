@@ -14,6 +14,8 @@ export type Variables = Readonly<Record<string, string>>
 export interface SystemSettings {
   /** What all processes share. */
   readonly shared: Variables
+  /** The token of the operator, for the back office. */
+  readonly operator_token: string
   tokenOf(caller: CallerName): string
   /** The settings of a process with one role, or with all. */
   variablesOf(role: RoleName | 'all'): Variables
@@ -35,7 +37,8 @@ export interface SystemPlan {
 /** Chooses free ports and new keys for a system, whose processes keep them when they start again. */
 export async function createSystemSettings(plan: SystemPlan): Promise<SystemSettings> {
   const { home, nats_url, mongodb_uri, hostOf = () => '127.0.0.1', is_one_process = false } = plan
-  const callers = [...ROLES, 'operator'].filter((name) => name !== 'sandbox')
+  const callers = ROLES.filter((name) => name !== 'sandbox')
+  const operator_token = `mhp_${randomHex(32)}`
   const tokens = Object.fromEntries(callers.map((name) => [name, randomHex(32)]))
   const [http, sandbox, provider, attachments, ...grpc] = await differentFreePorts(4 + ROLES.length)
   const portOf = (role: RoleName | 'all'): string =>
@@ -56,6 +59,7 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
     MULTIHUB_HEALTH_PORT: '0',
     MULTIHUB_HTTP_PORT: `${http}`,
     MULTIHUB_BACKOFFICE_PORT: '0',
+    MULTIHUB_BACKOFFICE_FIRST_TOKEN: sha256Hex(operator_token),
     MULTIHUB_SANDBOX_PORT: `${sandbox}`,
     MULTIHUB_PROVIDER_PORT: `${provider}`,
     MULTIHUB_ATTACHMENTS_PORT: `${attachments}`,
@@ -66,6 +70,7 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
   const tokenOf = (caller: string): string => tokens[caller] ?? ''
   return {
     shared,
+    operator_token,
     tokenOf,
     variablesOf: (role) => ({
       ...shared,

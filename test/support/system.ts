@@ -80,8 +80,8 @@ export async function startProcessPerRole(
     plans[SECOND_GATEWAY] = planOf('gateway', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_HTTP_PORT: '0' })
   if (mongodb_uri) await runToEnd('main.ts', ['migrate'], settings.shared)
   return run(plans, home, async (urls) => {
-    const rpc = await settings.connectAs('operator')
-    await writeDemo(home, urls, settings.tokenOf('operator'), rpc.clientsOf('operator'))
+    const rpc = await settings.connectAs('backoffice')
+    await writeDemo(home, urls, settings.operator_token, rpc.clientsOf('backoffice'))
     rpc.close()
     return JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   })

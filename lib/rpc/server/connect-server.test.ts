@@ -84,7 +84,7 @@ describe('a call with curl', () => {
   test('is refused without a token, and with the token of a caller that is not permitted', async () => {
     const served = await serve()
     expect((await post(served, 'GetMerchant', '{}', { authorization: '' })).status).toBe(401)
-    const operator = { authorization: `Bearer ${tokenOf('operator')}` }
+    const operator = { authorization: `Bearer ${tokenOf('backoffice')}` }
     expect((await post(served, 'GetMerchant', '{}', operator)).status).toBe(403)
   })
 
@@ -227,9 +227,9 @@ describe('a call whose body has not arrived', () => {
 
   test.each([
     ['application/json', 'wrong', /^HTTP\/1.1 401 /],
-    ['application/json', tokenOf('operator'), /^HTTP\/1.1 403 /],
+    ['application/json', tokenOf('backoffice'), /^HTTP\/1.1 403 /],
     ['application/grpc-web+proto', 'wrong', /grpc-status: ?16/i],
-    ['application/grpc-web+proto', tokenOf('operator'), /grpc-status: ?7/i],
+    ['application/grpc-web+proto', tokenOf('backoffice'), /grpc-status: ?7/i],
   ])('is refused at once by %s with the token %s', async (content_type, token, expected) => {
     const recording = recordingLog()
     const served = await serveProcess([merchantService()], { log: recording.log })

@@ -241,7 +241,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     }
   }
   // Other roles call as part of a request or in the background, such as once per second for their caches.
-  const isOutside = (caller: string | undefined): boolean => caller === 'operator' || caller === 'internal'
+  const isOutside = (caller: string | undefined): boolean => caller === 'internal'
   return (service) =>
     service.descriptor.methods.map((method) => {
       if (!isUnary(method))
@@ -249,8 +249,7 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
           `${method.parent.typeName}/${method.name} is a stream: only unary RPCs are supported`,
         )
       const { callers, handler } = handlerOf(service, method)
-      // Until its RPCs have left this port, the operator may call what the back office may.
-      const permitted = new Set<string>(callers.includes('operator') ? [...callers, 'backoffice'] : callers)
+      const permitted = new Set<string>(callers)
       const check = (_head: CallHead, caller: string | undefined): void =>
         checkPermission(method, caller, permitted)
       return createEndpoint(method, { identify, check, isOutside }, handler)

@@ -8,7 +8,7 @@ const GET = '/multihub.merchants.v1.MerchantService/GetMerchant'
 test.each([
   [Code.Unauthenticated, undefined],
   [Code.Unauthenticated, 'Bearer wrong'],
-  [Code.PermissionDenied, `Bearer ${tokenOf('operator')}`],
+  [Code.PermissionDenied, `Bearer ${tokenOf('backoffice')}`],
 ])('a caller is refused with %i before its message arrives', async (code, authorization) => {
   const { log, lines } = recordingLog()
   const served = await serveProcess([merchantService()], { log })

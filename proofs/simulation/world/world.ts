@@ -198,7 +198,7 @@ export async function createWorld(
     master_keys,
     ...operations,
     variables: VARIABLES,
-    operator: rpc.outside('operator'),
+    operator: rpc.outside('backoffice'),
     choicesOf,
     restore() {
       for (const restore of restores) restore()

@@ -45,7 +45,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
       })
       return { attachment: attachmentToProto(attachment, now()) }
     }),
-    prepareEvidence: by(['operator'], async (request) => {
+    prepareEvidence: by(['backoffice'], async (request) => {
       const file = fileOf(request.file)
       return prepareAttachment(deps, {
         ...scopeFromProto(request),
@@ -56,7 +56,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         payload_hash: payloadHash({ ...file }),
       })
     }),
-    finalizeEvidence: by(['operator'], async (request) => {
+    finalizeEvidence: by(['backoffice'], async (request) => {
       const identity = identityOf(request)
       const attachment = await finalizeAttachment(deps, {
         ...identity,
@@ -67,7 +67,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
       })
       return { attachment: attachmentToProto(attachment, now()) }
     }),
-    getAttachment: by(['gateway', 'operator'], async (request) => {
+    getAttachment: by(['gateway', 'backoffice'], async (request) => {
       const attachment = await getAttachment(deps, identityOf(request))
       const at = now()
       const expires_at = new Date(at.getTime() + DOWNLOAD_LINK_MS)
@@ -79,7 +79,7 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
             : undefined,
       }
     }),
-    getAttachments: by(['operator', 'internal'], async (request) => {
+    getAttachments: by(['backoffice', 'internal'], async (request) => {
       const ids = checkedIds(request.attachmentIds, READ_MAX)
       const attachments = await getAttachments(deps, scopeFromProto(request), ids)
       return { attachments: attachments.map((attachment) => attachmentToProto(attachment, now())) }

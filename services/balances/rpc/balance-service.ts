@@ -17,7 +17,7 @@ import { pastInstantOf, scopeOf } from './request-fields.ts'
 /** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
 export function createBalanceRpc(ledger: Ledger): RpcService {
   return rpcService(BalanceService, {
-    getBalances: by(['gateway', 'payments', 'operator', 'internal'], async (request) => {
+    getBalances: by(['gateway', 'payments', 'backoffice', 'internal'], async (request) => {
       const { environment, merchant_id } = scopeOf(request)
       const instant = request.at && pastInstantOf(request.at, 'at')
       const balances = instant
@@ -25,20 +25,20 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
         : await ledger.accounts(environment, merchant_id)
       return { balances: balances.map(balanceToProto) }
     }),
-    adjust: by(['operator'], async (request) => {
+    adjust: by(['backoffice'], async (request) => {
       const recorded = await recordCommand(ledger, adjustmentFromProto(request))
       const { refused_code } = recorded.entry
       if (refused_code !== undefined) throw new PublicError(refused_code)
       return { entry: entryToProto(recorded), balance: balanceToProto(recorded.entry) }
     }),
-    settle: by(['operator'], async (request) => ({
+    settle: by(['backoffice'], async (request) => ({
       entry: entryToProto(await recordCommand(ledger, settlementFromProto(request))),
     })),
-    listEntries: by(['operator', 'internal'], async (request) => {
+    listEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)
       return entryPageToProto(query, await ledger.listEntries(query))
     }),
-    exportEntries: by(['operator', 'internal'], async (request) => {
+    exportEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, EXPORT_PART_ENTRIES_MAX)
       return exportPartToProto(query, await ledger.listEntries(query))
     }),

@@ -137,7 +137,7 @@ describe('LedgerService', () => {
     })
   })
 
-  test.each<CallerName>(['gateway', 'operator'])('refuses a hold of the caller %s', async (caller) => {
+  test.each<CallerName>(['gateway', 'backoffice'])('refuses a hold of the caller %s', async (caller) => {
     await using rpcs = await openRpcs()
     await expect(rpcs.ledger(caller).placeHold(holdOf('h', 1n))).rejects.toThrow()
   })

@@ -34,9 +34,9 @@ export async function openRpcs(): Promise<BalancesRpcs> {
     createVerificationRpc(store.verifications, verifier),
   ])
   return {
-    balances: (caller = 'operator') => rpc.clientsOf(caller)(BalanceService),
+    balances: (caller = 'backoffice') => rpc.clientsOf(caller)(BalanceService),
     ledger: (caller = 'payments') => rpc.clientsOf(caller)(LedgerService),
-    verification: (caller = 'operator') => rpc.clientsOf(caller)(VerificationService),
+    verification: (caller = 'backoffice') => rpc.clientsOf(caller)(VerificationService),
     async [Symbol.asyncDispose]() {
       rpc.close()
       await verifier.stop()

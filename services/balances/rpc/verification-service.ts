@@ -17,12 +17,12 @@ import type { Verifier } from '../verification/verifier.ts'
 /** Implements `VerificationService`. The verifier of this process begins at once; others follow within seconds. */
 export function createVerificationRpc(verifications: Verifications, verifier: Verifier): RpcService {
   return rpcService(VerificationService, {
-    startVerification: by(['operator'], async ({ fromFirstBatch }) => {
+    startVerification: by(['backoffice'], async ({ fromFirstBatch }) => {
       const progress = await startVerification(verifications, fromFirstBatch)
       verifier.wake()
       return { verification: verificationToProto(progress) }
     }),
-    getVerification: by(['operator'], async () => {
+    getVerification: by(['backoffice'], async () => {
       const progress = await getVerification(verifications)
       return { verification: progress && verificationToProto(progress) }
     }),

@@ -28,7 +28,7 @@ const STATUSES = createEnumMap<Credential['status'], StatusProto>({
 /** Serves the operator's RPCs for credentials. */
 export function createCredentialRpc(deps: MerchantsDeps): RpcService {
   return rpcService(CredentialService, {
-    createCredential: by(['operator'], async (request) => {
+    createCredential: by(['backoffice'], async (request) => {
       const { credential, secret } = await createCredential(
         deps,
         requiredId(request.operationId, 'operation_id'),
@@ -48,7 +48,7 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       )
       return { credential: credentialToProto(credential), secret: secret?.reveal() ?? '' }
     }),
-    updateCredential: by(['operator'], async (request) => {
+    updateCredential: by(['backoffice'], async (request) => {
       const credential = await updateCredential(deps, request.applicationId, {
         status: STATUSES.optional(request.status, 'status'),
         scopes: request.scopes?.values,
@@ -62,11 +62,11 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       })
       return { credential: credentialToProto(credential) }
     }),
-    rotateSecret: by(['operator'], async ({ applicationId, overlapSeconds }) => {
+    rotateSecret: by(['backoffice'], async ({ applicationId, overlapSeconds }) => {
       const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, overlapSeconds)
       return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     }),
-    listCredentials: by(['operator', 'internal'], async ({ merchantId }) => ({
+    listCredentials: by(['backoffice', 'internal'], async ({ merchantId }) => ({
       credentials: (await listOwned(deps, deps.store.credentials, merchantId)).map(credentialToProto),
     })),
   })

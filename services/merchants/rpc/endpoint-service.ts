@@ -14,7 +14,7 @@ import { listOwned } from '../use-cases/registry-reads.ts'
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
   return rpcService(EndpointService, {
-    createEndpoint: by(['operator'], async (request) => {
+    createEndpoint: by(['backoffice'], async (request) => {
       const { endpoint, secret } = await createEndpoint(
         deps,
         requiredId(request.operationId, 'operation_id'),
@@ -31,7 +31,7 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
       )
       return { endpoint: endpointToProto(endpoint), secret: secret?.reveal() ?? '' }
     }),
-    updateEndpoint: by(['operator'], async (request) => {
+    updateEndpoint: by(['backoffice'], async (request) => {
       const endpoint = await updateEndpoint(deps, request.endpointId, {
         url: request.url,
         events: request.events?.values,
@@ -42,10 +42,10 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
       })
       return { endpoint: endpointToProto(endpoint) }
     }),
-    rotateEndpointSecret: by(['operator'], async ({ endpointId }) => ({
+    rotateEndpointSecret: by(['backoffice'], async ({ endpointId }) => ({
       secret: (await rotateEndpointSecret(deps, endpointId)).reveal(),
     })),
-    listEndpoints: by(['operator', 'internal'], async ({ merchantId }) => ({
+    listEndpoints: by(['backoffice', 'internal'], async ({ merchantId }) => ({
       endpoints: (await listOwned(deps, deps.store.endpoints, merchantId)).map(endpointToProto),
     })),
   })

@@ -13,19 +13,19 @@ import { createMerchant, updateMerchant } from '../use-cases/merchants.ts'
 /** Serves the operator's RPCs for merchants. */
 export function createMerchantRpc(deps: MerchantsDeps): RpcService {
   return rpcService(MerchantService, {
-    createMerchant: by(['operator'], async ({ name, timezone, environments, operationId }) => {
+    createMerchant: by(['backoffice'], async ({ name, timezone, environments, operationId }) => {
       const operation_id = requiredId(operationId, 'operation_id')
       const input = { name, timezone, environments: ENVIRONMENTS.requiredEach(environments, 'environments') }
       return { merchant: merchantToProto(await createMerchant(deps, operation_id, input)) }
     }),
-    getMerchant: by(['operator', 'internal'], async ({ merchantId }) => ({
+    getMerchant: by(['backoffice', 'internal'], async ({ merchantId }) => ({
       merchant: merchantToProto(await deps.store.merchants.get(merchantId)),
     })),
-    listMerchants: by(['operator', 'internal'], async ({ pageSize, pageToken }) => {
+    listMerchants: by(['backoffice', 'internal'], async ({ pageSize, pageToken }) => {
       const page = await listMerchants(deps.store, { page_size: pageSize, page_token: pageToken })
       return { merchants: page.items.map(merchantToProto), nextPageToken: page.next_page_token }
     }),
-    updateMerchant: by(['operator'], async ({ merchantId, name, timezone, environments }) => {
+    updateMerchant: by(['backoffice'], async ({ merchantId, name, timezone, environments }) => {
       const given =
         environments.length > 0 ? ENVIRONMENTS.requiredEach(environments, 'environments') : undefined
       const changes = { name, timezone, environments: given }

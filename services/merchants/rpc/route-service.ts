@@ -24,7 +24,7 @@ const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
 /** Serves the operator's RPCs for routes. */
 export function createRouteRpc(deps: MerchantsDeps): RpcService {
   return rpcService(RouteService, {
-    createRoute: by(['operator'], async (request) => {
+    createRoute: by(['backoffice'], async (request) => {
       const route = await createRoute(deps, requiredId(request.operationId, 'operation_id'), {
         merchant_id: request.merchantId,
         environment: ENVIRONMENTS.required(request.environment, 'environment'),
@@ -41,7 +41,7 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
       })
       return { route: routeToProto(route) }
     }),
-    updateRoute: by(['operator'], async (request) => {
+    updateRoute: by(['backoffice'], async (request) => {
       const route = await updateRoute(deps, request.serviceId, {
         enabled: request.enabled,
         provider_accounts: request.providerAccounts.length > 0 ? request.providerAccounts : undefined,
@@ -52,7 +52,7 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
       })
       return { route: routeToProto(route) }
     }),
-    listRoutes: by(['operator', 'internal'], async ({ merchantId }) => ({
+    listRoutes: by(['backoffice', 'internal'], async ({ merchantId }) => ({
       routes: (await listOwned(deps, deps.store.routes, merchantId)).map(routeToProto),
     })),
   })

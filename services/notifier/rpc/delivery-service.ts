@@ -60,7 +60,7 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
         release()
       }
     }),
-    listDeliveries: by(['operator', 'internal'], async (request) => {
+    listDeliveries: by(['backoffice', 'internal'], async (request) => {
       const status = DELIVERY_STATUSES.optional(request.status, 'status')
       const filter = { ...selectionFromProto(request, ''), status }
       const page = await listDeliveries(deliveries, filter, request.pageSize, request.pageToken)
@@ -69,7 +69,7 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
         nextPageToken: page.next_page_token,
       }
     }),
-    getDelivery: by(['operator', 'internal'], async (request) => {
+    getDelivery: by(['backoffice', 'internal'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
       const delivery = await getDelivery(deliveries, delivery_id)
       if (!mayReveal(request.reveal)) return { delivery: deliveryToProto(delivery) }
@@ -79,19 +79,19 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
         deps.person.open(sealed, merchant_id, placeOfResponse(delivery))
       return { delivery: deliveryToProto(delivery, openResponse) }
     }),
-    replayDelivery: by(['operator'], async (request) => {
+    replayDelivery: by(['backoffice'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
       return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id)) }
     }),
-    replayDeliveries: by(['operator'], async ({ filter, dryRun }) => {
+    replayDeliveries: by(['backoffice'], async ({ filter, dryRun }) => {
       const selection = selectionFromProto(requiredMessage(filter, 'filter'), 'filter.')
       return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun)) }
     }),
-    getReplay: by(['operator', 'internal'], async (request) => {
+    getReplay: by(['backoffice', 'internal'], async (request) => {
       const replay_id = requiredId(request.replayId, 'replay_id')
       return { replay: replayToProto(await getReplay(deps, replay_id)) }
     }),
-    sendTestEvent: by(['operator'], async ({ endpointId }) => ({
+    sendTestEvent: by(['backoffice'], async ({ endpointId }) => ({
       deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),
     })),
   })

@@ -14,7 +14,7 @@ const EMAIL_MAX = 254
 /** Makes the RPC service that erases what identifies a person. */
 export function createPaymentErasureRpc(deps: ErasePersonDeps): RpcService {
   return rpcService(PaymentErasureService, {
-    erasePerson: by(['operator'], async (request) => {
+    erasePerson: by(['backoffice'], async (request) => {
       const { payment_ids, has_more } = await erasePerson(deps, requestFromProto(request))
       return { paymentIds: [...payment_ids], hasMore: has_more }
     }),

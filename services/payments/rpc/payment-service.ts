@@ -70,41 +70,41 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
         payload_hash: requiredText(request.payloadHash, 'payload_hash'),
       }),
     ),
-    getPayment: by(['operator', 'internal'], async (request) => {
+    getPayment: by(['backoffice', 'internal'], async (request) => {
       const payment = await getPayment(deps, paymentNameFromProto(request))
       return { payment: shownToPerson(payment, request), ...providerHistoryToProto(payment) }
     }),
-    listPayments: by(['operator', 'internal'], async (request) => {
+    listPayments: by(['backoffice', 'internal'], async (request) => {
       const page = await listPayments(deps.payments, filterFromProto(request), pageRequest(request))
       return {
         payments: page.items.map((payment) => shownToPerson(payment, request)),
         nextPageToken: page.next_page_token,
       }
     }),
-    listAnomalies: by(['operator', 'internal'], async (request) => {
+    listAnomalies: by(['backoffice', 'internal'], async (request) => {
       const page = await listAnomalies(deps.anomalies, anomalyFilterFromProto(request), pageRequest(request))
       return { anomalies: page.items.map(anomalyToProto), nextPageToken: page.next_page_token }
     }),
-    resolveAnomaly: by(['operator'], async (request) => {
+    resolveAnomaly: by(['backoffice'], async (request) => {
       const anomaly = await resolveAnomaly(deps, resolveRequestFromProto(request))
       return { anomaly: anomalyToProto(anomaly) }
     }),
-    listWithdrawalRefusals: by(['operator', 'internal'], async (request) => {
+    listWithdrawalRefusals: by(['backoffice', 'internal'], async (request) => {
       const merchant_id = requiredId(request.merchantId, 'merchant_id')
       const page = await listWithdrawalRefusals(deps.withdrawal_refusals, merchant_id, pageRequest(request))
       return { refusals: page.items.map(refusalToProto), nextPageToken: page.next_page_token }
     }),
-    listStuckEffects: by(['operator'], async (request) => {
+    listStuckEffects: by(['backoffice'], async (request) => {
       const page = await listStuckEffects(deps.payments, PAYMENTS.key, pageRequest(request))
       return { effects: page.stuck.map(stuckEffectToProto), nextPageToken: page.next_page_token }
     }),
-    retryEffect: by(['operator'], async (request) => {
+    retryEffect: by(['backoffice'], async (request) => {
       const payment_id = requiredId(request.paymentId, 'payment_id')
       const effect_id = requiredText(request.effectId, 'effect_id')
       const payment = await retryEffect(deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: maskPayment(paymentToProto(payment)) } : {}
     }),
-    explainRoute: by(['operator', 'internal'], async (request) =>
+    explainRoute: by(['backoffice', 'internal'], async (request) =>
       routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request))),
     ),
   })

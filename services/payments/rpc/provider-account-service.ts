@@ -42,13 +42,13 @@ export function accountToProto({
 /** Makes the RPC service that shows the provider accounts and their circuit breakers, and confirms moved ones. */
 export function createProviderAccountRpc(deps: ConfirmAccountMovedDeps): RpcService {
   return rpcService(ProviderAccountService, {
-    listProviderAccounts: by(['operator', 'internal'], async () => {
+    listProviderAccounts: by(['backoffice', 'internal'], async () => {
       const accounts = deps.accounts.toSorted((a, b) =>
         a.account.account_id < b.account.account_id ? -1 : 1,
       )
       return { accounts: accounts.map(accountToProto) }
     }),
-    confirmAccountMoved: by(['operator'], async (request) => {
+    confirmAccountMoved: by(['backoffice'], async (request) => {
       const account_id = requiredId(request.accountId, 'account_id')
       const operation_id = requiredId(request.operationId, 'operation_id')
       return { account: accountToProto(await confirmAccountMoved(deps, { account_id, operation_id })) }

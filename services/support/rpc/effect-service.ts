@@ -14,20 +14,23 @@ export function createEffectRpc(by_name: ReadonlyMap<string, StuckDocuments>): R
     return documents
   }
   return rpcService(EffectService, {
-    listStuckEffects: by(['operator'], async ({ documents, pageSize: page_size, pageToken: page_token }) => {
-      const page = await find(documents).list({ page_size, page_token })
-      const effects = page.stuck.map(({ document: { merchant_id, stuck_at }, document_id, effect }) => ({
-        effectId: effect.id,
-        documentId: document_id,
-        merchantId: merchant_id,
-        kind: effect.kind,
-        tries: effect.tries,
-        failure: effect.failure ?? '',
-        stuckTime: stuck_at && timestampFromDate(stuck_at),
-      }))
-      return { effects, nextPageToken: page.next_page_token }
-    }),
-    retryEffect: by(['operator'], async ({ documents, documentId, effectId }) => {
+    listStuckEffects: by(
+      ['backoffice'],
+      async ({ documents, pageSize: page_size, pageToken: page_token }) => {
+        const page = await find(documents).list({ page_size, page_token })
+        const effects = page.stuck.map(({ document: { merchant_id, stuck_at }, document_id, effect }) => ({
+          effectId: effect.id,
+          documentId: document_id,
+          merchantId: merchant_id,
+          kind: effect.kind,
+          tries: effect.tries,
+          failure: effect.failure ?? '',
+          stuckTime: stuck_at && timestampFromDate(stuck_at),
+        }))
+        return { effects, nextPageToken: page.next_page_token }
+      },
+    ),
+    retryEffect: by(['backoffice'], async ({ documents, documentId, effectId }) => {
       const document_id = requiredId(documentId, 'document_id')
       return { waiting: await find(documents).retry(document_id, requiredText(effectId, 'effect_id')) }
     }),

@@ -14,7 +14,7 @@ export interface Erasers {
 /** Makes the RPC service that erases what tickets, refunds and chargebacks say of a person. */
 export function createSupportErasureRpc({ eraseTicket, eraseOfPayment }: Erasers): RpcService {
   return rpcService(SupportErasureService, {
-    erasePerson: by(['operator', 'payments'], async (request) => {
+    erasePerson: by(['backoffice', 'payments'], async (request) => {
       const merchant_id = requiredId(request.merchantId, 'merchant_id')
       const { person } = request
       switch (person.case) {

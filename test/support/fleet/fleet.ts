@@ -52,7 +52,7 @@ export async function startFleet(plan: FleetPlan, events: PlaceEvents): Promise<
         ),
       )
   const [operator, payments] = await Promise.all([
-    settings.connectAs('operator'),
+    settings.connectAs('backoffice'),
     settings.connectAs('payments'),
   ])
   const end = async (): Promise<void> => {

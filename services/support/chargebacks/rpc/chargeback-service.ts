@@ -24,21 +24,21 @@ import {
 /** Serves the operator's work on chargebacks, and the reports of payments. */
 export function createChargebackRpc(deps: ChargebackDeps): RpcService {
   return rpcService(ChargebackService, {
-    openChargeback: by(['operator'], async (request) => ({
+    openChargeback: by(['backoffice'], async (request) => ({
       chargeback: chargebackToProto(await openChargeback(deps, openRequestFromProto(request))),
     })),
-    moveChargeback: by(['operator'], async (request) => {
+    moveChargeback: by(['backoffice'], async (request) => {
       const chargeback_id = requiredId(request.chargebackId, 'chargeback_id')
       const status = CHARGEBACK_STATUSES.required(request.status, 'status')
       const note = checkText(request.note, 'note', REASON_MAX)
       return { chargeback: chargebackToProto(await moveChargeback(deps, chargeback_id, { status, note })) }
     }),
-    addEvidence: by(['operator'], async ({ chargebackId, attachmentId }) => {
+    addEvidence: by(['backoffice'], async ({ chargebackId, attachmentId }) => {
       const chargeback_id = requiredId(chargebackId, 'chargeback_id')
       const attachment_id = requiredId(attachmentId, 'attachment_id')
       return { chargeback: chargebackToProto(await addEvidence(deps, chargeback_id, attachment_id)) }
     }),
-    listChargebacks: by(['operator', 'internal'], async (request) => {
+    listChargebacks: by(['backoffice', 'internal'], async (request) => {
       const filter = operatorFilterFromProto(request, CHARGEBACK_STATUSES)
       const requested = { page_size: request.pageSize, page_token: request.pageToken }
       const list = { ...CHARGEBACK_LIST, collection: deps.chargebacks }

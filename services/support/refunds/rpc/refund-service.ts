@@ -30,18 +30,18 @@ export function createRefundRpc(deps: RefundDeps): RpcService {
     return { refund: refundToProto(await closeRefund(deps, refund_id, status, checked)) }
   }
   return rpcService(RefundService, {
-    approveRefund: by(['operator'], async ({ refundId }) => ({
+    approveRefund: by(['backoffice'], async ({ refundId }) => ({
       refund: refundToProto(await approveRefund(deps, requiredId(refundId, 'refund_id'))),
     })),
-    rejectRefund: by(['operator'], (request) => close('rejected', request)),
-    cancelRefund: by(['operator'], (request) => close('canceled', request)),
-    listRefunds: by(['operator', 'internal'], async (request) => {
+    rejectRefund: by(['backoffice'], (request) => close('rejected', request)),
+    cancelRefund: by(['backoffice'], (request) => close('canceled', request)),
+    listRefunds: by(['backoffice', 'internal'], async (request) => {
       const filter = operatorFilterFromProto(request, REFUND_STATUSES)
       const requested = { page_size: request.pageSize, page_token: request.pageToken }
       const page = await listForOperator({ ...REFUND_LIST, collection: deps.refunds }, filter, requested)
       return { refunds: page.items.map(refundToProto), nextPageToken: page.next_page_token }
     }),
-    answerRefund: by(['operator'], async ({ refundId, body, operationId }) => {
+    answerRefund: by(['backoffice'], async ({ refundId, body, operationId }) => {
       const comment = await answer(comments, {
         thread_id: requiredId(refundId, 'refund_id'),
         body: checkText(requiredText(body, 'body'), 'body', COMMENT_MAX),
@@ -51,7 +51,7 @@ export function createRefundRpc(deps: RefundDeps): RpcService {
       return { comment: refundCommentToProto(comment) }
     }),
     listRefundComments: by(
-      ['operator', 'internal'],
+      ['backoffice', 'internal'],
       async ({ refundId, pageSize: page_size, pageToken: page_token }) => {
         const refund_id = requiredId(refundId, 'refund_id')
         const page = await listAllComments(comments, refund_id, { page_size, page_token })

@@ -19,11 +19,11 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
   const { tickets } = deps
   const comments = ticketComments(deps)
   return rpcService(TicketService, {
-    moveTicket: by(['operator'], async ({ ticketId, status }) => {
+    moveTicket: by(['backoffice'], async ({ ticketId, status }) => {
       const to = TICKET_STATUSES.required(status, 'status')
       return { ticket: ticketToProto(await move(deps, requiredId(ticketId, 'ticket_id'), to)) }
     }),
-    answerTicket: by(['operator'], async ({ ticketId, body, internal, operationId }) => {
+    answerTicket: by(['backoffice'], async ({ ticketId, body, internal, operationId }) => {
       const comment = await answer(comments, {
         thread_id: requiredId(ticketId, 'ticket_id'),
         body: checkText(requiredText(body, 'body'), 'body', COMMENT_MAX),
@@ -32,26 +32,26 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       })
       return { comment: commentToProto(comment) }
     }),
-    setTicketPriority: by(['operator'], async ({ ticketId, priority }) => {
+    setTicketPriority: by(['backoffice'], async ({ ticketId, priority }) => {
       const to = TICKET_PRIORITIES.required(priority, 'priority')
       return { ticket: ticketToProto(await prioritize(deps, requiredId(ticketId, 'ticket_id'), to)) }
     }),
-    deleteTicket: by(['operator'], async ({ ticketId }) => {
+    deleteTicket: by(['backoffice'], async ({ ticketId }) => {
       await remove(deps, requiredId(ticketId, 'ticket_id'))
       return {}
     }),
-    getTicket: by(['operator', 'internal'], async ({ ticketId }) => ({
+    getTicket: by(['backoffice', 'internal'], async ({ ticketId }) => ({
       ticket: ticketToProto(await getTicket(tickets, requiredId(ticketId, 'ticket_id'))),
     })),
     listTicketComments: by(
-      ['operator', 'internal'],
+      ['backoffice', 'internal'],
       async ({ ticketId, pageSize: page_size, pageToken: page_token }) => {
         const ticket_id = requiredId(ticketId, 'ticket_id')
         const page = await listAllComments(comments, ticket_id, { page_size, page_token })
         return { comments: page.items.map(commentToProto), nextPageToken: page.next_page_token }
       },
     ),
-    listTickets: by(['operator', 'internal'], async (request) => {
+    listTickets: by(['backoffice', 'internal'], async (request) => {
       const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
       const filter = {
         environment: ENVIRONMENTS.optional(request.environment, 'environment'),
