@@ -67,17 +67,19 @@ export type HttpListener = (request: IncomingMessage, response: ServerResponse) 
 
 /**
  * Answers the calls of endpoints by Connect and gRPC-Web over HTTP/1.1. A caller is checked before its message is read, and its
- * connection is then marked as authenticated. What is not a call of an endpoint is answered with 404.
+ * connection is then marked as authenticated. What is not a call of an endpoint is answered with 404. A longer message than
+ * `request_max_bytes` is refused with RESOURCE_EXHAUSTED.
  */
 export function createConnectListener(
   endpoints: readonly RpcEndpoint[],
   connections: Pick<ConnectionLimit, 'markAuthenticated'>,
+  request_max_bytes = MESSAGE_MAX_BYTES,
 ): HttpListener {
   const endpoint_of = new Map<DescMethod, RpcEndpoint>(endpoints.map((one) => [one.method, one]))
   // The router accepts no compression by default, so that a small body cannot expand.
   const router = createConnectRouter({
     grpc: false,
-    readMaxBytes: MESSAGE_MAX_BYTES,
+    readMaxBytes: request_max_bytes,
     writeMaxBytes: MESSAGE_MAX_BYTES,
     // A misspelt field must not be treated like an absent one.
     jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },

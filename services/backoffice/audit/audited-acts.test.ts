@@ -46,6 +46,14 @@ function adjustment(fields: object = {}): object {
 }
 
 // O4
+test('a reason of 500 characters is kept whole, whatever the characters', async () => {
+  const money = await door.newPrincipal(['money'])
+  const reason = '\u{1f600}'.repeat(500)
+  expect(await door.call(money.token, ADJUST, adjustment({ reason }))).toMatchObject({ status: 200 })
+  expect(await entriesOf({ principalId: money.id })).toEqual([expect.objectContaining({ reason })])
+})
+
+// O4
 test('an act leaves one entry, with who, what, why and what came of it', async () => {
   const money = await door.newPrincipal(['money'])
   const answer = await door.call(money.token, ADJUST, adjustment())

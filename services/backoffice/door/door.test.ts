@@ -5,7 +5,13 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { role as balances } from '../../balances/service.ts'
 import { role as merchants } from '../../merchants/service.ts'
-import { FIRST_TOKEN, startDoor, type TestDoor, withUnknownField } from '../backoffice.fixture.ts'
+import {
+  type DoorAnswer,
+  FIRST_TOKEN,
+  startDoor,
+  type TestDoor,
+  withUnknownField,
+} from '../backoffice.fixture.ts'
 
 const LIST = 'multihub.merchants.v1.MerchantService/ListMerchants'
 const GET = 'multihub.merchants.v1.MerchantService/GetMerchant'
@@ -47,6 +53,15 @@ test('forwards a call to its owner, in JSON and in binary, and each answer names
 test('a call without the token of a principal is refused', async () => {
   for (const token of [undefined, 'mhp_wrong', `mhp_${'0'.repeat(64)}`])
     expect(await door.call(token, LIST, {})).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
+})
+
+// O2: a merchant's principal may hold every connection of the port
+test('a request has up to 128 KiB, so that one principal cannot occupy the memory of the process', async () => {
+  const { token } = await door.newPrincipal(['read'], await newMerchant('beta'))
+  const padded = (characters: number): Promise<DoorAnswer> =>
+    door.call(token, GET, { merchantId: 'x'.repeat(characters) })
+  expect(await padded(130_000)).toMatchObject({ status: 404 })
+  expect(await padded(132_000)).toMatchObject({ status: 429, body: { code: 'resource_exhausted' } })
 })
 
 // O15

@@ -25,10 +25,16 @@ const CONNECTION_LIMITS: ConnectionLimits = {
   first_bytes_ms: 5_000,
 }
 
+/**
+ * The longest request. Twice what a comment of 5,000 characters has in JSON, so that requests on every connection of a merchant's
+ * principal occupy 256 MiB at most.
+ */
+const REQUEST_MAX_BYTES = 128 * 1024
+
 /** Makes the HTTP server of the back office as a Fastify application that is not listening yet. */
 export function createHttpServer({ endpoints, tls, release }: HttpServerOptions): FastifyInstance {
   const connections = createConnectionLimit('backoffice', CONNECTION_LIMITS)
-  const answerCall = createConnectListener(endpoints, connections)
+  const answerCall = createConnectListener(endpoints, connections, REQUEST_MAX_BYTES)
   const app = Fastify({
     serverFactory: (handle) => createServer(tls, release, handle),
     requestIdHeader: false,

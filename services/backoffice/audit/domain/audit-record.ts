@@ -142,7 +142,8 @@ export function boundedOutcome({ outcome, error_code, before, after }: AuditOutc
 }
 
 function boundedText(text: string, characters_max = TEXT_MAX): string {
-  return text.slice(0, characters_max).toWellFormed()
+  // A character is at most two units, which a cut must not separate.
+  return [...text.slice(0, 2 * characters_max)].slice(0, characters_max).join('').toWellFormed()
 }
 
 /** JSON that is too long is left out, because its beginning would not be JSON. */
