@@ -5,13 +5,17 @@ import { choiceSetting, HOST_SETTING, portSetting } from '#lib/base/config/setti
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Role } from '#lib/role/role.ts'
 import { createLog } from '#lib/telemetry/log.ts'
+import { createApprovalRpc } from './approvals/rpc/approval-service.ts'
+import { startSecondPerson } from './approvals/second-person.ts'
 import { openAudit } from './audit/audit.ts'
 import { createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
+import { maskMessage } from './audit/domain/mask-message.ts'
 import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authenticate.ts'
+import { createCallOwner } from './door/call-owner.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
-import { createPrincipalRpc } from './rpc/principal-service.ts'
+import { createPrincipalRpc, PRINCIPAL_HEADER } from './rpc/principal-service.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 
 /** The settings of the back office. */
@@ -44,26 +48,42 @@ export const role: Role<'backoffice'> = {
   async start(context) {
     const config = readConfig(BACKOFFICE_CONFIG, context.variables)
     const signer = context.keys.audit
-    const { principals, audit_log } = await openBackofficeStore(await context.openStore(), signer)
+    const { principals, audit_log, approvals } = await openBackofficeStore(await context.openStore(), signer)
     const now_ms = context.clock_guard.store_now_ms
     // No owner keeps the ids of acts yet, so none can say whether an act was done.
     const audit = openAudit({ log: audit_log, signer, now_ms, findAct: async () => undefined })
+    const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
+    const getPrincipal = async (id: string) => findFirst(id) ?? (await principals.get(id))
+    const callOwner = createCallOwner(context.clientOf)
+    const second_person = startSecondPerson({
+      approvals,
+      getPrincipal,
+      callOwner,
+      show: ({ rpc, request }) => maskMessage(rpc.method.input, request),
+      principal_header: PRINCIPAL_HEADER,
+    })
+    const approval_rpc = createApprovalRpc({
+      approvals,
+      getPrincipal,
+      execute: second_person.execute,
+      principal_header: PRINCIPAL_HEADER,
+    })
     const app = createHttpServer({
       endpoints: createOperatorEndpoints({
         authenticate: createPrincipalAuthenticator(principals, config),
-        clientOf: context.clientOf,
+        callOwner,
         cursor: context.keys.cursor,
         act: createAuditedAct({ audit, now_ms }),
         refused: createRefusedCall({ audit, now_ms }),
+        secondPerson: second_person.guard,
         log: createLog('backoffice'),
       }),
       tls: context.tls,
       release: readBuildInfo().version,
     })
-    const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
     let listening: Listening | undefined
     return {
-      services: [createPrincipalRpc(principals, findFirst), createAuditRpc(audit)],
+      services: [createPrincipalRpc(principals, findFirst), createAuditRpc(audit), approval_rpc],
       async open() {
         await app.ready()
         const { host, port } = config
@@ -75,6 +95,7 @@ export const role: Role<'backoffice'> = {
       async stop() {
         await listening?.close()
         await app.close()
+        await second_person.stop()
         await audit.stop()
       },
     }

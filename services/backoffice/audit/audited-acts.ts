@@ -1,13 +1,12 @@
 import type { Message } from '@bufbuild/protobuf'
-import { Code } from '@connectrpc/connect'
 import { currentRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
 import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc } from '../domain/operator-rpcs.ts'
 import type { Act, OperatorCall, RefusedCall } from '../door/operator-call.ts'
+import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import type { Audit } from './audit.ts'
 import type { AuditIntent, AuditOutcome, AuditTarget } from './domain/audit-record.ts'
 import { maskMessage } from './domain/mask-message.ts'
@@ -81,6 +80,7 @@ function intentOf(
     request: request === undefined ? '{}' : maskMessage(method.input, request),
     request_id: context?.request_id ?? '',
     deadline: new Date(now_ms + Math.max(0, left_ms)),
+    approval_id: targets.find(({ kind }) => kind === 'approval')?.id,
   }
 }
 
@@ -102,22 +102,10 @@ function targetsOf(request: Message): AuditTarget[] {
   })
 }
 
-/** The statuses after which the owner may have acted all the same. */
-const UNCLEAR: ReadonlySet<Code> = new Set([
-  Code.Unavailable,
-  Code.DeadlineExceeded,
-  Code.Canceled,
-  Code.Internal,
-  Code.Unknown,
-])
-
 function outcomeOf(error: unknown): AuditOutcome {
-  const is_unclear = UNCLEAR.has(toCallerError(error).code)
-  return { outcome: is_unclear ? 'unknown' : 'refused', error_code: codeOf(error) }
-}
-
-/** The code in the error table; 0 for a refusal of the RPC layer. */
-function codeOf(error: unknown): number {
-  if (error instanceof PublicError) return error.code
-  return error instanceof RpcStatusError ? (error.detail?.code ?? 0) : 2001
+  const error_code = errorCodeOf(error)
+  if (isUnclear(error)) return { outcome: 'unknown', error_code }
+  const { approval_id, status } = (error instanceof PublicError ? error.details : undefined) ?? {}
+  if (typeof approval_id !== 'string') return { outcome: 'refused', error_code }
+  return { outcome: status === 'pending' ? 'pending_approval' : 'refused', error_code, approval_id }
 }

@@ -1,5 +1,6 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
@@ -211,6 +212,15 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     rotateToken: change('admin'),
     revokePrincipal: change('admin'),
     whoAmI: inAnswer('principal'),
+  }),
+  ...rowsOf(ApprovalService, {
+    setApprovalPolicy: change('admin'),
+    listApprovalPolicies: read(),
+    listApprovals: read(),
+    getApproval: read(),
+    // Which of them it needs is known with the approval.
+    approve: change(['money', 'admin']),
+    reject: change(['money', 'admin']),
   }),
   ...rowsOf(AuditService, {
     listAuditEntries: read(undefined, ['admin']),

@@ -1,10 +1,11 @@
-import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import type { DescMethodUnary, Message } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { roleOf } from '#lib/rpc/service.ts'
 import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
+import { OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import { notFound } from './not-found.ts'
 
 /** Calls an owner's RPC. The deadline of the present request applies. Throws the refusal as the operator sees it. */
@@ -16,8 +17,9 @@ export type CallOwner = (
 
 type AnyClient = Readonly<Record<string, (request: object, options: object) => Promise<Message>>>
 
-/** Creates the calls to the owners of these services, as the caller `backoffice`. */
-export function createCallOwner(clientOf: ClientOf, services: Iterable<DescService>): CallOwner {
+/** Creates the calls to the owners of the operator's RPCs, as the caller `backoffice`. */
+export function createCallOwner(clientOf: ClientOf): CallOwner {
+  const services = new Set(OPERATOR_RPCS.map(({ method }) => method.parent))
   // Each client has a function for each of its RPCs; which message it takes is known at run time only.
   const clients = new Map(
     Array.from(services, (service) => [service, clientOf(service) as unknown as AnyClient] as const),

@@ -23,6 +23,9 @@ export type Act = (
   run: (metadata: Readonly<Record<string, string>>) => Promise<Message>,
 ) => Promise<Message>
 
+/** Stands before the owner: answers with `send`, or throws where the call needs a second person first (O5). */
+export type SecondPerson = (call: OperatorCall, send: () => Promise<Message>) => Promise<Message>
+
 /** Takes note of a call that was refused for a missing right, before its message was read. Never rejects. */
 export type RefusedCall = (rpc: OperatorRpc, principal: Principal, error: unknown) => Promise<void>
 

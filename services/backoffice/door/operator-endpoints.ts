@@ -2,7 +2,6 @@ import type { Message } from '@bufbuild/protobuf'
 import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
-import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { type CallPolicy, createEndpointFactory, type RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
@@ -10,20 +9,21 @@ import type { Principal } from '../domain/principal.ts'
 import { hasRight, type Right } from '../domain/rights.ts'
 import { PRINCIPAL_HEADER } from '../rpc/principal-service.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
-import { type CallOwner, createCallOwner } from './call-owner.ts'
+import type { CallOwner } from './call-owner.ts'
 import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf } from './message-fields.ts'
-import { type Act, type RefusedCall, reasonOf, wrongReason } from './operator-call.ts'
+import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
 import { findUnknownField } from './unknown-fields.ts'
 
 /** What the door needs. */
 export interface DoorDeps {
   readonly authenticate: AuthenticatePrincipal
-  readonly clientOf: ClientOf
+  readonly callOwner: CallOwner
   readonly cursor: Keyring
   readonly act: Act
   readonly refused: RefusedCall
+  readonly secondPerson: SecondPerson
   readonly log: Log
 }
 
@@ -36,10 +36,8 @@ const principal_key = createContextKey<Principal | undefined>(undefined)
  */
 export function createOperatorEndpoints(deps: DoorDeps): readonly RpcEndpoint[] {
   const createEndpoint = createEndpointFactory(deps.log)
-  const services = new Set(OPERATOR_RPCS.map(({ method }) => method.parent))
-  const callOwner = createCallOwner(deps.clientOf, services)
   return OPERATOR_RPCS.map((rpc) =>
-    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, callOwner, deps)),
+    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, deps)),
   )
 }
 
@@ -82,7 +80,7 @@ function demandRight({ method }: OperatorRpc, { rights }: Principal, needed: rea
 }
 
 /** The function that answers one RPC by its owner. */
-function createForwarder(rpc: OperatorRpc, callOwner: CallOwner, { cursor, act }: DoorDeps) {
+function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerson }: DoorDeps) {
   const { method } = rpc
   const page_tokens = createPageTokens(method, cursor)
   return (request: Message, context: HandlerContext): Promise<Message> => {
@@ -91,6 +89,7 @@ function createForwarder(rpc: OperatorRpc, callOwner: CallOwner, { cursor, act }
     const { merchant_id } = principal
     const is_act = rpc.changes || fieldsOf(request)['reveal'] === true
     const reason = reasonOf(request, context.requestHeader)
+    const call = { rpc, principal, request, reason: reason === 'malformed' ? undefined : reason?.text }
     const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
       checkForm(rpc, principal, request)
       if (reason === 'malformed') throw wrongReason()
@@ -102,13 +101,12 @@ function createForwarder(rpc: OperatorRpc, callOwner: CallOwner, { cursor, act }
           ...(is_act ? {} : { signal: context.signal }),
         })
       const answer = await (merchant_id === undefined
-        ? send()
+        ? secondPerson(call, send)
         : withinMerchant({ rpc, request, merchant_id }, callOwner, send))
       sealToken?.(answer)
       return answer
     }
-    const text = reason === 'malformed' ? undefined : reason?.text
-    return is_act ? act({ rpc, principal, request, reason: text }, run) : run({})
+    return is_act ? act(call, run) : run({})
   }
 }
 

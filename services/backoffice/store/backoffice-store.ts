@@ -1,5 +1,6 @@
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Store } from '#lib/store/store.ts'
+import { openApprovals } from '../approvals/store/approvals.ts'
 import { openAuditLog } from '../audit/store/audit-log.ts'
 import { openPrincipals } from './principals.ts'
 
@@ -11,5 +12,9 @@ export type BackofficeStore = Awaited<ReturnType<typeof openBackofficeStore>>
  * backup reads the collections in the order in which they are opened here: the audit trail is last, because it tells of the others.
  */
 export async function openBackofficeStore(store: Store, signer: Signer) {
-  return { principals: await openPrincipals(store), audit_log: await openAuditLog(store, signer) }
+  return {
+    principals: await openPrincipals(store),
+    approvals: await openApprovals(store),
+    audit_log: await openAuditLog(store, signer),
+  }
 }

@@ -37,6 +37,8 @@ export interface AuditOutcome {
   /** JSON, as the owner had it before and after the act. */
   readonly before?: string | undefined
   readonly after?: string | undefined
+  /** The approval that the act waits for. */
+  readonly approval_id?: string | undefined
 }
 
 /** The record that an act begins with. */
@@ -85,6 +87,7 @@ const OUTCOME: FieldsOf<OutcomeRecord> = {
   error_code: optional(INTEGER),
   before: optional(TEXT),
   after: optional(TEXT),
+  approval_id: optional(TEXT),
 }
 
 const FIELDS_OF = { intent: record(INTENT), outcome: record(OUTCOME), completion: record(OUTCOME) }
@@ -132,12 +135,19 @@ export function boundedIntent(intent: AuditIntent): AuditIntent {
 }
 
 /** An outcome as it is stored. */
-export function boundedOutcome({ outcome, error_code, before, after }: AuditOutcome): AuditOutcome {
+export function boundedOutcome({
+  outcome,
+  error_code,
+  before,
+  after,
+  approval_id,
+}: AuditOutcome): AuditOutcome {
   return {
     outcome,
     error_code,
     before: before === undefined ? undefined : boundedJson(before),
     after: after === undefined ? undefined : boundedJson(after),
+    approval_id,
   }
 }
 

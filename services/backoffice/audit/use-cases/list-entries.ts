@@ -122,6 +122,6 @@ async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promi
     (await log.findRecord({ kind: 'completion', audit_id }))
   const entry = { ...fields, time: batch.time, is_damaged: !batch.is_sound }
   if (outcome === undefined || outcome.kind === 'intent') return entry
-  const { outcome: name, error_code, before, after } = outcome
-  return { ...entry, outcome: name, error_code, before, after }
+  const { outcome: name, error_code, before, after, approval_id = entry.approval_id } = outcome
+  return { ...entry, outcome: name, error_code, before, after, approval_id }
 }

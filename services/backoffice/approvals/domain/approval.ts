@@ -1,0 +1,108 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import type { Money } from '#lib/contract/money.ts'
+
+/** How long nobody may decide before an approval expires (O5). */
+const EXPIRE_MS = 24 * 3_600_000
+
+/** Where an approval is. A pending one counts as expired from `expires_at` on. */
+export type ApprovalStatus = 'pending' | 'approved' | 'executed' | 'rejected' | 'expired'
+
+/** A call that needs a second person (O5). */
+export interface Approval {
+  readonly approval_id: string
+  readonly status: ApprovalStatus
+  readonly rpc: string
+  readonly operation_id?: string | undefined
+  readonly amount?: Money | undefined
+  /** The request in binary, as it is executed, and what people see of it. */
+  readonly request: Uint8Array
+  readonly shown_request: string
+  readonly proposer_id: string
+  readonly reason?: string | undefined
+  readonly created_at: Date
+  readonly expires_at: Date
+  readonly decider_id?: string
+  readonly decision_reason?: string
+  readonly decided_at?: Date
+  readonly error_code?: number
+}
+
+/** The amount from which the calls of an RPC need a second person. */
+export interface ApprovalPolicy {
+  readonly rpc: string
+  readonly currency: string
+  readonly above_minor: bigint
+}
+
+/** The RPCs that can have a policy (O5). */
+export const POLICY_RPCS: readonly string[] = [
+  'multihub.balances.v1.BalanceService/Adjust',
+  'multihub.balances.v1.BalanceService/Settle',
+  'multihub.support.v1.ChargebackService/OpenChargeback',
+  'multihub.support.v1.ChargebackService/MoveChargeback',
+  'multihub.support.v1.RefundService/ApproveRefund',
+  'multihub.payments.v1.PaymentService/ResolveAnomaly',
+]
+
+/** What a call would move, as far as its request says. */
+export interface MovedMoney {
+  readonly minor?: bigint | undefined
+  readonly currency?: string | undefined
+}
+
+/**
+ * Whether a call needs a second person. An amount counts without its sign. What a request does not say is not below any limit:
+ * without an amount each policy of its currency applies, without a currency each policy of the RPC.
+ */
+export function needsSecondPerson(
+  policies: readonly ApprovalPolicy[],
+  rpc: string,
+  { minor, currency }: MovedMoney,
+): boolean {
+  return policies.some(
+    (policy) =>
+      policy.rpc === rpc &&
+      (currency === undefined || policy.currency === currency) &&
+      (minor === undefined || (minor < 0n ? -minor : minor) > policy.above_minor),
+  )
+}
+
+/** Whether a change of a policy lets one person do more than before. Making one stricter does not. */
+export function loosens(before: ApprovalPolicy | undefined, above_minor: bigint | undefined): boolean {
+  return before !== undefined && (above_minor === undefined || above_minor > before.above_minor)
+}
+
+/** The id of the one approval of an RPC and operation. `round` counts those of an RPC without operation ids, from 1. */
+export function approvalId(rpc: string, operation: string, round: number): string {
+  return sha256Hex(JSON.stringify(['approval', rpc, operation, round])).slice(0, 32)
+}
+
+/** Makes a pending approval. */
+export function propose(fields: Omit<Approval, 'status' | 'created_at' | 'expires_at'>, at: Date): Approval {
+  return { ...fields, status: 'pending', created_at: at, expires_at: new Date(at.getTime() + EXPIRE_MS) }
+}
+
+/** The status of an approval now. */
+export function statusAt({ status, expires_at }: Approval, at: Date): ApprovalStatus {
+  return status === 'pending' && expires_at <= at ? 'expired' : status
+}
+
+/** The approval after a decision; `undefined` when it cannot be decided any more. */
+export function decide(
+  approval: Approval,
+  decision: {
+    readonly status: 'approved' | 'rejected'
+    readonly decider_id: string
+    readonly reason: string
+  },
+  at: Date,
+): Approval | undefined {
+  if (statusAt(approval, at) !== 'pending') return undefined
+  const { status, decider_id, reason } = decision
+  return { ...approval, status, decider_id, decision_reason: reason, decided_at: at }
+}
+
+/** The approval after the owner has answered; `undefined` when that is known already. */
+export function executed(approval: Approval, error_code: number): Approval | undefined {
+  return approval.status === 'approved' ? { ...approval, status: 'executed', error_code } : undefined
+}

@@ -1,0 +1,212 @@
+import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { every, now } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
+import type { Principal } from '../domain/principal.ts'
+import type { CallOwner } from '../door/call-owner.ts'
+import { fieldsOf, idOf } from '../door/message-fields.ts'
+import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
+import { errorCodeOf, isUnclear } from '../door/refusals.ts'
+import {
+  type Approval,
+  type ApprovalPolicy,
+  approvalId,
+  executed,
+  loosens,
+  type MovedMoney,
+  needsSecondPerson,
+  POLICY_RPCS,
+  propose,
+  statusAt,
+} from './domain/approval.ts'
+import type { Approvals } from './store/approvals.ts'
+import { checkDecider } from './use-cases/decide-approval.ts'
+
+/** Proposals of one call without an operation id that are looked through. */
+const ROUNDS_MAX = 1_000
+const SWEEP_MS = 5_000
+
+const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
+const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
+const UPDATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/UpdatePrincipal'
+
+const DECISIONS: readonly string[] = [
+  'multihub.backoffice.v1.ApprovalService/Approve',
+  'multihub.backoffice.v1.ApprovalService/Reject',
+]
+
+/** What the second person needs. `show` is a request as people may see it. */
+interface SecondPersonDeps {
+  readonly approvals: Approvals
+  readonly getPrincipal: (principal_id: string) => Promise<Principal | undefined>
+  readonly callOwner: CallOwner
+  readonly show: (call: Pick<OperatorCall, 'rpc' | 'request'>) => string
+  readonly principal_header: string
+}
+
+/**
+ * Holds back calls that one person may not make alone (O5). `guard` stands before the owner: it throws 8801 with the id and status of
+ * the approval, and PERMISSION_DENIED for a decision of somebody who may not be the second person. `execute` calls the owner for an approved call under its own operation id, so that the owner acts once however often
+ * it is called; a call whose answer was lost is repeated every 5 s, in any process.
+ */
+export function startSecondPerson(deps: SecondPersonDeps) {
+  const { approvals, callOwner, show, principal_header } = deps
+
+  async function execute(approval: Approval): Promise<Approval> {
+    if (approval.status !== 'approved') return approval
+    const rpc = OPERATOR_RPCS.find(({ method }) => nameOfRpc(method) === approval.rpc)
+    if (rpc === undefined) throw new TypeError(`${approval.rpc} is not an RPC of the operator`)
+    const { input } = rpc.method
+    let error_code = 0
+    try {
+      const headers = { [principal_header]: approval.proposer_id }
+      await callOwner(rpc.method, fromBinary(input, approval.request), { headers })
+    } catch (error) {
+      if (isUnclear(error)) {
+        log.warn({ error, kind: approval.rpc }, 'an approved call has no answer yet and is repeated')
+        return approval
+      }
+      error_code = errorCodeOf(error)
+    }
+    return (
+      (await approvals.update(approval.approval_id, (current) => executed(current, error_code))) ?? approval
+    )
+  }
+
+  const guard: SecondPerson = async (call, send) => {
+    const rpc = nameOfRpc(call.rpc.method)
+    if (DECISIONS.includes(rpc)) {
+      const approval = await approvals.get(idOf(call.request, 'approvalId'))
+      if (approval !== undefined) checkDecider(approval, call.principal)
+    }
+    if (!isGuarded(rpc)) return send()
+    const request = toBinary(call.rpc.method.input, call.request)
+    const operation_id = idOf(call.request, 'operationId')
+    const { present, next_id } = await findApproval(approvals, rpc, operation_id, request)
+    if (present !== undefined) {
+      if (!Buffer.from(present.request).equals(request)) throw new PublicError(1013)
+      const status = statusAt(present, now())
+      if (status !== 'approved' && status !== 'executed') throw waits(present)
+      // What was approved is executed however late, and once.
+      await execute(present)
+      return send()
+    }
+    if (!(await isAboveLimits(deps, rpc, call.request))) return send()
+    const { principal, reason } = call
+    const { minor, currency } = movedBy(call.request)
+    const proposal = propose(
+      {
+        approval_id: next_id,
+        rpc,
+        operation_id: operation_id === '' ? undefined : operation_id,
+        amount: minor === undefined || currency === undefined ? undefined : { minor, currency },
+        request,
+        shown_request: show(call),
+        proposer_id: principal.principal_id,
+        reason,
+      },
+      now(),
+    )
+    throw waits(await approvals.insertOrGet(proposal))
+  }
+
+  async function sweep(): Promise<void> {
+    for (const { approval_id } of await approvals.listOverdue(now()))
+      await approvals.update(approval_id, (current) =>
+        current.status === 'pending' && statusAt(current, now()) === 'expired'
+          ? { ...current, status: 'expired' }
+          : undefined,
+      )
+    for (const approval of await approvals.listApproved()) await execute(approval)
+  }
+  const timer = every(SWEEP_MS, sweep, (error) => {
+    log.warn({ error }, 'approved calls could not be read; they are executed later')
+  })
+  return { guard, execute, sweep, stop: timer.stop }
+}
+
+function isGuarded(rpc: string): boolean {
+  return POLICY_RPCS.includes(rpc) || [SET_POLICY, CREATE_PRINCIPAL, UPDATE_PRINCIPAL].includes(rpc)
+}
+
+/** The refusal of a call that waits, was rejected or has expired. */
+function waits(approval: Approval): PublicError {
+  return new PublicError(8801, {
+    details: { approval_id: approval.approval_id, status: statusAt(approval, now()) },
+  })
+}
+
+/**
+ * The approval of a call. With an operation id there is one permanently. Without one, the same request can be proposed again once
+ * the proposal before it has ended.
+ */
+async function findApproval(
+  approvals: Pick<Approvals, 'get'>,
+  rpc: string,
+  operation_id: string,
+  request: Uint8Array,
+): Promise<{ readonly present?: Approval; readonly next_id: string }> {
+  if (operation_id !== '') {
+    const next_id = approvalId(rpc, operation_id, 1)
+    const present = await approvals.get(next_id)
+    return present === undefined ? { next_id } : { present, next_id }
+  }
+  const operation = sha256Hex(request)
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const next_id = approvalId(rpc, operation, round)
+    const present = await approvals.get(next_id)
+    if (present === undefined) return { next_id }
+    const status = statusAt(present, now())
+    if (status === 'pending' || status === 'approved') return { present, next_id }
+  }
+  throw new PublicError(8801, { details: { reason: `it was proposed ${ROUNDS_MAX} times` } })
+}
+
+async function isAboveLimits(
+  { approvals, getPrincipal }: SecondPersonDeps,
+  rpc: string,
+  request: Message,
+): Promise<boolean> {
+  const policies = await approvals.listPolicies()
+  if (policies.length === 0) return false
+  if (rpc === SET_POLICY) return loosensPolicy(policies, request)
+  const given = rightsIn(request)
+  if (rpc === CREATE_PRINCIPAL) return given.length > 0
+  if (rpc === UPDATE_PRINCIPAL) {
+    const { rights = [] } = (await getPrincipal(idOf(request, 'principalId'))) ?? {}
+    const has_power = [...rights, ...given].some((right) => isPower(right))
+    const { expiresAt, neverExpires } = fieldsOf(request)
+    const is_extended = expiresAt !== undefined || neverExpires === true
+    return given.some((right) => !rights.some((one) => one === right)) || (has_power && is_extended)
+  }
+  return needsSecondPerson(policies, rpc, movedBy(request))
+}
+
+function loosensPolicy(policies: readonly ApprovalPolicy[], request: Message): boolean {
+  const { rpc, currency, aboveMinor } = fieldsOf(request)
+  const before = policies.find((policy) => policy.rpc === rpc && policy.currency === currency)
+  return loosens(before, typeof aboveMinor === 'bigint' ? aboveMinor : undefined)
+}
+
+/** The rights by which a principal could be an accomplice. */
+function isPower(right: string): boolean {
+  return right === 'money' || right === 'admin'
+}
+
+function rightsIn(request: Message): readonly string[] {
+  const { rights } = fieldsOf(request)
+  return Array.isArray(rights) ? rights.map(String).filter(isPower) : []
+}
+
+function movedBy(request: Message): MovedMoney {
+  const { amount, currency } = fieldsOf(request)
+  const money = typeof amount === 'object' && amount !== null ? fieldsOf(amount as Message) : {}
+  const { minor } = money
+  const code = money['currency'] ?? currency
+  return {
+    minor: typeof minor === 'bigint' ? minor : undefined,
+    currency: typeof code === 'string' && code !== '' ? code : undefined,
+  }
+}

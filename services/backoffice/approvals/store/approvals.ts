@@ -1,0 +1,92 @@
+import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import { insertOrGet, update, updateOrDelete, upsert } from '#lib/patterns/update.ts'
+import type { Store } from '#lib/store/store.ts'
+import type { Approval, ApprovalPolicy, ApprovalStatus } from '../domain/approval.ts'
+
+/** The stored approvals and policies. */
+export type Approvals = Awaited<ReturnType<typeof openApprovals>>
+
+/** Most policies: six RPCs in each currency that a system uses. */
+const POLICIES_MAX = 1_000
+
+/** Approved calls that are executed in one walk after a crash. */
+const APPROVED_MAX = 100
+
+const LIST = { name: 'approvals' } as const
+
+type ApprovalDocument = Approval & { readonly list: string }
+
+/** Opens the collections `approval_policies` and `approvals`. */
+export async function openApprovals(store: Store) {
+  const policies = await store.collection<ApprovalPolicy & { readonly list: string }>({
+    name: 'approval_policies',
+    partition: ['list'],
+    key: ['list', 'rpc', 'currency'],
+  })
+  const approvals = await store.collection<ApprovalDocument>({
+    name: 'approvals',
+    partition: ['list'],
+    key: ['list', 'approval_id'],
+    indexes: {
+      by_time: { fields: ['list', 'created_at'] },
+      by_status: { fields: ['list', 'status', 'created_at'] },
+      by_expiry: { fields: ['list', 'status', 'expires_at'] },
+    },
+  })
+  const list = LIST.name
+  const keyOf = (approval_id: string) => ({ list, approval_id })
+  return {
+    /** All policies, which no process may read from a cache: one that was just set counts at once. */
+    listPolicies: (): Promise<ApprovalPolicy[]> =>
+      policies.find('key', { equals: [list] }, { limit: POLICIES_MAX, linearizable: true }),
+    /** Sets a policy, or removes it without an amount. */
+    async setPolicy(rpc: string, currency: string, above_minor: bigint | undefined): Promise<void> {
+      const key = { list, rpc, currency }
+      if (above_minor !== undefined) {
+        await upsert(policies, key, () => ({ ...key, above_minor }))
+        return
+      }
+      const stored = await policies.get(key)
+      if (stored) await updateOrDelete(policies, key, () => 'delete', stored)
+    },
+    /** The approval with this id. */
+    get: (approval_id: string): Promise<Approval | undefined> =>
+      approvals.get(keyOf(approval_id), { linearizable: true }),
+    /** Adds an approval, or returns the one with this id. */
+    async insertOrGet(approval: Approval): Promise<Approval> {
+      const document = { ...approval, list }
+      return (await insertOrGet<ApprovalDocument>(approvals, keyOf(approval.approval_id), document)).stored
+    },
+    /** Stores what `change` makes of an approval, unless that is `undefined`. Returns the stored one. */
+    update: (
+      approval_id: string,
+      change: (current: Approval) => Approval | undefined,
+    ): Promise<Approval | undefined> =>
+      update(approvals, keyOf(approval_id), (current) => {
+        const next = change(current)
+        return next && { ...next, list }
+      }),
+    /** The approvals that were approved and not executed yet: after a crash, or while an owner cannot be reached. */
+    listApproved: (): Promise<Approval[]> =>
+      approvals.find('by_status', { equals: [list, 'approved'] }, { limit: APPROVED_MAX }),
+    /** Pending approvals whose time is over. */
+    listOverdue: (at: Date): Promise<Approval[]> =>
+      approvals.find('by_expiry', { equals: [list, 'pending'], to: at }, { limit: APPROVED_MAX }),
+    /** A page of approvals, the newest first. */
+    list(status: ApprovalStatus | undefined, request: PageRequest): Promise<Page<Approval>> {
+      const position = { created_at: 'instant', approval_id: 'text' } as const
+      const common = { collection: approvals, reverse: true, position }
+      return readPage(
+        status === undefined
+          ? { ...common, index: 'by_time', range: { equals: [list] }, token_scope: { list } }
+          : {
+              ...common,
+              index: 'by_status',
+              range: { equals: [list, status] },
+              token_scope: { list, status },
+            },
+        request,
+      )
+    },
+  }
+}
