@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { announcementOf, transfer } from '../integration/attachments.fixture.ts'
 import { runToEnd, runUntilEnd } from '../support/child.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
@@ -14,13 +15,17 @@ import { keysOf } from './backup.suite.ts'
 const LONG_MS = 300_000
 const EMAIL = 'customer@example.com'
 /** What a ticket says of the person. It is erased, and not sealed (O11). */
-const IN_TICKET = ['Zeldaplanted did not get it', 'call 919812345670']
+const IN_TICKET = ['Zeldaplanted did not get it', 'call 919812345670', 'the passport of Zeldaplanted']
 
 let outside: string
 let system: TestSystem
 beforeAll(async () => {
   outside = await mkdtemp(join(tmpdir(), 'multihub-erasures-'))
-  system = await startOneProcess({ MULTIHUB_ERASURES_FILE: join(outside, 'erasures.jsonl') })
+  system = await startOneProcess({
+    MULTIHUB_ERASURES_FILE: join(outside, 'erasures.jsonl'),
+    MULTIHUB_LOG_LEVEL: 'debug',
+    MULTIHUB_SCANNER: 'none',
+  })
 }, LONG_MS)
 afterAll(async () => {
   await system.end()
@@ -29,11 +34,28 @@ afterAll(async () => {
 
 const operator = (rpc: string, request: object) => operatorOf(system.demo())(rpc, request)
 
+/** Uploads a file for a ticket. Returns how the merchant reads its status, and its id. */
+async function uploadFile(alpha: MerchantClient, content: Buffer) {
+  const call = async (method: string, params: object, operation_id?: string) =>
+    (await alpha.call({ method, operation_id, params })).body.result
+  const prepared = await call('attachment.prepare', announcementOf(content), randomUUID())
+  const { upload, attachment: record } = prepared
+  const attachment = { h_id: record.identifiers.h_id as string }
+  await transfer(upload.url, { method: 'PUT', headers: upload.headers, content })
+  await call('attachment.finalize', { attachment }, randomUUID())
+  const readStatus = async (): Promise<string | undefined> =>
+    (await call('attachment.status', { attachment }))?.status
+  await eventually(readStatus, (status) => status === 'ready')
+  return { ...attachment, readStatus }
+}
+
 /** Opens a ticket about a payment through the public door. Returns how the operator reads it. */
-async function openTicket(alpha: MerchantClient, c_id: string) {
+async function openTicket(alpha: MerchantClient, c_id: string, attachment_id: string) {
   const [title, description] = IN_TICKET
   const identifiers = { c_id: randomUUID() }
-  const params = { identifiers, title, description, category: 'other', payment: { c_id } }
+  const payment = { c_id }
+  const attachment_ids = [attachment_id]
+  const params = { identifiers, title, description, category: 'other', payment, attachment_ids }
   const { body } = await alpha.call({ method: 'ticket.create', params })
   const ticketId: string = body.result.identifiers.h_id
   return async () => (await operator('multihub.support.v1.TicketService/GetTicket', { ticketId })).ticket
@@ -61,7 +83,8 @@ test(
       const { payment } = await operator('multihub.payments.v1.PaymentService/GetPayment', request)
       return payment.details?.payer?.email
     }
-    const readTicket = await openTicket(alpha, c_id)
+    const file = await uploadFile(alpha, Buffer.from(`${IN_TICKET[2]}\n`))
+    const readTicket = await openTicket(alpha, c_id, file.h_id)
     expect(await readEmail()).toBe(EMAIL)
     const variables = { MULTIHUB_HOME: system.home, ...(await keysOf(system)) }
     const [plain, backup] = [join(outside, 'plain'), join(outside, 'backup')]
@@ -86,6 +109,7 @@ test(
     )
     expect(await readEmail()).toBeUndefined()
     await eventually(readTicket, (ticket) => ticket?.title === '[erased]')
+    await eventually(file.readStatus, (status) => status === 'expired')
     const list = join(outside, 'erasures.jsonl')
     const text = await readFile(list, 'utf8')
     for (const id of [paymentId, c_id, EMAIL]) expect(text).not.toContain(id)
@@ -108,6 +132,13 @@ test(
     await system.start()
     await eventually(readEmail, (email) => email === undefined)
     await eventually(readTicket, (ticket) => ticket?.title === '[erased]')
+    // The backup has its bytes, and so had the restored system.
+    await eventually(file.readStatus, (status) => status === 'expired')
+    await eventually(
+      () => textsIn(join(system.home, 'data'), IN_TICKET.slice(2)),
+      (found) => found?.length === 0,
+    )
+    for (const text of [EMAIL, ...IN_TICKET]) expect(system.logs()).not.toContain(text)
     expect((await alpha.status(c_id)).body.result.payment.status.status).toBe('success')
   },
   LONG_MS,
