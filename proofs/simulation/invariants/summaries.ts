@@ -6,6 +6,7 @@ export interface SummarizedDocument {
   readonly status: string
   readonly created_at: Date
   readonly deleted_at?: Date
+  readonly payment?: { readonly payment_id: string }
   readonly effects: readonly { readonly id: string }[]
 }
 
@@ -20,11 +21,12 @@ export function summarizedDocuments(
   return documentsOf<SummarizedDocument>(databases, 'support', `${kind}s`)
 }
 
-/** No ticket, refund or chargeback has an effect left (S11, S12). */
+/** No ticket, refund or chargeback has an effect left (S11, S12), unless its payment, which it is about, is lost. */
 export const supportEffectsEnd: Invariant = function* (evidence) {
   for (const kind of SUMMARIZED)
-    for (const { effects } of summarizedDocuments(evidence, kind))
-      if (effects.length > 0) yield `a ${kind} has effects left: ${effects.map(({ id }) => id)}`
+    for (const { effects, payment } of summarizedDocuments(evidence, kind))
+      if (effects.length > 0 && !(payment && evidence.lost?.has(payment.payment_id)))
+        yield `a ${kind} has effects left: ${effects.map(({ id }) => id)}`
 }
 
 /** A summary that a merchant requests: its parameters, and the counts of what is stored, as a text. */
