@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create, type Message } from '@bufbuild/protobuf'
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { AdjustRequestSchema, AdjustResponseSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { openStore } from '#lib/store/open.ts'
+import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
+import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
+import type { Principal } from '../domain/principal.ts'
+import { idOf } from '../door/message-fields.ts'
+import { startSecondPerson } from './second-person.ts'
+import { openApprovals } from './store/approvals.ts'
+import { decideApproval } from './use-cases/decide-approval.ts'
+
+const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
+const PROPOSER: Principal = {
+  principal_id: 'p0',
+  name: 'p0',
+  kind: 'person',
+  rights: ['money'],
+  status: 'active',
+  tokens: [],
+  created_at: new Date(0),
+  updated_at: new Date(0),
+}
+
+// O5
+test('the owner acts once for an approved call, and never for another, whatever is lost on the way', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-approvals-'))
+  const store = await openStore({ database: 'backoffice', directory, timeout_ms: HANG_LIMIT_MS })
+  const approvals = await openApprovals(store)
+  await approvals.setPolicy(ADJUST, 'INR', 100n)
+  const rpc = OPERATOR_RPCS.find(({ method }) => nameOfRpc(method) === ADJUST)
+  if (rpc === undefined) throw new Error('there is no row of Adjust')
+  /** What the owner has done, and how it loses requests and answers. It acts once per operation id. */
+  const acted = new Set<string>()
+  let losses: ('request' | 'answer' | 'none')[] = []
+  const callOwner = async (_method: unknown, request: object): Promise<Message> => {
+    const loss = losses.shift() ?? 'none'
+    if (loss !== 'request') acted.add(idOf(request as Message, 'operationId'))
+    if (loss !== 'none') throw new Unavailable('lost by the test')
+    return create(AdjustResponseSchema)
+  }
+  const open = () =>
+    startSecondPerson({
+      approvals,
+      getPrincipal: async () => PROPOSER,
+      callOwner,
+      show: () => '{}',
+      principal_header: 'x-multihub-principal',
+    })
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('approved' as const, 'rejected' as const), { minLength: 1, maxLength: 6 }),
+      fc.array(fc.constantFrom('request' as const, 'answer' as const, 'none' as const), { maxLength: 4 }),
+      fc.boolean(),
+      async (decisions, lost, is_crash) => {
+        runs += 1
+        losses = lost
+        const operationId = `o${runs}`
+        const amount = { minor: 500n, currency: 'INR' }
+        const request = create(AdjustRequestSchema, { merchantId: '1', operationId, amount })
+        const process = open()
+        const call = { rpc, principal: PROPOSER, request, reason: undefined }
+        const proposed = process.guard(call, () => callOwner(rpc.method, request))
+        await expect(proposed).rejects.toMatchObject({ code: 8801, details: { status: 'pending' } })
+        expect(acted.has(operationId)).toBe(false)
+        const [{ approval_id } = { approval_id: '' }] = (
+          await approvals.list('pending', { page_size: 1, page_token: '' })
+        ).items
+        const deps = { approvals, getPrincipal: async () => PROPOSER }
+        await Promise.allSettled(
+          decisions.map(async (status, n) => {
+            const decision = { approval_id, status, decider_id: `p${n + 1}`, reason: 'checked' }
+            const decided = await decideApproval(deps, decision)
+            // A process can be lost between the decision and the call.
+            if (!is_crash) await process.execute(decided)
+          }),
+        )
+        await process.stop()
+        const next = open()
+        for (let tries = 0; tries <= lost.length; tries += 1) await next.sweep()
+        await next.stop()
+        const stored = await approvals.get(approval_id)
+        expect(['executed', 'rejected']).toContain(stored?.status)
+        expect(acted.has(operationId)).toBe(stored?.status === 'executed')
+      },
+    ),
+    { numRuns: propertyRuns(200) },
+  )
+  await store.close()
+  await rm(directory, { recursive: true, force: true })
+}, 120_000)
