@@ -29,7 +29,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/apply-provider-update.ts',
     search: "      return pollLater(payment, update)\n    case 'not_sent':",
     replace:
-      "      return moveToNextAccount(payment, update.at) ?? pollLater(payment, update)\n    case 'not_sent':",
+      "      return (update.create && moveToNextAccount(payment, update.at, update.create)) ?? pollLater(payment, update)\n    case 'not_sent':",
   },
   {
     name: 'a create is sent again as if for the first time',

@@ -105,7 +105,7 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/apply-provider-update.ts',
     search: '  if (may_repeat && !is_known) {\n',
     replace:
-      '  const moved = moveToNextAccount(payment, at)\n  if (moved) return moved\n  if (may_repeat && !is_known) {\n',
+      '  const moved = moveToNextAccount(payment, at, { next_attempt_at: at, fingerprintOf: () => fingerprint })\n  if (moved) return moved\n  if (may_repeat && !is_known) {\n',
     needs: ['provider forgets'],
   },
 ]

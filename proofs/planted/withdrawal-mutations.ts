@@ -46,7 +46,7 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/apply-provider-update.ts',
     search: "    case 'unknown':\n      return pollLater(payment, update)",
     replace:
-      "    case 'unknown':\n      return (payment.direction === 'out' ? moveToNextAccount(payment, update.at) : undefined) ?? pollLater(payment, update)",
+      "    case 'unknown':\n      return (update.create && payment.direction === 'out' ? moveToNextAccount(payment, update.at, update.create) : undefined) ?? pollLater(payment, update)",
   },
   {
     name: 'a refused withdrawal is not deleted',

@@ -21,6 +21,9 @@ export const CREATED_AT = new Date('2026-11-21T10:00:00.000Z')
 /** What identifies the provider accounts of the tests. */
 export const FINGERPRINT = 'the same account'
 
+/** What follows from the response to a create, with which a request that was not sent goes to the next account at once. */
+export const CREATE_RESPONSE = { next_attempt_at: CREATED_AT, fingerprintOf: () => FINGERPRINT }
+
 const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 
 /** A deposit as the tests have it: with its expiry. */

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { CREATE_RESPONSE, CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyExpiry } from './apply-expiry.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult, LookupResult } from './call-result.ts'
@@ -78,7 +78,8 @@ function applyStep(payment: Payment, one: Step, at: Date): Payment {
     return { ...payment, effects: payment.effects.filter((_, index) => index !== one.effect) }
   }
   const { attempt_number, result } = one
-  return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
+  const create = result.kind === 'not_sent' ? { create: CREATE_RESPONSE } : {}
+  return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at, ...create })
 }
 
 /** Whether an update contradicts the updates that were applied before it (P7). */

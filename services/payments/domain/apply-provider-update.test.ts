@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { isFinal, type PaymentStatus } from '#lib/contract/payment-status.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
-import { CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
+import { CREATE_RESPONSE, CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import {
   type AnomalyKind,
   newNotFoundAnomaly,
@@ -123,7 +123,8 @@ function updateWith(
   name: ResultName,
   changes: { readonly attempt_number?: number; readonly result?: CallResult } = {},
 ): ProviderUpdate {
-  return { attempt_number: 1, result: RESULTS[name], at, poll_at, ...changes }
+  const create = name === 'not_sent' ? { create: { ...CREATE_RESPONSE, next_attempt_at: at } } : {}
+  return { attempt_number: 1, result: RESULTS[name], at, poll_at, ...create, ...changes }
 }
 
 /** A payment in a status, on its last account. */
@@ -269,8 +270,7 @@ describe('the details of a provider', () => {
   test.each(['success of more', 'pending with more', 'declined with less'] as const)(
     'are ignored when the amount differs: %s',
     (name) => {
-      const updated = applyProviderUpdate(paymentIn('created'), updateWith(name))
-      expect(updated).not.toHaveProperty('p_id')
+      expect(applyProviderUpdate(paymentIn('created'), updateWith(name))).not.toHaveProperty('p_id')
     },
   )
 })

@@ -160,7 +160,7 @@ function fail(
     // Another account may have it, and has not answered yet (P19).
     if (payment.restored === 'unproved') return pollLater(payment, update)
   }
-  if (OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
+  if (create && OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
     const moved = moveToNextAccount(payment, at, create)
     if (moved) return moved
   }

@@ -28,10 +28,7 @@ export interface CreateResponse {
 export function moveToNextAccount(
   payment: Payment,
   at: Date,
-  { next_attempt_at: due_at, fingerprintOf }: CreateResponse = {
-    next_attempt_at: at,
-    fingerprintOf: () => '',
-  },
+  { next_attempt_at: due_at, fingerprintOf }: CreateResponse,
 ): Payment | undefined {
   const account_id = payment.provider_accounts[payment.attempt.number]
   if (account_id === undefined) return undefined

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { CREATED_AT as at, FINGERPRINT, newReservation } from '../payment.fixture.ts'
+import { CREATED_AT as at, CREATE_RESPONSE, FINGERPRINT, newReservation } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult, OperationKind } from './call-result.ts'
 import { endByOperator } from './end-without-report.ts'
@@ -44,8 +44,11 @@ function seen(payment: Payment, refund_id?: string): string {
 function lifeOf(kind: OperationKind) {
   const { payment, refund_id } = begun(kind)
   const operation = operationOf(payment, refund_id)
-  const report = (before: Payment, result: CallResult): Payment =>
-    applyProviderUpdate(before, { ...refOf(operationOf(before, refund_id)), result, at, poll_at: at })
+  const report = (before: Payment, result: CallResult): Payment => {
+    const create = result.kind === 'not_sent' ? { create: CREATE_RESPONSE } : {}
+    const ref = refOf(operationOf(before, refund_id))
+    return applyProviderUpdate(before, { ...ref, result, at, poll_at: at, ...create })
+  }
   const ended = (is_paid: boolean): Payment =>
     endByOperator(payment, refund_id, { decision: 'a:b', is_paid, at, sends_callbacks: true })
   const ends = [...RESULTS.slice(0, 3).map((result) => report(payment, result)), ended(false)]
