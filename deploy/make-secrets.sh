@@ -40,7 +40,7 @@ declare -A purposes=(
   [merchants]='credential endpoint'
   [notifier]='endpoint webhook event_payments event_support receipt person'
   [payments]='event_payments receipt person search'
-  [support]='cursor event_support receipt person search'
+  [support]='cursor event_support receipt search'
   [verify]='credential journal audit'
 )
 # Their old keys still verify what they have signed.

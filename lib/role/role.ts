@@ -39,7 +39,7 @@ export const KEY_PURPOSES = {
   notifier: ['endpoint', 'webhook', 'event_payments', 'event_support', 'receipt', 'person'],
   payments: ['event_payments', 'receipt', 'person', 'search'],
   attachments: ['link'],
-  support: ['cursor', 'event_support', 'receipt', 'person', 'search'],
+  support: ['cursor', 'event_support', 'receipt', 'search'],
   gateway: ['credential', 'webhook', 'link'],
   backoffice: ['audit', 'cursor'],
 } as const satisfies Readonly<Record<RoleName, readonly Purpose[]>>
