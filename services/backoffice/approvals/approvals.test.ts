@@ -11,6 +11,7 @@ const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
 const APPROVALS = 'multihub.backoffice.v1.ApprovalService'
 const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
+const ROTATE_TOKEN = 'multihub.backoffice.v1.PrincipalService/RotateToken'
 const LIST_AUDIT = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
 const LIMIT = 1_000n
 
@@ -238,6 +239,27 @@ describe('while a policy exists', () => {
     const { body } = await door.call(reader.token, 'multihub.backoffice.v1.PrincipalService/WhoAmI', {})
     expect(body.principal.rights).toEqual(['money'])
   })
+})
+
+// O5
+test('while a policy exists, nobody gets the token of another principal with money or admin', async () => {
+  const rotate = async (principalId: string): Promise<DoorAnswer> =>
+    await door.call(admin.token, ROTATE_TOKEN, { principalId, overlapSeconds: 60 })
+  const answer = await rotate(second.id)
+  expect([answer.body.code, answer.body.token]).toEqual(['failed_precondition', undefined])
+  const reader = await door.newPrincipal(['read'])
+  expect((await rotate(reader.id)).status).toBe(200)
+  const operationId = uuidv7()
+  const fields = { name: 'new', kind: 'PRINCIPAL_KIND_PERSON', rights: ['money'], operationId }
+  const proposal = await door.call(admin.token, CREATE_PRINCIPAL, fields)
+  await decide(third, 'Approve', detailOf(proposal).approval_id)
+  const { body: created } = await door.call(admin.token, CREATE_PRINCIPAL, fields)
+  expect(created.token ?? '').toBe('')
+  // Its first token, and no second one.
+  const first = await rotate(created.principal.principalId)
+  expect(first.body.token).toMatch(/^mhp_/)
+  expect((await rotate(created.principal.principalId)).body.code).toBe('failed_precondition')
+  expect((await rotate(admin.id)).status).toBe(200)
 })
 
 // O17

@@ -33,7 +33,7 @@ test('the owner acts once for an approved call, and never for another, whatever 
   const directory = await mkdtemp(join(tmpdir(), 'multihub-approvals-'))
   const store = await openStore({ database: 'backoffice', directory, timeout_ms: HANG_LIMIT_MS })
   const approvals = await openApprovals(store)
-  await approvals.setPolicy(ADJUST, 'INR', 100n)
+  await approvals.setPolicy({ rpc: ADJUST, currency: 'INR', above_minor: 100n })
   const rpc = OPERATOR_RPCS.find(({ method }) => nameOfRpc(method) === ADJUST)
   if (rpc === undefined) throw new Error('there is no row of Adjust')
   /** What the owner has done, and how it loses requests and answers. It acts once per operation id. */
@@ -61,7 +61,7 @@ test('the owner acts once for an approved call, and never for another, whatever 
       fc.boolean(),
       async (decisions, lost, is_crash) => {
         runs += 1
-        losses = lost
+        losses = [...lost]
         const operationId = `o${runs}`
         const amount = { minor: 500n, currency: 'INR' }
         const request = create(AdjustRequestSchema, { merchantId: '1', operationId, amount })

@@ -9,6 +9,7 @@ import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf, idOf } from '../door/message-fields.ts'
 import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
+import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
 import {
   type Approval,
   type ApprovalPolicy,
@@ -31,6 +32,7 @@ const SWEEP_MS = 5_000
 const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
 const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
 const UPDATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/UpdatePrincipal'
+const ROTATE_TOKEN = 'multihub.backoffice.v1.PrincipalService/RotateToken'
 
 const DECISIONS: readonly string[] = [
   'multihub.backoffice.v1.ApprovalService/Approve',
@@ -61,7 +63,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     const { input } = rpc.method
     let error_code = 0
     try {
-      const headers = { [principal_header]: approval.proposer_id }
+      const headers = { [principal_header]: approval.proposer_id, [APPROVAL_HEADER]: approval.approval_id }
       await callOwner(rpc.method, fromBinary(input, approval.request), { headers })
     } catch (error) {
       if (isUnclear(error)) {
@@ -81,6 +83,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       const approval = await approvals.get(idOf(call.request, 'approvalId'))
       if (approval !== undefined) checkDecider(approval, call.principal)
     }
+    if (rpc === ROTATE_TOKEN) await checkRotation(deps, call)
     if (!isGuarded(rpc)) return send()
     const request = toBinary(call.rpc.method.input, call.request)
     const operation_id = idOf(call.request, 'operationId')
@@ -182,6 +185,22 @@ async function isAboveLimits(
     return given.some((right) => !rights.some((one) => one === right)) || (has_power && is_extended)
   }
   return needsSecondPerson(policies, rpc, movedBy(request))
+}
+
+/**
+ * Refuses a token of another principal with `money` or `admin` while a policy exists: whoever gets it could approve what he
+ * proposed himself. Only the first token of one that a second person approved is issued so. Throws 8801.
+ */
+async function checkRotation(
+  { approvals, getPrincipal }: SecondPersonDeps,
+  { principal, request }: OperatorCall,
+): Promise<void> {
+  const target = await getPrincipal(idOf(request, 'principalId'))
+  const is_own = target?.principal_id === principal.principal_id
+  if (target === undefined || is_own || target.tokens.length === 0 || !target.rights.some(isPower)) return
+  if ((await approvals.listPolicies()).length === 0) return
+  const reason = 'it rotates its own token; without one, revoke it and create another principal'
+  throw new PublicError(8801, { details: { reason } })
 }
 
 function loosensPolicy(policies: readonly ApprovalPolicy[], request: Message): boolean {

@@ -24,6 +24,9 @@ import {
 /** The metadata by which the back office names the principal of a call to an owner. */
 export const PRINCIPAL_HEADER = 'x-multihub-principal'
 
+/** The metadata by which the back office names the approval of a call to an owner, where a second person approved it (O5). */
+export const APPROVAL_HEADER = 'x-multihub-approval'
+
 const KINDS = createEnumMap<Principal['kind'], PrincipalKind>({
   person: PrincipalKind.PERSON,
   program: PrincipalKind.PROGRAM,
@@ -42,16 +45,18 @@ export function createPrincipalRpc(
   findFirst: (principal_id: string) => Principal | undefined,
 ): RpcService {
   return rpcService(PrincipalService, {
-    createPrincipal: by(['backoffice'], async (request) => {
+    createPrincipal: by(['backoffice'], async (request, { requestHeader }: HandlerContext) => {
       const operation_id = requiredId(request.operationId, 'operation_id')
       const merchant_id = checkLine(request.merchantId, 'merchant_id')
-      const { principal, token } = await createPrincipal(principals, operation_id, {
+      const given = {
         name: checkLine(requiredText(request.name, 'name'), 'name'),
         kind: KINDS.required(request.kind, 'kind'),
         rights: request.rights,
         ...(merchant_id === '' ? {} : { merchant_id }),
         ...(request.expiresAt ? { expires_at: checkInstant(request.expiresAt, 'expires_at') } : {}),
-      })
+      }
+      const is_approved = requestHeader.has(APPROVAL_HEADER)
+      const { principal, token } = await createPrincipal(principals, operation_id, given, { is_approved })
       return { principal: principalToProto(principal), token: token?.reveal() ?? '' }
     }),
     listPrincipals: by(['backoffice'], async ({ pageSize: page_size, pageToken: page_token }) => {

@@ -13,18 +13,20 @@ export interface GivenPrincipal extends Pick<Principal, 'name' | 'kind' | 'merch
 }
 
 /**
- * Adds a principal, once per `operation_id` (O12). Its token is in the first answer only (O15). Throws 1013 where the
+ * Adds a principal, once per `operation_id` (O12). Its token is in the first answer only (O15). One that a second person
+ * approved has none yet, because nobody gets that answer: `rotateToken` issues its first (O5). Throws 1013 where the
  * `operation_id` belongs to another request.
  */
 export async function createPrincipal(
   principals: Principals,
   operation_id: string,
   given: GivenPrincipal,
+  { is_approved }: { readonly is_approved: boolean },
 ): Promise<{ readonly principal: Principal; readonly token: Secret | undefined }> {
   const { merchant_id, expires_at, ...fields } = given
   const rights = checkRights(given.rights, merchant_id !== undefined)
   const payload_hash = payloadHash({ ...given, expires_at: expires_at?.toISOString() } as JsonValue)
-  const token = newToken()
+  const token = is_approved ? undefined : newToken()
   const at = now()
   const principal: Principal = {
     principal_id: idOfCreation(operation_id),
@@ -33,7 +35,7 @@ export async function createPrincipal(
     ...(merchant_id === undefined ? {} : { merchant_id }),
     ...(expires_at === undefined ? {} : { expires_at }),
     status: 'active',
-    tokens: [{ sha256: hashToken(token.reveal()) }],
+    tokens: token === undefined ? [] : [{ sha256: hashToken(token.reveal()) }],
     created_at: at,
     updated_at: at,
   }

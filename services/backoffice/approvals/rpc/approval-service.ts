@@ -4,13 +4,20 @@ import type { HandlerContext } from '@connectrpc/connect'
 import { type ApprovalSchema, ApprovalStatus } from '#gen/multihub/backoffice/v1/approval_pb.ts'
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { isCurrencyCode } from '#lib/contract/money.ts'
 import { checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Principal } from '../../domain/principal.ts'
-import { type Approval, POLICY_RPCS, type ApprovalStatus as Status, statusAt } from '../domain/approval.ts'
+import { APPROVAL_HEADER } from '../../rpc/principal-service.ts'
+import {
+  type Approval,
+  loosens,
+  POLICY_RPCS,
+  type ApprovalStatus as Status,
+  statusAt,
+} from '../domain/approval.ts'
 import type { Approvals } from '../store/approvals.ts'
 import { decideApproval } from '../use-cases/decide-approval.ts'
 
@@ -49,11 +56,15 @@ export function createApprovalRpc(deps: ApprovalRpcDeps): RpcService {
   }
 
   return rpcService(ApprovalService, {
-    setApprovalPolicy: by(['backoffice'], async ({ rpc, currency, aboveMinor }) => {
+    setApprovalPolicy: by(['backoffice'], async ({ rpc, currency, aboveMinor }, { requestHeader }) => {
       if (!POLICY_RPCS.includes(rpc)) throw fieldError(9000, 'rpc', `one of ${POLICY_RPCS.join(', ')}`)
       if (!isCurrencyCode(currency)) throw fieldError(9000, 'currency', 'an ISO 4217 code')
       if (aboveMinor !== undefined && aboveMinor < 0n) throw fieldError(9000, 'above_minor', 'at least 0')
-      await approvals.setPolicy(rpc, currency, aboveMinor)
+      const is_approved = requestHeader.has(APPROVAL_HEADER)
+      await approvals.setPolicy({ rpc, currency, above_minor: aboveMinor }, (present) => {
+        if (!is_approved && loosens(present, aboveMinor))
+          throw new PublicError(8801, { details: { reason: 'the policy was made stricter meanwhile' } })
+      })
       return aboveMinor === undefined ? {} : { policy: { rpc, currency, aboveMinor } }
     }),
     listApprovalPolicies: by(['backoffice'], async () => ({

@@ -16,6 +16,8 @@ const LIST = { name: 'approvals' } as const
 
 type ApprovalDocument = Approval & { readonly list: string }
 
+type ChangedPolicy = Pick<ApprovalPolicy, 'rpc' | 'currency'> & { readonly above_minor?: bigint | undefined }
+
 /** Opens the collections `approval_policies` and `approvals`. */
 export async function openApprovals(store: Store) {
   const policies = await store.collection<ApprovalPolicy & { readonly list: string }>({
@@ -39,15 +41,28 @@ export async function openApprovals(store: Store) {
     /** All policies, which no process may read from a cache: one that was just set counts at once. */
     listPolicies: (): Promise<ApprovalPolicy[]> =>
       policies.find('key', { equals: [list] }, { limit: POLICIES_MAX, linearizable: true }),
-    /** Sets a policy, or removes it without an amount. */
-    async setPolicy(rpc: string, currency: string, above_minor: bigint | undefined): Promise<void> {
+    /**
+     * Sets a policy, or removes it without an amount. Throws what `check` throws of the present one, in the guarded write: a
+     * colleague may have made it stricter meanwhile.
+     */
+    async setPolicy(
+      { rpc, currency, above_minor }: ChangedPolicy,
+      check: (present: ApprovalPolicy | undefined) => void = () => {},
+    ): Promise<void> {
       const key = { list, rpc, currency }
       if (above_minor !== undefined) {
-        await upsert(policies, key, () => ({ ...key, above_minor }))
+        await upsert(policies, key, (present) => {
+          check(present)
+          return { ...key, above_minor }
+        })
         return
       }
       const stored = await policies.get(key)
-      if (stored) await updateOrDelete(policies, key, () => 'delete', stored)
+      const remove = (present: ApprovalPolicy): 'delete' => {
+        check(present)
+        return 'delete'
+      }
+      if (stored) await updateOrDelete(policies, key, remove, stored)
     },
     /** The approval with this id. */
     get: (approval_id: string): Promise<Approval | undefined> =>
