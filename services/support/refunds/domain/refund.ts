@@ -98,7 +98,9 @@ function withEvent(
 ): Refund {
   const { refund_id: h_id, updated_at: at, status } = refund
   const fact = number === undefined ? undefined : status
-  const resource = { case: 'refund', value: refundToProto(refund) } as const
+  // No callback shows the reasons, which may name a person, and the bus carries support's events in clear (S12, O11).
+  const value = refundToProto({ ...refund, reason: '', operator_reason: '' })
+  const resource = { case: 'refund', value } as const
   const announced = newSupportEvent({ scope: refund, h_id, event, number, fact, resource, at })
   return { ...refund, effects: [...refund.effects, announced] }
 }
