@@ -10,6 +10,7 @@ import { hasRight } from '../domain/rights.ts'
 
 const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
+const GET_ATTACHMENT = 'multihub.attachments.v1.AttachmentService/GetAttachment'
 const LIST = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
 const VERIFY = 'multihub.backoffice.v1.AuditService/VerifyAudit'
 const CREATE_CREDENTIAL = 'multihub.merchants.v1.CredentialService/CreateCredential'
@@ -51,6 +52,14 @@ test('a reason of 500 characters is kept whole, whatever the characters', async 
   const reason = '\u{1f600}'.repeat(500)
   expect(await door.call(money.token, ADJUST, adjustment({ reason }))).toMatchObject({ status: 200 })
   expect(await entriesOf({ principalId: money.id })).toEqual([expect.objectContaining({ reason })])
+})
+
+// O4: its answer is a link to bytes that can be a passport.
+test('a link to a file leaves an entry, although it changes nothing', async () => {
+  const support = await door.newPrincipal(['support'])
+  const request = { merchantId: merchant_id, environment: 'ENVIRONMENT_TEST', attachmentId: 'none' }
+  await door.call(support.token, GET_ATTACHMENT, request)
+  expect(await entriesOf({ principalId: support.id })).toMatchObject([{ rpc: GET_ATTACHMENT }])
 })
 
 // O4

@@ -38,6 +38,8 @@ interface Rules {
   readonly rights: readonly Right[]
   /** Whether it changes something: it is audited then. */
   readonly changes: boolean
+  /** Whether it always reveals personal data, also without a field `reveal`: it is audited then. */
+  readonly reveals?: true
   readonly merchant?: MerchantSource
   /** Fields of the request that may hold personal data or secrets, which no audit entry shows. */
   readonly personal?: readonly string[]
@@ -194,7 +196,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     prepareEvidence: ofMerchant('money', ['file']),
     finalizeEvidence: ofMerchant('money'),
     // It answers a link to the bytes, which can be a passport.
-    getAttachment: read(IN_REQUEST, ['support', 'reveal']),
+    getAttachment: { ...read(IN_REQUEST, ['support', 'reveal']), reveals: true },
     getAttachments: read(IN_REQUEST),
   }),
   ...rowsOf(DeliveryService, {

@@ -73,7 +73,7 @@ export function rotateTokens(
 ): readonly PrincipalToken[] {
   const overlap_end = new Date(at.getTime() + overlap_ms)
   const kept = tokens
-    .map((token) => ({ ...token, expires_at: token.expires_at ?? overlap_end }))
+    .map((token) => ({ ...token, expires_at: earlier(token.expires_at, overlap_end) }))
     .filter(({ expires_at }) => overlap_ms > 0 && expires_at > at)
   if (kept.length > OLDER_TOKENS_MAX)
     throw fieldError(
@@ -82,4 +82,8 @@ export function rotateTokens(
       `0, which ends them, while ${OLDER_TOKENS_MAX} older tokens count`,
     )
   return [{ sha256 }, ...kept]
+}
+
+function earlier(one: Date | undefined, other: Date): Date {
+  return one !== undefined && one < other ? one : other
 }

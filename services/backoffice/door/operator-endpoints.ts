@@ -87,7 +87,7 @@ function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerso
     const principal = context.values.get(principal_key)
     if (principal === undefined) throw new TypeError('the call was not authenticated')
     const { merchant_id } = principal
-    const is_act = rpc.changes || fieldsOf(request)['reveal'] === true
+    const is_act = rpc.changes || rpc.reveals === true || fieldsOf(request)['reveal'] === true
     const reason = reasonOf(request, context.requestHeader)
     const call = { rpc, principal, request, reason: reason === 'malformed' ? undefined : reason?.text }
     const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
