@@ -1,3 +1,7 @@
+import { backoffDelay } from '#lib/base/backoff.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { sleep } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { insertOrGet, upsert } from '#lib/patterns/update.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { confirmAccount, type KnownAccount, newKnownAccount } from '../domain/account-identity.ts'
@@ -9,19 +13,38 @@ export const KNOWN_ACCOUNTS: CollectionSpec = {
   key: ['account_id'],
 }
 
+/** A start has one write per account, so that one which is lost must not end it. */
+const TRIES_MAX = 10
+const PAUSE = { first_ms: 50, max_ms: 1_000 }
+
 /**
  * Stores what each account is, unless it is known already. Before a process sends anything, so that a backup knows the accounts
- * to which its operations can be sent afterwards (P19).
+ * to which its operations can be sent afterwards (P19). Throws `Unavailable` after 10 tries.
  */
 export async function rememberAccounts(
-  known_accounts: Collection<KnownAccount>,
+  known_accounts: Pick<Collection<KnownAccount>, 'get' | 'insert'>,
   accounts: readonly { readonly fingerprint: string; readonly account: { readonly account_id: string } }[],
 ): Promise<void> {
   await Promise.all(
     accounts.map(({ fingerprint, account: { account_id } }) =>
-      insertOrGet(known_accounts, { account_id }, newKnownAccount({ account_id, fingerprint })),
+      remember(known_accounts, newKnownAccount({ account_id, fingerprint })),
     ),
   )
+}
+
+async function remember(
+  known_accounts: Pick<Collection<KnownAccount>, 'get' | 'insert'>,
+  account: KnownAccount,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await insertOrGet(known_accounts, { account_id: account.account_id }, account)
+      return
+    } catch (error) {
+      if (!(error instanceof Unavailable) || tries === TRIES_MAX) throw error
+      await sleep(backoffDelay(tries, PAUSE, randomFraction()))
+    }
+  }
 }
 
 /** Stores the confirmation of what an account is now, once per operation. Returns the newest one. */
