@@ -45,8 +45,8 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
         merchant_id,
         environment,
         payment_id: payment?.payment_id,
-        c_id: payment?.c_id,
-        h_id: payment?.h_id,
+        c_id: plainReference(payment?.c_id),
+        h_id: plainReference(payment?.h_id),
         client_request_id: clientRequestIdOf(request),
         client_address: refused_caller?.client_address,
         dropped: refused_caller?.dropped,
@@ -86,6 +86,13 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
       log.info({ request_id, code: 1003, reason, ...caller }, 'invalid request; closing the connection')
     },
   }
+}
+
+/** A reference that is no e-mail address, no name and no secret: a merchant may have chosen any text as its `c_id`. */
+const PLAIN_REFERENCE = /^[\w.:/#-]{1,63}$/
+
+function plainReference(text: string | undefined): string | undefined {
+  return text !== undefined && PLAIN_REFERENCE.test(text) ? text : undefined
 }
 
 function clientRequestIdOf({ rawHeaders }: Exchange['request']): string | undefined {

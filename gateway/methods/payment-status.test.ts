@@ -103,7 +103,11 @@ test('the log line names the payment by all of its ids, and a refused one as the
     },
   })
   await send(refusing, { body: request({ c_id: 'unknown-1' }) })
-  const [found, refused] = lines.map((line) => JSON.parse(line))
+  for (const c_id of ['ann@example.com', 'Ann Other', '5e'.repeat(32)])
+    await send(refusing, { body: request({ c_id }) })
+  const [found, refused, ...odd] = lines.map((line) => JSON.parse(line))
+  for (const line of odd) expect(line).not.toHaveProperty('c_id')
+  expect(odd).toHaveLength(3)
   const { paymentId: payment_id, cId: c_id, hId: h_id } = fullPayment()
   expect(found).toMatchObject({ payment_id, c_id, h_id })
   expect(refused).toMatchObject({ code: 6010, c_id: 'unknown-1' })
