@@ -17,7 +17,7 @@ export interface SignableResponse {
 /** Signs a response; returns the name and the value of the signature header. */
 export type SignResponse = (response: SignableResponse) => readonly [name: string, value: string]
 
-/** The ids by which people look for a payment: our own, the merchant's, and the one that the merchant was given. */
+/** The ids by which people look for a payment: our own id, the merchant's reference, and our public id. */
 export interface PaymentIds {
   readonly payment_id?: string | undefined
   readonly c_id?: string | undefined

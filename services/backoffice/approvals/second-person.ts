@@ -189,7 +189,7 @@ async function isAboveLimits(
 
 /**
  * Refuses a token of another principal with `money` or `admin` while a policy exists: whoever gets it could approve what he
- * proposed himself. Only the first token of one that a second person approved is issued so. Throws 8801.
+ * proposed himself. Only the first token of a principal that a second person approved is issued so. Throws 8801.
  */
 async function checkRotation(
   { approvals, getPrincipal }: SecondPersonDeps,

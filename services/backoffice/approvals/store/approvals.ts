@@ -38,7 +38,7 @@ export async function openApprovals(store: Store) {
   const list = LIST.name
   const keyOf = (approval_id: string) => ({ list, approval_id })
   return {
-    /** All policies, which no process may read from a cache: one that was just set counts at once. */
+    /** All policies, which no process may read from a cache: a new policy counts at once. */
     listPolicies: (): Promise<ApprovalPolicy[]> =>
       policies.find('key', { equals: [list] }, { limit: POLICIES_MAX, linearizable: true }),
     /**
