@@ -15,7 +15,7 @@ import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authentica
 import { createCallOwner } from './door/call-owner.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
-import { createPrincipalRpc, PRINCIPAL_HEADER } from './rpc/principal-service.ts'
+import { createPrincipalRpc } from './rpc/principal-service.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 
 /** The settings of the back office. */
@@ -60,13 +60,11 @@ export const role: Role<'backoffice'> = {
       getPrincipal,
       callOwner,
       show: ({ rpc, request }) => maskMessage(rpc.method.input, request),
-      principal_header: PRINCIPAL_HEADER,
     })
     const approval_rpc = createApprovalRpc({
       approvals,
       getPrincipal,
       execute: second_person.execute,
-      principal_header: PRINCIPAL_HEADER,
     })
     const app = createHttpServer({
       endpoints: createOperatorEndpoints({

@@ -51,7 +51,6 @@ test('the owner acts once for an approved call, and never for another, whatever 
       getPrincipal: async () => PROPOSER,
       callOwner,
       show: () => '{}',
-      principal_header: 'x-multihub-principal',
     })
   let runs = 0
   await fc.assert(

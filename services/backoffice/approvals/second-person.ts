@@ -9,7 +9,7 @@ import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf, idOf } from '../door/message-fields.ts'
 import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
-import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
+import { APPROVAL_HEADER, PRINCIPAL_HEADER } from '../rpc/principal-service.ts'
 import {
   type Approval,
   type ApprovalPolicy,
@@ -45,7 +45,6 @@ interface SecondPersonDeps {
   readonly getPrincipal: (principal_id: string) => Promise<Principal | undefined>
   readonly callOwner: CallOwner
   readonly show: (call: Pick<OperatorCall, 'rpc' | 'request'>) => string
-  readonly principal_header: string
 }
 
 /**
@@ -54,7 +53,7 @@ interface SecondPersonDeps {
  * it is called; a call whose answer was lost is repeated every 5 s, in any process.
  */
 export function startSecondPerson(deps: SecondPersonDeps) {
-  const { approvals, callOwner, show, principal_header } = deps
+  const { approvals, callOwner, show } = deps
 
   async function execute(approval: Approval): Promise<Approval> {
     if (approval.status !== 'approved') return approval
@@ -63,7 +62,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     const { input } = rpc.method
     let error_code = 0
     try {
-      const headers = { [principal_header]: approval.proposer_id, [APPROVAL_HEADER]: approval.approval_id }
+      const headers = { [PRINCIPAL_HEADER]: approval.proposer_id, [APPROVAL_HEADER]: approval.approval_id }
       await callOwner(rpc.method, fromBinary(input, approval.request), { headers })
     } catch (error) {
       if (isUnclear(error)) {

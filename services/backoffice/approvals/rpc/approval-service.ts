@@ -10,7 +10,7 @@ import { checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Principal } from '../../domain/principal.ts'
-import { APPROVAL_HEADER } from '../../rpc/principal-service.ts'
+import { APPROVAL_HEADER, PRINCIPAL_HEADER } from '../../rpc/principal-service.ts'
 import {
   type Approval,
   loosens,
@@ -35,12 +35,11 @@ interface ApprovalRpcDeps {
   readonly approvals: Approvals
   readonly getPrincipal: (principal_id: string) => Promise<Principal | undefined>
   readonly execute: (approval: Approval) => Promise<Approval>
-  readonly principal_header: string
 }
 
 /** Implements `ApprovalService`. */
 export function createApprovalRpc(deps: ApprovalRpcDeps): RpcService {
-  const { approvals, execute, principal_header } = deps
+  const { approvals, execute } = deps
 
   async function decided(
     status: 'approved' | 'rejected',
@@ -50,7 +49,7 @@ export function createApprovalRpc(deps: ApprovalRpcDeps): RpcService {
     return await decideApproval(deps, {
       approval_id: requiredId(request.approvalId, 'approval_id'),
       status,
-      decider_id: requestHeader.get(principal_header) ?? '',
+      decider_id: requestHeader.get(PRINCIPAL_HEADER) ?? '',
       reason: checkText(requiredText(request.reason, 'reason'), 'reason', REASON_MAX),
     })
   }
