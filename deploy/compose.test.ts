@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { ROLES, ROLES_WITHOUT_BUS } from '#lib/role/role.ts'
@@ -98,14 +99,15 @@ test.each(processes)('the process %s accepts its settings', async (_name, servic
     return [name, join(folder, secrets[secret]?.file ?? '')]
   })
   const variables = { ...Object.fromEntries([...shared, ...own]), MULTIHUB_HOST: '0.0.0.0' }
-  expect(await readContainerSettings(service.command, variables)).toBe(
-    'mongodb://mongodb:27017/?replicaSet=rs',
+  const user = `multihub_${service.command[0]}`
+  expect(await readContainerSettings(service.command, variables)).toMatch(
+    new RegExp(`^mongodb://${user}:[0-9a-f]{64}@mongodb:27017/\\?replicaSet=rs$`),
   )
 })
 
-test('no process sees the token of another, its user of NATS, or its keys', () => {
+test('no process sees the token of another, its users of MongoDB and NATS, or its keys', () => {
   for (const [, { command, secrets: seen = [] }] of processes)
-    for (const kind of ['rpc', 'nats', 'keys'])
+    for (const kind of ['mongodb', 'rpc', 'nats', 'keys'])
       expect(seen.filter((name) => name.startsWith(`${kind}-`) && name !== `${kind}-${command[0]}`)).toEqual(
         [],
       )
@@ -251,18 +253,18 @@ test('only three interfaces are published, and on this machine alone', () => {
   })
 })
 
-test('MongoDB is a replica set that makes itself a primary, and its data outlives it, as the signatures do', () => {
+test('MongoDB has a key file and a health check that starts it, and its data outlives it, as the signatures do', () => {
   expect(services).toMatchObject({
     mongodb: {
-      command: ['--replSet', 'rs', '--bind_ip_all'],
+      entrypoint: [
+        'bash',
+        '-c',
+        expect.stringMatching(/^install -m 400 .* && exec mongod --replSet rs .*--keyFile/),
+      ],
       restart: 'unless-stopped',
-      volumes: ['mongodb:/data/db'],
+      volumes: ['mongodb:/data/db', './deploy/start-mongodb.js:/etc/start-mongodb.js:ro'],
       healthcheck: {
-        test: expect.arrayContaining([
-          expect.stringMatching(
-            /rs\.initiate\(\{ _id: 'rs', .*host: 'mongodb:27017'.*isWritablePrimary\) quit\(1\)/,
-          ),
-        ]),
+        test: ['CMD', 'mongosh', '--quiet', '/etc/start-mongodb.js'],
         interval: '3s',
         timeout: '20s',
         retries: 40,
@@ -275,4 +277,92 @@ test('MongoDB is a replica set that makes itself a primary, and its data outlive
   for (const name of ['clamav', 'freshclam'])
     expect(services[name]?.volumes).toContain('clamav:/var/lib/clamav')
   expect(volumes).toEqual({ mongodb: {}, clamav: {} })
+})
+
+/** What a MongoDB server with a key file answers to its own machine, as far as the script of the health check asks. */
+function createServer() {
+  const users = new Map<string, { user: string; pwd: string }>()
+  let state: 'new' | 'secondary' | 'primary' = 'new'
+  let signed_in = false
+  const demand = (condition: boolean) => {
+    if (!condition) throw new Error('not authorized')
+  }
+  const admin = {
+    auth(user: string, pwd: string) {
+      demand(users.get(user)?.pwd === pwd)
+      signed_in = true
+    },
+    createUser(user: { user: string; pwd: string }) {
+      demand(state === 'primary' && (signed_in || users.size === 0))
+      demand(!users.has(user.user))
+      users.set(user.user, user)
+    },
+    getUser(name: string) {
+      demand(signed_in)
+      return users.get(name) ?? null
+    },
+  }
+  const check = (): number => {
+    signed_in = false
+    const context: Record<string, unknown> = {
+      db: {
+        hello: () =>
+          state === 'new'
+            ? { isWritablePrimary: false }
+            : { setName: 'rs', isWritablePrimary: state === 'primary' },
+        getSiblingDB: (name: string) => (name === 'admin' ? admin : undefined),
+      },
+      rs: {
+        initiate({ _id, members }: { _id: string; members: readonly { host: string }[] }) {
+          expect([state, _id, members.map(({ host }) => host)]).toEqual(['new', 'rs', ['mongodb:27017']])
+          state = 'secondary'
+        },
+      },
+      quit(code: number) {
+        throw Object.assign(new Error('quit'), { code })
+      },
+      require: () => ({ readFileSync: (path: string) => readSecret(path) }),
+      load: (path: string) => runInNewContext(readSecret(path), context),
+    }
+    try {
+      runInNewContext(readFileSync('deploy/start-mongodb.js', 'utf8'), context)
+      return 0
+    } catch (error) {
+      const { code } = error as { code?: number }
+      if (code === undefined) throw error
+      return code
+    }
+  }
+  return {
+    users,
+    check,
+    elect: () => {
+      state = 'primary'
+    },
+  }
+}
+
+function readSecret(path: string): string {
+  return readFileSync(join(folder, secrets[basename(path)]?.file ?? ''), 'utf8')
+}
+
+test('the health check of MongoDB makes it a primary and creates each user once, also after a crash between them', () => {
+  const server = createServer()
+  expect(server.check()).toBe(1)
+  expect(server.check()).toBe(1)
+  server.elect()
+  expect(server.check()).toBe(0)
+  const names = [...server.users.keys()]
+  expect(names.sort()).toEqual(
+    ['administrator', 'migrate', ...ROLES].map((name) => `multihub_${name}`).sort(),
+  )
+  server.users.delete('multihub_payments')
+  expect(server.check()).toBe(0)
+  expect(server.users.size).toBe(names.length)
+  for (const role of ROLES) {
+    const uri = readSecret(`/run/secrets/mongodb-${role}`)
+    expect(uri).toBe(
+      `mongodb://multihub_${role}:${server.users.get(`multihub_${role}`)?.pwd}@mongodb:27017/?replicaSet=rs`,
+    )
+  }
 })

@@ -8,7 +8,7 @@
 # a result, which no other user of this machine can read. Each role gets the keys of its purposes, derived from the master key.
 #
 # Each role, migrate, and backup has its own user of MongoDB where MONGODB_URI names none: their names and passwords are new, and
-# .local/database-users.js creates them. A MONGODB_URI with a user is used as it is; MONGODB_URI_PAYMENTS=... is used by payments
+# database-users.js in the same folder creates those that are missing. A MONGODB_URI with a user is used as it is; MONGODB_URI_PAYMENTS=... is used by payments
 # instead of it. Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox
 # and the back office have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
 #
@@ -89,6 +89,11 @@ put_keys() {
   "$put" multihub-keys active "$active_key"
 }
 
+create_missing_user="function createMissingUser(user) {
+  const admin = db.getSiblingDB('admin')
+  if (admin.getUser(user.user) === null) admin.createUser(user)
+}"
+
 # database_uri USER: MONGODB_URI with a user of its own, who is added to the script that creates them.
 database_uri() {
   local password database roles=''
@@ -103,7 +108,8 @@ database_uri() {
   done
   # A sharded cluster says there how the collections are sharded.
   roles+="{ role: 'read', db: 'config' }"
-  echo "db.getSiblingDB('admin').createUser({ user: '${system}_$1', pwd: '$password', roles: [$roles] })" >>"$users_file.part"
+  [ -e "$users_file.part" ] || echo "$create_missing_user" >"$users_file.part"
+  echo "createMissingUser({ user: '${system}_$1', pwd: '$password', roles: [$roles] })" >>"$users_file.part"
   printf %s "${MONGODB_URI%%://*}://${system}_$1:$password@${MONGODB_URI#*://}"
 }
 
@@ -180,7 +186,7 @@ case "$*" in
     ;;
   compose)
     folder=.local/compose
-    database_users=(migrate roles) # one user for all roles
+    database_users=(migrate "${databases[@]}")
     mkdir -p .local
     mkdir "$folder" || fail "$folder is there already, with the keys of a system: move it away first"
     # The user of the containers appends the list of erasures here; the folder above keeps everybody else out.
@@ -191,8 +197,12 @@ case "$*" in
       printf 'NATS_PASSWORD_%s=%s\n' "${name^^}" "$password" >>"$folder/nats-passwords"
       declare "NATS_URL_${name^^}=nats://$name:$password@nats:4222"
     done
-    # Its server has no users: only the containers of the system are in its network.
-    MONGODB_URI_MIGRATE='mongodb://mongodb:27017/?replicaSet=rs' MONGODB_URI_ROLES='mongodb://mongodb:27017/?replicaSet=rs' make put_file
+    users_file=$folder/database-users.js
+    # Its server gets its users in its first health check: deploy/start-mongodb.js.
+    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' make put_file
+    mv "$users_file.part" "$users_file" && chmod 644 "$users_file"
+    put_file multihub-mongodb key-file "$(key)"
+    put_file multihub-mongodb administrator "$(key)"
     # Compose reads this file itself, for the values that are no secrets.
     printf 'MULTIHUB_RPC_CALLERS=%s\nMULTIHUB_ACTIVE_KEY=%s\nMULTIHUB_BACKOFFICE_FIRST_TOKEN=%s\n' \
       "$(cat "$folder/multihub-rpc/callers")" "$active_key" "$first_token" >"$folder/settings"

@@ -119,7 +119,8 @@ test('each role, migrate and backup have their own users of MongoDB, and a scrip
   const script = readFileSync(join(folder, '.local/database-users.js'), 'utf8')
   expect(statSync(join(folder, '.local/database-users.js')).mode & 0o777).toBe(0o600)
   const users: { user: string; roles: { role: string; db: string }[] }[] = []
-  const db = { getSiblingDB: () => ({ createUser: (user: (typeof users)[number]) => users.push(user) }) }
+  const createUser = (user: (typeof users)[number]) => users.push(user)
+  const db = { getSiblingDB: () => ({ createUser, getUser: () => null }) }
   runInNewContext(script, { db })
   expect(users.map(({ user }) => user).sort()).toEqual(
     Object.keys(uris)
