@@ -2,7 +2,7 @@ import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { generatedFiles } from '../../scripts/docs/pages.ts'
-import { ROOT, readPages, readSources } from '../../scripts/sources/sources.ts'
+import { ROOT, readPages, readSources, readTexts } from '../../scripts/sources/sources.ts'
 
 const texts = new Map((await readPages()).map(({ path, text }) => [path, text]))
 
@@ -97,6 +97,43 @@ test('every setting and metric that a page names exists in the code', async () =
   const unknown = named.filter(({ name }) => !code.includes(name) && !isFileOfSecret(name))
   expect(unknown.map(({ page, name }) => `${page} names ${name}`)).toEqual([])
 })
+
+test('every field and log line that a page for operators or teams names exists in a proto or in the code', async () => {
+  const sources = (await readTexts()).filter(({ path }) => !path.endsWith('.md'))
+  const manifests = await readBelow('deploy', /\.(?:sh|yaml|json)$/)
+  const code = [...sources.map(({ text }) => text), ...manifests].join('\n').replace(/\s+/g, ' ')
+  const words = new Set(code.match(/\w+/g))
+  const spans = [...texts]
+    .filter(([page]) => /^docs\/(operators\/|internal-teams)/.test(page))
+    .flatMap(([page, text]) => spansIn(text).map((span) => ({ page, text, span })))
+  const fields = spans.filter(({ span }) => /^[a-z]+(?:[_A-Z][a-zA-Z0-9]*)+$/.test(span))
+  const lines = spans.filter(
+    ({ span }) => /^[a-z][a-z']+(?: [a-z',-]+){2,}$/.test(span) && !/^npm /.test(span),
+  )
+  expect(fields.length).toBeGreaterThan(100)
+  expect(lines.length).toBeGreaterThan(3)
+  const snakeOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const unknown = [
+    ...fields.filter(
+      ({ span, text }) => !words.has(span) && !words.has(snakeOf(span)) && !text.includes(`${span}() {`),
+    ),
+    ...lines.filter(({ span }) => !code.includes(span)),
+  ]
+  expect(unknown.map(({ page, span }) => `${page} names ${span}`)).toEqual([])
+})
+
+/** The code spans of a page outside its blocks, each on one line. */
+function spansIn(text: string): readonly string[] {
+  const prose = text.replace(/^ *```.*?^ *```/gms, '')
+  return [...prose.matchAll(/`([^`\n]+(?:\n[^`\n]+)?)`/g)].map(([, span = '']) => span.replace(/\s+/g, ' '))
+}
+
+async function readBelow(folder: string, wanted: RegExp): Promise<readonly string[]> {
+  const names = await readdir(join(ROOT, folder), { recursive: true })
+  return Promise.all(
+    names.filter((name) => wanted.test(name)).map((name) => readFile(join(ROOT, folder, name), 'utf8')),
+  )
+}
 
 test('every npm script that a page names exists, and there are at most 16', async () => {
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
