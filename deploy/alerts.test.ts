@@ -5,7 +5,14 @@ import { parse } from 'yaml'
 import { ROLES } from '#lib/role/role.ts'
 import { describeMetrics } from '#lib/telemetry/metrics.ts'
 import { loadRoles } from '../app/roles.ts'
-import { type Alert, alerts, describePromtool, promtoolReport, runPromtool, TELEMETRY } from './promtool.fixture.ts'
+import {
+  type Alert,
+  alerts,
+  describePromtool,
+  promtoolReport,
+  runPromtool,
+  TELEMETRY,
+} from './promtool.fixture.ts'
 
 /** One line or group of lines of a panel of the dashboard. */
 interface Target {

@@ -11,7 +11,10 @@ type Place = Readonly<Record<string, string | number>>
 
 /** A kind of head: one per kind of journal. */
 export interface HeadKind<P extends Place> {
-  /** What the journals are, such as `the ledger`. `verify --heads FILE` finds their lines of the log by it: `head of the ledger`, `head of the audit trail`. */
+  /**
+   * What the journals are. `verify --heads FILE` finds their lines of the log by it: `head of the ledger` or
+   * `head of the audit trail`.
+   */
   readonly book: string
   /** The role whose log has it. */
   readonly role: string
