@@ -181,9 +181,15 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     approveRefund: change('money'),
     rejectRefund: change('money', { personal: ['reason'] }),
     cancelRefund: change('money', { personal: ['reason'] }),
+    getRefund: inAnswer('refund'),
     listRefunds: read(IN_REQUEST),
     answerRefund: change('support', { personal: ['body'] }),
-    listRefundComments: read(),
+    listRefundComments: read({
+      from: 'look-up',
+      id: 'refundId',
+      find: RefundService.method.getRefund,
+      field: 'refund',
+    }),
   }),
   ...rowsOf(ChargebackService, {
     openChargeback: change('money'),

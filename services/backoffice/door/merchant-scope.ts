@@ -12,7 +12,8 @@ const REFUSAL_STEP_MS = 50
 
 /**
  * Does a call of a principal of a merchant, which sees this merchant only (O2): a merchant left out of the request becomes its
- * own. What belongs to another merchant is refused like what does not exist, in content and in time.
+ * own, and what a merchant does not see is left out (`as_merchant`). What belongs to another merchant is refused like what does
+ * not exist, in content and in time.
  */
 export async function withinMerchant(
   {
@@ -26,6 +27,7 @@ export async function withinMerchant(
   const started_ms = clock.monotonic_ms()
   try {
     const { merchant } = rpc
+    if (rpc.method.input.field['asMerchant'] !== undefined) Reflect.set(request, 'asMerchant', true)
     if (merchant === undefined || !(await isOwn(merchant, request, merchant_id, callOwner))) throw notFound()
     const answer = await run()
     if (merchant.from === 'answer' && merchantIn(answer, merchant.field) !== merchant_id) throw notFound()

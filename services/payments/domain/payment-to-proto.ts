@@ -122,7 +122,7 @@ export type ReportedChange = Parameters<typeof reportRefundEffect.newEffect>[1]
 /** The message of a change of a refund. */
 export function refundChangeToProto(payment: Payment, change: ReportedChange): RefundChange {
   const { refund_id: refundId, number, status, changed_at, c_id: cId, reason } = change
-  const { amount: minor } = requireRefund(payment, refundId)
+  const { amount: minor, provider_id: providerId = '' } = requireRefund(payment, refundId)
   return create(RefundChangeSchema, {
     refundId,
     ...scopeAndPayment(payment),
@@ -132,6 +132,7 @@ export function refundChangeToProto(payment: Payment, change: ReportedChange): R
     status: REFUND_STATUSES.toProto(status),
     changeTime: timestampFromDate(changed_at),
     reason,
+    providerId,
   })
 }
 

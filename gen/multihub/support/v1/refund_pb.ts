@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/refund.proto.
  */
 export const file_multihub_support_v1_refund: GenFile = /*@__PURE__*/
-  fileDesc("CiBtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZC5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKeAwoGUmVmdW5kEhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRjX2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYBSABKAkSFAoMcGF5bWVudF9jX2lkGAYgASgJEhQKDHBheW1lbnRfaF9pZBgHIAEoCRIpCgZhbW91bnQYCCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSMgoGc3RhdHVzGAkgASgOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEg4KBnJlYXNvbhgKIAEoCRIXCg9vcGVyYXRvcl9yZWFzb24YCyABKAkSLwoLY3JlYXRlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKWAQoNUmVmdW5kQ29tbWVudBISCgpjb21tZW50X2lkGAEgASgJEjIKBmF1dGhvchgCIAEoDjIiLm11bHRpaHViLnN1cHBvcnQudjEuQ29tbWVudEF1dGhvchIMCgRib2R5GAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_refund, file_multihub_support_v1_ticket_comment]);
+  fileDesc("CiBtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZC5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKzAwoGUmVmdW5kEhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRjX2lkGAIgASgJEhMKC21lcmNoYW50X2lkGAMgASgJEjQKC2Vudmlyb25tZW50GAQgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYBSABKAkSFAoMcGF5bWVudF9jX2lkGAYgASgJEhQKDHBheW1lbnRfaF9pZBgHIAEoCRIpCgZhbW91bnQYCCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSMgoGc3RhdHVzGAkgASgOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEg4KBnJlYXNvbhgKIAEoCRIXCg9vcGVyYXRvcl9yZWFzb24YCyABKAkSLwoLY3JlYXRlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtwcm92aWRlcl9pZBgOIAEoCSKWAQoNUmVmdW5kQ29tbWVudBISCgpjb21tZW50X2lkGAEgASgJEjIKBmF1dGhvchgCIAEoDjIiLm11bHRpaHViLnN1cHBvcnQudjEuQ29tbWVudEF1dGhvchIMCgRib2R5GAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_refund, file_multihub_support_v1_ticket_comment]);
 
 /**
  * Refund is a merchant's request to give a deposit back to the customer, in whole or in part.
@@ -118,6 +118,14 @@ export type Refund = Message<"multihub.support.v1.Refund"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 13;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * provider_id is the id of the refund at its provider, once the provider has decided; until then the attempts of the payment
+   * have it.
+   *
+   * @generated from field: string provider_id = 14;
+   */
+  providerId: string;
 };
 
 /**

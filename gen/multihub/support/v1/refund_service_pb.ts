@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/refund_service.proto.
  */
 export const file_multihub_support_v1_refund_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIikKFEFwcHJvdmVSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCSJEChVBcHByb3ZlUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQiOAoTUmVqZWN0UmVmdW5kUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKFFJlamVjdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIjgKE0NhbmNlbFJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChRDYW5jZWxSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCK8AQoSTGlzdFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJIlwKE0xpc3RSZWZ1bmRzUmVzcG9uc2USLAoHcmVmdW5kcxgBIAMoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJMChNBbnN3ZXJSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRib2R5GAIgASgJEhQKDG9wZXJhdGlvbl9pZBgDIAEoCSJLChRBbnN3ZXJSZWZ1bmRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50IlUKGUxpc3RSZWZ1bmRDb21tZW50c1JlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImsKGkxpc3RSZWZ1bmRDb21tZW50c1Jlc3BvbnNlEjQKCGNvbW1lbnRzGAEgAygLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJPChlSZWNvcmRSZWZ1bmRDaGFuZ2VSZXF1ZXN0EjIKBmNoYW5nZRgBIAEoCzIiLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZnVuZENoYW5nZSIcChpSZWNvcmRSZWZ1bmRDaGFuZ2VSZXNwb25zZTL2BQoNUmVmdW5kU2VydmljZRJmCg1BcHByb3ZlUmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5BcHByb3ZlUmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuQXBwcm92ZVJlZnVuZFJlc3BvbnNlEmMKDFJlamVjdFJlZnVuZBIoLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVzcG9uc2USYwoMQ2FuY2VsUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXNwb25zZRJgCgtMaXN0UmVmdW5kcxInLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFJlZnVuZHNSZXF1ZXN0GigubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0UmVmdW5kc1Jlc3BvbnNlEmMKDEFuc3dlclJlZnVuZBIoLm11bHRpaHViLnN1cHBvcnQudjEuQW5zd2VyUmVmdW5kUmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuQW5zd2VyUmVmdW5kUmVzcG9uc2USdQoSTGlzdFJlZnVuZENvbW1lbnRzEi4ubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0UmVmdW5kQ29tbWVudHNSZXF1ZXN0Gi8ubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0UmVmdW5kQ29tbWVudHNSZXNwb25zZRJ1ChJSZWNvcmRSZWZ1bmRDaGFuZ2USLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZFJlZnVuZENoYW5nZVJlcXVlc3QaLy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZFJlZnVuZENoYW5nZVJlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_environment, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
+  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIikKFEFwcHJvdmVSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCSJEChVBcHByb3ZlUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQiOAoTUmVqZWN0UmVmdW5kUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKFFJlamVjdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIjgKE0NhbmNlbFJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChRDYW5jZWxSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCI6ChBHZXRSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRITCgthc19tZXJjaGFudBgCIAEoCCJAChFHZXRSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCLRAQoSTGlzdFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEhMKC2FzX21lcmNoYW50GAYgASgIIlwKE0xpc3RSZWZ1bmRzUmVzcG9uc2USLAoHcmVmdW5kcxgBIAMoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJMChNBbnN3ZXJSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRib2R5GAIgASgJEhQKDG9wZXJhdGlvbl9pZBgDIAEoCSJLChRBbnN3ZXJSZWZ1bmRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50IlUKGUxpc3RSZWZ1bmRDb21tZW50c1JlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImsKGkxpc3RSZWZ1bmRDb21tZW50c1Jlc3BvbnNlEjQKCGNvbW1lbnRzGAEgAygLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJPChlSZWNvcmRSZWZ1bmRDaGFuZ2VSZXF1ZXN0EjIKBmNoYW5nZRgBIAEoCzIiLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZnVuZENoYW5nZSIcChpSZWNvcmRSZWZ1bmRDaGFuZ2VSZXNwb25zZTLSBgoNUmVmdW5kU2VydmljZRJmCg1BcHByb3ZlUmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5BcHByb3ZlUmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuQXBwcm92ZVJlZnVuZFJlc3BvbnNlEmMKDFJlamVjdFJlZnVuZBIoLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVzcG9uc2USYwoMQ2FuY2VsUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXNwb25zZRJaCglHZXRSZWZ1bmQSJS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldFJlZnVuZFJlcXVlc3QaJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldFJlZnVuZFJlc3BvbnNlEmAKC0xpc3RSZWZ1bmRzEicubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0UmVmdW5kc1JlcXVlc3QaKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRzUmVzcG9uc2USYwoMQW5zd2VyUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJSZWZ1bmRSZXNwb25zZRJ1ChJMaXN0UmVmdW5kQ29tbWVudHMSLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRDb21tZW50c1JlcXVlc3QaLy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRDb21tZW50c1Jlc3BvbnNlEnUKElJlY29yZFJlZnVuZENoYW5nZRIuLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkUmVmdW5kQ2hhbmdlUmVxdWVzdBovLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkUmVmdW5kQ2hhbmdlUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
 
 /**
  * ApproveRefundRequest identifies a refund.
@@ -159,6 +159,55 @@ export const CancelRefundResponseSchema: GenMessage<CancelRefundResponse> = /*@_
   messageDesc(file_multihub_support_v1_refund_service, 5);
 
 /**
+ * GetRefundRequest identifies a refund.
+ *
+ * @generated from message multihub.support.v1.GetRefundRequest
+ */
+export type GetRefundRequest = Message<"multihub.support.v1.GetRefundRequest"> & {
+  /**
+   * refund_id is the public id.
+   *
+   * @generated from field: string refund_id = 1;
+   */
+  refundId: string;
+
+  /**
+   * as_merchant leaves out what the merchant does not see: operator_reason. A merchant's principal never sees it.
+   *
+   * @generated from field: bool as_merchant = 2;
+   */
+  asMerchant: boolean;
+};
+
+/**
+ * Describes the message multihub.support.v1.GetRefundRequest.
+ * Use `create(GetRefundRequestSchema)` to create a new message.
+ */
+export const GetRefundRequestSchema: GenMessage<GetRefundRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 6);
+
+/**
+ * GetRefundResponse holds the refund.
+ *
+ * @generated from message multihub.support.v1.GetRefundResponse
+ */
+export type GetRefundResponse = Message<"multihub.support.v1.GetRefundResponse"> & {
+  /**
+   * refund is the present refund.
+   *
+   * @generated from field: multihub.support.v1.Refund refund = 1;
+   */
+  refund?: Refund | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.GetRefundResponse.
+ * Use `create(GetRefundResponseSchema)` to create a new message.
+ */
+export const GetRefundResponseSchema: GenMessage<GetRefundResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_refund_service, 7);
+
+/**
  * ListRefundsRequest requests a page of a merchant's refunds.
  *
  * @generated from message multihub.support.v1.ListRefundsRequest
@@ -198,6 +247,13 @@ export type ListRefundsRequest = Message<"multihub.support.v1.ListRefundsRequest
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * as_merchant leaves out what the merchant does not see: operator_reason. A merchant's principal never sees it.
+   *
+   * @generated from field: bool as_merchant = 6;
+   */
+  asMerchant: boolean;
 };
 
 /**
@@ -205,7 +261,7 @@ export type ListRefundsRequest = Message<"multihub.support.v1.ListRefundsRequest
  * Use `create(ListRefundsRequestSchema)` to create a new message.
  */
 export const ListRefundsRequestSchema: GenMessage<ListRefundsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 6);
+  messageDesc(file_multihub_support_v1_refund_service, 8);
 
 /**
  * ListRefundsResponse is a page of refunds.
@@ -233,7 +289,7 @@ export type ListRefundsResponse = Message<"multihub.support.v1.ListRefundsRespon
  * Use `create(ListRefundsResponseSchema)` to create a new message.
  */
 export const ListRefundsResponseSchema: GenMessage<ListRefundsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 7);
+  messageDesc(file_multihub_support_v1_refund_service, 9);
 
 /**
  * AnswerRefundRequest is a comment of the operator.
@@ -269,7 +325,7 @@ export type AnswerRefundRequest = Message<"multihub.support.v1.AnswerRefundReque
  * Use `create(AnswerRefundRequestSchema)` to create a new message.
  */
 export const AnswerRefundRequestSchema: GenMessage<AnswerRefundRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 8);
+  messageDesc(file_multihub_support_v1_refund_service, 10);
 
 /**
  * AnswerRefundResponse holds the comment.
@@ -290,7 +346,7 @@ export type AnswerRefundResponse = Message<"multihub.support.v1.AnswerRefundResp
  * Use `create(AnswerRefundResponseSchema)` to create a new message.
  */
 export const AnswerRefundResponseSchema: GenMessage<AnswerRefundResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 9);
+  messageDesc(file_multihub_support_v1_refund_service, 11);
 
 /**
  * ListRefundCommentsRequest requests a page of the comments of a refund.
@@ -325,7 +381,7 @@ export type ListRefundCommentsRequest = Message<"multihub.support.v1.ListRefundC
  * Use `create(ListRefundCommentsRequestSchema)` to create a new message.
  */
 export const ListRefundCommentsRequestSchema: GenMessage<ListRefundCommentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 10);
+  messageDesc(file_multihub_support_v1_refund_service, 12);
 
 /**
  * ListRefundCommentsResponse is a page of comments.
@@ -353,7 +409,7 @@ export type ListRefundCommentsResponse = Message<"multihub.support.v1.ListRefund
  * Use `create(ListRefundCommentsResponseSchema)` to create a new message.
  */
 export const ListRefundCommentsResponseSchema: GenMessage<ListRefundCommentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 11);
+  messageDesc(file_multihub_support_v1_refund_service, 13);
 
 /**
  * RecordRefundChangeRequest holds a change.
@@ -374,7 +430,7 @@ export type RecordRefundChangeRequest = Message<"multihub.support.v1.RecordRefun
  * Use `create(RecordRefundChangeRequestSchema)` to create a new message.
  */
 export const RecordRefundChangeRequestSchema: GenMessage<RecordRefundChangeRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 12);
+  messageDesc(file_multihub_support_v1_refund_service, 14);
 
 /**
  * RecordRefundChangeResponse is empty.
@@ -389,7 +445,7 @@ export type RecordRefundChangeResponse = Message<"multihub.support.v1.RecordRefu
  * Use `create(RecordRefundChangeResponseSchema)` to create a new message.
  */
 export const RecordRefundChangeResponseSchema: GenMessage<RecordRefundChangeResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_refund_service, 13);
+  messageDesc(file_multihub_support_v1_refund_service, 15);
 
 /**
  * RefundService is how the operator decides about refunds.
@@ -428,6 +484,16 @@ export const RefundService: GenService<{
     methodKind: "unary";
     input: typeof CancelRefundRequestSchema;
     output: typeof CancelRefundResponseSchema;
+  },
+  /**
+   * GetRefund reads a refund of any merchant. An unknown one is refused with 11001.
+   *
+   * @generated from rpc multihub.support.v1.RefundService.GetRefund
+   */
+  getRefund: {
+    methodKind: "unary";
+    input: typeof GetRefundRequestSchema;
+    output: typeof GetRefundResponseSchema;
   },
   /**
    * ListRefunds lists the refunds of a merchant, newest first.

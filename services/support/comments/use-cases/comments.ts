@@ -168,19 +168,22 @@ export async function listComments<T extends CommentThread>(
   return cursorPage(found, size, { keyring: deps.keys.cursor, scope, positionOf })
 }
 
-/** The operator's list: all comments of a thread with the internal notes, oldest first. Throws 10001 or 11001. */
+/**
+ * The operator's list: all comments of a thread, oldest first, `as_merchant` without the internal notes. Throws 10001 or
+ * 11001.
+ */
 export async function listAllComments<T extends CommentThread>(
   deps: CommentDeps<T>,
   thread_id: string,
-  page: PageRequest,
+  { as_merchant = false, ...page }: PageRequest & { readonly as_merchant?: boolean },
 ): Promise<Page<Comment>> {
   const thread = await readThread(deps, await deps.get(thread_id))
   const list = {
     collection: deps.comments,
-    index: 'by_created',
+    index: as_merchant ? 'by_shown' : 'by_created',
     range: { equals: Object.values(thread) },
     token_scope: thread,
-    position: { created_at: 'instant', comment_id: 'text' },
+    position: { [as_merchant ? 'shown_at' : 'created_at']: 'instant', comment_id: 'text' },
   } as const
   return readPage<Comment>(list, page)
 }

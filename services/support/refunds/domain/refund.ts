@@ -30,6 +30,8 @@ export interface Refund extends CommentThread, Erasable {
   readonly reason: string
   /** Why the operator rejected or canceled the refund, or empty. Merchants do not see it. */
   readonly operator_reason: string
+  /** The refund's id at its provider, as the last change named it; empty or absent until then. */
+  readonly provider_id?: string
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -44,6 +46,7 @@ export interface RefundChange {
   readonly number: number
   readonly status: RefundStatus
   readonly reason: string
+  readonly provider_id?: string
   readonly at: Date
 }
 
@@ -73,7 +76,10 @@ export function newRefund({ refund, number, status, reason, at }: RefundChange):
  * The refund after a change, which is announced; the same one for a change that is known already. Pure. Throws `Unavailable`
  * while an earlier change is missing, which its own report brings, and `TypeError` for a transition that the table forbids.
  */
-export function applyRefundChange(refund: Refund, { number, status, reason, at }: RefundChange): Refund {
+export function applyRefundChange(
+  refund: Refund,
+  { number, status, reason, provider_id = '', at }: RefundChange,
+): Refund {
   if (number <= refund.change_number) return refund
   if (number > refund.change_number + 1)
     throw new Unavailable(
@@ -86,6 +92,7 @@ export function applyRefundChange(refund: Refund, { number, status, reason, at }
     status,
     change_number: number,
     operator_reason: reason || refund.operator_reason,
+    ...(provider_id && { provider_id }),
     updated_at: at,
   }
   return withEvent(changed, 'refund.status_changed', number - 1)
@@ -137,6 +144,7 @@ export function refundChangeFromProto(proto: RefundChangeProto | undefined): Ref
     number: change.number,
     status: REFUND_STATUSES.required(change.status, 'change.status'),
     reason: change.reason,
+    provider_id: change.providerId,
     at: timestampDate(at),
   }
 }
@@ -155,6 +163,7 @@ export function refundToProto(refund: Refund): RefundProto {
     status: REFUND_STATUSES.toProto(refund.status),
     reason: refund.reason,
     operatorReason: refund.operator_reason,
+    providerId: refund.provider_id ?? '',
     ...timesToProto(refund),
   })
 }

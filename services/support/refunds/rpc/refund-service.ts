@@ -12,9 +12,10 @@ import { answer, listAllComments } from '../../comments/use-cases/comments.ts'
 import { COMMENT_MAX, REASON_MAX } from '../../domain/support-resource.ts'
 import { operatorFilterFromProto } from '../../rpc/request-from-proto.ts'
 import { listForOperator } from '../../use-cases/list-resources.ts'
-import { refundChangeFromProto, refundToProto } from '../domain/refund.ts'
+import { type Refund, refundChangeFromProto, refundToProto } from '../domain/refund.ts'
 import { REFUND_LIST } from '../store/refunds.ts'
 import { refundComments } from '../use-cases/comment-refund.ts'
+import { getRefund } from '../use-cases/find-refund.ts'
 import { type RefundDeps, recordRefundChange } from '../use-cases/record-refund-change.ts'
 import { approveRefund, closeRefund } from '../use-cases/request-refund.ts'
 
@@ -35,11 +36,15 @@ export function createRefundRpc(deps: RefundDeps): RpcService {
     })),
     rejectRefund: by(['backoffice'], (request) => close('rejected', request)),
     cancelRefund: by(['backoffice'], (request) => close('canceled', request)),
+    getRefund: by(['backoffice', 'internal'], async ({ refundId, asMerchant }) => ({
+      refund: shownRefund(await getRefund(deps.refunds, requiredId(refundId, 'refund_id')), asMerchant),
+    })),
     listRefunds: by(['backoffice', 'internal'], async (request) => {
       const filter = operatorFilterFromProto(request, REFUND_STATUSES)
       const requested = { page_size: request.pageSize, page_token: request.pageToken }
       const page = await listForOperator({ ...REFUND_LIST, collection: deps.refunds }, filter, requested)
-      return { refunds: page.items.map(refundToProto), nextPageToken: page.next_page_token }
+      const refunds = page.items.map((refund) => shownRefund(refund, request.asMerchant))
+      return { refunds, nextPageToken: page.next_page_token }
     }),
     answerRefund: by(['backoffice'], async ({ refundId, body, operationId }) => {
       const comment = await answer(comments, {
@@ -63,6 +68,11 @@ export function createRefundRpc(deps: RefundDeps): RpcService {
       return {}
     }),
   })
+}
+
+/** Maps a refund, `as_merchant` without what its merchant does not see. */
+function shownRefund(refund: Refund, as_merchant: boolean) {
+  return refundToProto(as_merchant ? { ...refund, operator_reason: '' } : refund)
 }
 
 /** Maps a comment on a refund. */

@@ -45,9 +45,9 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
     })),
     listTicketComments: by(
       ['backoffice', 'internal'],
-      async ({ ticketId, pageSize: page_size, pageToken: page_token }) => {
+      async ({ ticketId, pageSize: page_size, pageToken: page_token, asMerchant: as_merchant }) => {
         const ticket_id = requiredId(ticketId, 'ticket_id')
-        const page = await listAllComments(comments, ticket_id, { page_size, page_token })
+        const page = await listAllComments(comments, ticket_id, { page_size, page_token, as_merchant })
         return { comments: page.items.map(commentToProto), nextPageToken: page.next_page_token }
       },
     ),
