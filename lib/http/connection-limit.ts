@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net'
+import { createKeyedCount, type Release } from '#lib/base/limit.ts'
 import { clock, every } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
@@ -22,6 +23,8 @@ export interface ConnectionLimits {
   readonly unauthenticated_grace_ms: number
   /** The time for the first bytes of a connection. */
   readonly first_bytes_ms: number
+  /** Authenticated connections of one caller, if callers are told apart. Further ones count as unauthenticated. */
+  readonly caller_connections_max?: number
 }
 
 /**
@@ -58,6 +61,8 @@ interface Connection {
   readonly network: Network
   readonly opened_ms: number
   is_counted: boolean
+  /** Gives back the place among the connections of its caller. */
+  leaveCaller?: Release | undefined
 }
 
 const closed = counter(
@@ -80,6 +85,7 @@ export function createConnectionLimit(port: string, limits: ConnectionLimits, tr
   const networks = new Map<string, Network>()
   /** In the order in which they were opened. */
   const unauthenticated = new Set<Connection>()
+  const join = createCallerShares(limits.caller_connections_max)
   let total = 0
 
   /** Counts a connection as closed, once. */
@@ -89,8 +95,8 @@ export function createConnectionLimit(port: string, limits: ConnectionLimits, tr
     connection.is_counted = false
     // The other side may have opened a new one from the same port already.
     if (connections.get(peer) === connection) connections.delete(peer)
-    unauthenticated.delete(connection)
-    network.unauthenticated.delete(connection)
+    take(connection, unauthenticated)
+    connection.leaveCaller?.()
     network.connections -= 1
     total -= 1
     if (network.connections === 0) networks.delete(network.name)
@@ -152,12 +158,13 @@ export function createConnectionLimit(port: string, limits: ConnectionLimits, tr
     },
     /**
      * Records that a request on the connection of a peer, see `peerOf`, was authenticated. From then on only the caller's
-     * network limits it.
+     * network limits it. A caller that holds `caller_connections_max` already gains nothing: the connection stays among those
+     * that can be closed to make room for others.
      */
-    markAuthenticated(peer: string): void {
+    markAuthenticated(peer: string, caller?: string): void {
       const connection = connections.get(peer)
-      if (connection === undefined || !unauthenticated.delete(connection)) return
-      connection.network.unauthenticated.delete(connection)
+      if (connection === undefined || !unauthenticated.has(connection) || !join(connection, caller)) return
+      take(connection, unauthenticated)
     },
   }
 }
@@ -171,6 +178,22 @@ function repeatWhileListening(server: Server, action: () => void): void {
     )
     server.once('close', () => timer.cancel())
   })
+}
+
+/** Takes a connection out of those without an authenticated request. */
+function take(connection: Connection, unauthenticated: Set<Connection>): void {
+  unauthenticated.delete(connection)
+  connection.network.unauthenticated.delete(connection)
+}
+
+/** Counts the connections of each caller. The function says whether one more is within the share of its caller. */
+function createCallerShares(connections_max = Number.POSITIVE_INFINITY) {
+  const count = createKeyedCount()
+  return (connection: Connection, caller: string | undefined): boolean => {
+    if (caller === undefined) return true
+    connection.leaveCaller = count.begin(caller, connections_max)
+    return connection.leaveCaller !== undefined
+  }
 }
 
 function networkIn(networks: Map<string, Network>, name: string): Network {
@@ -187,4 +210,9 @@ function networkIn(networks: Map<string, Network>, name: string): Network {
  */
 export function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}:${remotePort}`
+}
+
+/** The IP address in the name of the other end of a connection. */
+export function addressOfPeer(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf(':'))
 }

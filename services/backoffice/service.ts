@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { describedSetting, optionalSetting, readConfig, setting } from '#lib/base/config/config.ts'
-import { choiceSetting, HOST_SETTING, portSetting } from '#lib/base/config/settings.ts'
+import { choiceSetting, HOST_SETTING, portSetting, urlSetting } from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Role } from '#lib/role/role.ts'
 import { createLog } from '#lib/telemetry/log.ts'
@@ -15,7 +15,10 @@ import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authentica
 import { createCallOwner } from './door/call-owner.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
+import { createSessionPaths } from './door/session-paths.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
+import { createSessions } from './sessions/sessions.ts'
+import { createSite } from './sessions/site.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 
 /** The settings of the back office. */
@@ -35,6 +38,10 @@ export const BACKOFFICE_CONFIG = {
       ),
     ),
   ),
+  url: describedSetting(
+    'The address of the back office in browsers. Without it, browsers reach it at an IP address or at localhost only.',
+    optionalSetting(urlSetting('MULTIHUB_BACKOFFICE_URL')),
+  ),
   audience: describedSetting(
     'With `merchants`, only principals of merchants may call this process, so that it can face the internet.',
     choiceSetting('MULTIHUB_BACKOFFICE_AUDIENCE', ['all', 'merchants'], 'all'),
@@ -48,7 +55,12 @@ export const role: Role<'backoffice'> = {
   async start(context) {
     const config = readConfig(BACKOFFICE_CONFIG, context.variables)
     const signer = context.keys.audit
-    const { principals, audit_log, approvals } = await openBackofficeStore(await context.openStore(), signer)
+    const {
+      principals,
+      sessions: session_store,
+      audit_log,
+      approvals,
+    } = await openBackofficeStore(await context.openStore(), signer)
     const now_ms = context.clock_guard.store_now_ms
     // No owner keeps the ids of acts yet, so none can say whether an act was done.
     const audit = openAudit({ log: audit_log, signer, now_ms, findAct: async () => undefined })
@@ -66,9 +78,16 @@ export const role: Role<'backoffice'> = {
       getPrincipal,
       execute: second_person.execute,
     })
+    const site = createSite({ url: config.url, has_tls: context.tls !== undefined })
+    const sessions = createSessions(session_store)
+    const authenticate = createPrincipalAuthenticator(
+      { principals, sessions, site },
+      { ...config, has_admin_group: false },
+    )
     const app = createHttpServer({
+      paths: createSessionPaths({ sessions, site, authenticate, has_oidc: false }),
       endpoints: createOperatorEndpoints({
-        authenticate: createPrincipalAuthenticator(principals, config),
+        authenticate,
         callOwner,
         cursor: context.keys.cursor,
         act: createAuditedAct({ audit, now_ms }),

@@ -26,7 +26,10 @@ const call_credentials_key = createContextKey<CallCredentials>({
 })
 
 /** The connection of an HTTP request, see `peerOf`. */
-const peer_key = createContextKey('')
+export const peer_key = createContextKey('')
+
+/** Who shares the limit of connections of one caller; the check of a call sets it where callers are told apart. */
+export const connection_caller_key = createContextKey<string | undefined>(undefined)
 
 /** The context values that an HTTP request passes to its RPC. */
 function contextValuesOf({ socket, rawHeaders }: IncomingMessage): ContextValues {
@@ -86,7 +89,7 @@ export function createConnectListener(
     // A stranger must not make this process hold and parse a body.
     async requestGate(context) {
       await endpoint_of.get(context.method)?.checkCaller(connectCallHead(context))
-      connections.markAuthenticated(context.values.get(peer_key))
+      connections.markAuthenticated(context.values.get(peer_key), context.values.get(connection_caller_key))
     },
   })
   for (const { method, call } of endpoints) {

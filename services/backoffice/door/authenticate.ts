@@ -1,25 +1,49 @@
-import { LRUCache } from 'lru-cache'
-import { clock, now } from '#lib/base/time.ts'
+import { now } from '#lib/base/time.ts'
 import { bearerTokenOf } from '#lib/rpc/credentials.ts'
-import { acceptsToken, hashToken, type Principal } from '../domain/principal.ts'
+import { acceptsToken, hashToken, isActive, type Principal } from '../domain/principal.ts'
 import { RIGHTS } from '../domain/rights.ts'
+import { createCachedRead } from '../sessions/cached-read.ts'
+import { SESSION_PREFIX } from '../sessions/domain/session.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { ReadHeader, Site } from '../sessions/site.ts'
 import type { Principals } from '../store/principals.ts'
-
-/** How long an answer of the store may be used. With the read itself, a change counts within 2 s (O3). */
-const CACHE_MS = 1_000
-const CACHED_MAX = 10_000
+import { createWrongTokens } from './wrong-tokens.ts'
 
 /** Whose tokens an instance takes: all, or those of principals of merchants only (O1). */
 export type Audience = 'all' | 'merchants'
 
-/** Finds the principal of a call; `undefined` where its token is unknown or does not count. Throws `Unavailable`. */
-export type AuthenticatePrincipal = (authorization: string | undefined) => Promise<Principal | undefined>
+/** What a request shows of its caller. */
+export interface CallerHead {
+  readonly authorization: string | undefined
+  readonly header: ReadHeader
+  /** The IP address of the other end. */
+  readonly address: string | undefined
+}
+
+/** What a request with a session cookie must prove: that a page of the back office made it, or only that no other site did. */
+export type CookieProof = 'page' | 'site'
+
+/**
+ * Finds the principal of a request by its token or session; `undefined` where that is unknown or does not count. Throws
+ * `Unavailable`, PERMISSION_DENIED for a session cookie that another site could have sent, and RESOURCE_EXHAUSTED for a network
+ * with too many wrong tokens.
+ */
+export type AuthenticatePrincipal = (head: CallerHead, proof?: CookieProof) => Promise<Principal | undefined>
 
 /** The settings of the authentication. */
 interface AuthenticationSettings {
   /** The SHA-256 of the first token (O3). */
   readonly first_token: string | undefined
   readonly audience: Audience
+  /** Whether a group of the OpenID provider has the right `admin`; the first token never counts then (O15). */
+  readonly has_admin_group: boolean
+}
+
+/** What the authentication needs. */
+interface AuthenticationDeps {
+  readonly principals: Pick<Principals, 'get' | 'findByToken' | 'hasAdmin'>
+  readonly sessions: Pick<Sessions, 'find'>
+  readonly site: Site
 }
 
 /** The principal of the first token, which is not stored. It has every right, so that it can give each to others. */
@@ -34,55 +58,51 @@ export const FIRST_PRINCIPAL: Principal = {
   updated_at: new Date(0),
 }
 
-interface Cached<T> {
-  readonly read_ms: number
-  readonly value: Promise<T>
-}
-
 /**
- * Creates the authentication by bearer token. The store is asked at most once per second and token. The first token counts only
- * while no stored principal is an active administrator.
+ * Creates the authentication by bearer token or session (O21). The store is asked at most once per second and token, session or
+ * principal. A request with an Authorization header is judged by that header alone. The first token counts only while no stored
+ * principal is an active administrator.
  */
 export function createPrincipalAuthenticator(
-  principals: Pick<Principals, 'findByToken' | 'hasAdmin'>,
-  { first_token, audience }: AuthenticationSettings,
+  { principals, sessions, site }: AuthenticationDeps,
+  { first_token, audience, has_admin_group }: AuthenticationSettings,
 ): AuthenticatePrincipal {
-  const by_hash = new LRUCache<string, Cached<Principal | undefined>>({ max: CACHED_MAX })
-  const admin = new Map<'has_admin', Cached<boolean>>()
+  const by_token = createCachedRead((sha256) => principals.findByToken(sha256))
+  const by_id = createCachedRead((principal_id) => principals.get(principal_id))
+  const admin = createCachedRead(() => principals.hasAdmin(now()))
+  const wrong_tokens = createWrongTokens()
 
-  async function principalOf(sha256: string): Promise<Principal | undefined> {
-    const stored = await readThrough(by_hash, sha256, () => principals.findByToken(sha256))
+  async function principalOfToken(sha256: string): Promise<Principal | undefined> {
+    const stored = await by_token.get(sha256)
     if (stored !== undefined) return acceptsToken(stored, sha256, now()) ? stored : undefined
-    if (sha256 !== first_token) return undefined
-    const has_admin = await readThrough(admin, 'has_admin', () => principals.hasAdmin(now()))
-    return has_admin ? undefined : FIRST_PRINCIPAL
+    if (sha256 !== first_token || has_admin_group) return undefined
+    return (await admin.get('')) ? undefined : FIRST_PRINCIPAL
   }
 
-  return async (authorization) => {
-    const token = bearerTokenOf(authorization)
-    if (token === undefined) return undefined
-    const principal = await principalOf(hashToken(token))
+  async function principalOfSession(secret: string): Promise<Principal | undefined> {
+    const session = await sessions.find(secret)
+    if (session === undefined) return undefined
+    if (session.token_sha256 !== undefined) return principalOfToken(session.token_sha256)
+    const principal = await by_id.get(session.principal_id)
+    return principal !== undefined && isActive(principal, now()) ? principal : undefined
+  }
+
+  function secretOf({ authorization, header }: CallerHead, proof: CookieProof): string | undefined {
+    if (authorization !== undefined) return bearerTokenOf(authorization)
+    const secret = header('cookie') === undefined ? undefined : site.cookie('session', header)
+    if (!secret?.startsWith(SESSION_PREFIX)) return undefined
+    if (proof === 'page') site.demandOwnPage(header)
+    else site.demandOwnSite(header)
+    return secret
+  }
+
+  return async (head, proof = 'page') => {
+    const secret = secretOf(head, proof)
+    if (secret === undefined) return undefined
+    const sha256 = hashToken(secret)
+    const principal = await wrong_tokens.ask(sha256, head.address, () =>
+      secret.startsWith(SESSION_PREFIX) ? principalOfSession(secret) : principalOfToken(sha256),
+    )
     return audience === 'merchants' && principal?.merchant_id === undefined ? undefined : principal
   }
-}
-
-/** The value of a cache, read again once it is too old. Calls at the same time share a read; a failed one is not kept. */
-function readThrough<K extends string, T>(
-  cache: {
-    get(key: K): Cached<T> | undefined
-    set(key: K, value: Cached<T>): unknown
-    delete(key: K): unknown
-  },
-  key: K,
-  read: () => Promise<T>,
-): Promise<T> {
-  const read_ms = clock.monotonic_ms()
-  const cached = cache.get(key)
-  if (cached !== undefined && read_ms - cached.read_ms < CACHE_MS) return cached.value
-  const fresh: Cached<T> = { read_ms, value: read() }
-  cache.set(key, fresh)
-  fresh.value.catch(() => {
-    if (cache.get(key) === fresh) cache.delete(key)
-  })
-  return fresh.value
 }

@@ -6,10 +6,12 @@ import type { Tls } from '#lib/http/tls.ts'
 import { createConnectListener } from '#lib/rpc/server/connect-listener.ts'
 import { createConnectHttpServer } from '#lib/rpc/server/connect-server.ts'
 import type { RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
+import { createPathHandler, type HttpPath } from './http-paths.ts'
 
 /** What the HTTP server of the back office needs. */
 interface HttpServerOptions {
   readonly endpoints: readonly RpcEndpoint[]
+  readonly paths: readonly HttpPath[]
   readonly tls: Tls | undefined
   /** The version of the product, which every answer names (O19). */
   readonly release: string
@@ -23,6 +25,8 @@ const CONNECTION_LIMITS: ConnectionLimits = {
   network_unauthenticated_connections_max: 250,
   unauthenticated_grace_ms: 1_000,
   first_bytes_ms: 5_000,
+  // A merchant with all its principals, or one principal of the operator.
+  caller_connections_max: 200,
 }
 
 /**
@@ -32,7 +36,7 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 const REQUEST_MAX_BYTES = 128 * 1024
 
 /** Makes the HTTP server of the back office as a Fastify application that is not listening yet. */
-export function createHttpServer({ endpoints, tls, release }: HttpServerOptions): FastifyInstance {
+export function createHttpServer({ endpoints, paths, tls, release }: HttpServerOptions): FastifyInstance {
   const connections = createConnectionLimit('backoffice', CONNECTION_LIMITS)
   const answerCall = createConnectListener(endpoints, connections, REQUEST_MAX_BYTES)
   const app = Fastify({
@@ -45,14 +49,17 @@ export function createHttpServer({ endpoints, tls, release }: HttpServerOptions)
       sendText(reply.raw, plain(400, 'Bad Request'))
     },
   })
-  // Connect reads the bodies: it stops at its limit, and only after the caller was checked.
+  // The handlers read the bodies: they stop at their limits, and only after the caller was checked.
   app.removeAllContentTypeParsers()
-  app.addHttpMethod('POST', { hasBody: false, overrideExisting: true })
+  for (const method of ['POST', 'PUT', 'DELETE'])
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   const handler: RouteHandlerMethod = ({ raw }, reply) => {
     reply.hijack()
     answerCall(raw, reply.raw)
   }
   app.post('/:service/:rpc', handler)
+  for (const one of paths)
+    app.route({ method: one.method, url: one.path, handler: createPathHandler(one, connections) })
   app.setNotFoundHandler((_request, reply) => {
     reply.hijack()
     sendText(reply.raw, plain(404, 'Not Found'))

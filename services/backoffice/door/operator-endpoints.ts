@@ -1,7 +1,9 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
+import { addressOfPeer } from '#lib/http/connection-limit.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
+import { connection_caller_key, peer_key } from '#lib/rpc/server/connect-listener.ts'
 import { type CallPolicy, createEndpointFactory, type RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
@@ -46,12 +48,17 @@ function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPo
   return {
     identify: ({ values }) => values?.get(principal_key)?.principal_id,
     isOutside: () => true,
-    async check({ caller, values }) {
+    async check({ caller, header, values }) {
       const authorization = typeof caller === 'string' ? undefined : caller.authorization
-      const principal = values?.get(principal_key) ?? (await authenticate(authorization))
+      const address = addressOfPeer(values?.get(peer_key) ?? '')
+      const principal = values?.get(principal_key) ?? (await authenticate({ authorization, header, address }))
       if (principal === undefined)
-        throw new RpcStatusError(Code.Unauthenticated, 'the call has no token of an active principal')
+        throw new RpcStatusError(
+          Code.Unauthenticated,
+          'the call has no token or session of an active principal',
+        )
       values?.set(principal_key, principal)
+      values?.set(connection_caller_key, principal.merchant_id ?? principal.principal_id)
       try {
         demandAccess(rpc, principal)
       } catch (error) {

@@ -2,6 +2,7 @@ import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Store } from '#lib/store/store.ts'
 import { openApprovals } from '../approvals/store/approvals.ts'
 import { openAuditLog } from '../audit/store/audit-log.ts'
+import { openSessionStore } from '../sessions/store/sessions.ts'
 import { openPrincipals } from './principals.ts'
 
 /** All collections of the back office. */
@@ -14,6 +15,7 @@ export type BackofficeStore = Awaited<ReturnType<typeof openBackofficeStore>>
 export async function openBackofficeStore(store: Store, signer: Signer) {
   return {
     principals: await openPrincipals(store),
+    sessions: await openSessionStore(store),
     approvals: await openApprovals(store),
     audit_log: await openAuditLog(store, signer),
   }
