@@ -15,6 +15,7 @@ const LIMITS = {
   network_unauthenticated_connections_max: 4,
   unauthenticated_grace_ms: 1_000,
   first_bytes_ms: 10_000,
+  caller_connections_max: 3,
 }
 
 let manual: InstalledClock
@@ -31,7 +32,7 @@ afterEach(async () => {
 interface Client {
   readonly socket: Socket
   /** Sends a request that counts as authenticated; whether it was answered. */
-  request(): Promise<boolean>
+  request(caller?: string): Promise<boolean>
   isOpen(): boolean
 }
 
@@ -39,7 +40,8 @@ interface Client {
 async function startServer(trusted: readonly string[] = []) {
   const limit = createConnectionLimit('test', LIMITS, parseIpRanges(trusted))
   const server = createServer((request, response) => {
-    limit.markAuthenticated(peerOf(request.socket))
+    const { 'x-caller': caller } = request.headers
+    limit.markAuthenticated(peerOf(request.socket), caller?.toString())
     response.end()
   })
   let accepted = 0
@@ -62,11 +64,11 @@ async function startServer(trusted: readonly string[] = []) {
     )
     return {
       socket,
-      async request() {
+      async request(caller) {
         if (socket.destroyed) return false
         const answered = once(socket, 'data').then(() => true)
         const closed = once(socket, 'close').then(() => false)
-        socket.write('\r\n')
+        socket.write(caller === undefined ? '\r\n' : `x-caller: ${caller}\r\n\r\n`)
         // When the server has just closed the connection, the write fails, and `once` throws that.
         return await Promise.race([answered, closed]).catch(() => false)
       },
@@ -211,4 +213,27 @@ describe('a port for our own processes', () => {
     if (oldest) await eventually(isClosed(oldest), (is_closed) => is_closed === true)
     for (const socket of others) expect(await isClosed(socket)()).toBe(false)
   })
+})
+
+// O22
+test('connections beyond the share of a caller make room for those of others', async () => {
+  const start = await startServer()
+  const greedy = await open(start, 5)
+  for (const client of greedy) expect(await client.request('greedy')).toBe(true)
+  // A network has 4 without an authenticated request: 2 of the caller count among them.
+  await manual.advance(LIMITS.unauthenticated_grace_ms)
+  const strangers = await open(start, 3)
+  await eventually(
+    async () => greedy.filter((client) => client.isOpen()).length,
+    (count) => count === 4,
+  )
+  const [other] = await open(start, 1)
+  expect(await other?.request('other')).toBe(true)
+  expect(strangers.every((client) => client.isOpen())).toBe(true)
+  // A closed connection gives its place back.
+  greedy[0]?.socket.destroy()
+  await eventually(
+    async () => (await (await start()).request('greedy')) === true,
+    (answered) => answered === true,
+  )
 })

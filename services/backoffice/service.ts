@@ -10,6 +10,7 @@ import { startSecondPerson } from './approvals/second-person.ts'
 import { openAudit } from './audit/audit.ts'
 import { createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
 import { maskMessage } from './audit/domain/mask-message.ts'
+import { createRefusedCalls } from './audit/refused-calls.ts'
 import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authenticate.ts'
 import { createCallOwner } from './door/call-owner.ts'
@@ -78,6 +79,7 @@ export const role: Role<'backoffice'> = {
       getPrincipal,
       execute: second_person.execute,
     })
+    const refused_calls = createRefusedCalls(createRefusedCall({ audit, now_ms }))
     const site = createSite({ url: config.url, has_tls: context.tls !== undefined })
     const sessions = createSessions(session_store)
     const authenticate = createPrincipalAuthenticator(
@@ -91,7 +93,7 @@ export const role: Role<'backoffice'> = {
         callOwner,
         cursor: context.keys.cursor,
         act: createAuditedAct({ audit, now_ms }),
-        refused: createRefusedCall({ audit, now_ms }),
+        refused: refused_calls.refused,
         secondPerson: second_person.guard,
         log: createLog('backoffice'),
       }),
@@ -113,6 +115,7 @@ export const role: Role<'backoffice'> = {
         await listening?.close()
         await app.close()
         await second_person.stop()
+        await refused_calls.stop()
         await audit.stop()
       },
     }

@@ -21,7 +21,7 @@ interface Citation {
 }
 
 /** A rule, such as P4, or one of its clauses, such as P4.3. */
-const RULE = /\b[ABCEFNOPRS](?:[1-9]|1[0-9])(?:\.[1-9][0-9]?)?\b/g
+const RULE = /\b[ABCEFNOPRS](?:[1-9]|[12][0-9])(?:\.[1-9][0-9]?)?\b/g
 const RANGE = /\b([ABCEFNOPRS])([0-9]{1,2}) to \1([0-9]{1,2})\b/g
 /** The name of a section ends at a punctuation mark or a backtick. It may be in backticks and cross a line. */
 const SECTION = /\bspec:\s+`?([^`,;:()."']*)/g

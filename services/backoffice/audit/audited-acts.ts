@@ -4,8 +4,9 @@ import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { nameOfRpc } from '../domain/operator-rpcs.ts'
-import type { Act, OperatorCall, RefusedCall } from '../door/operator-call.ts'
+import { nameOfRpc, type OperatorRpc } from '../domain/operator-rpcs.ts'
+import type { Principal } from '../domain/principal.ts'
+import type { Act, OperatorCall } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import type { Audit } from './audit.ts'
 import type { AuditIntent, AuditOutcome, AuditTarget } from './domain/audit-record.ts'
@@ -42,10 +43,14 @@ export function createAuditedAct({ audit, now_ms }: ActDeps): Act {
   }
 }
 
-/** Records a call that was refused for a missing right, before its message was read (O1). */
-export function createRefusedCall({ audit, now_ms }: ActDeps): RefusedCall {
-  return async (rpc, principal, error) => {
-    const intent = intentOf({ rpc, principal, request: undefined, reason: undefined }, now_ms())
+/**
+ * Records a call that was refused for a missing right, before its message was read (O1). An entry for several calls says in its
+ * request how many they were (O22).
+ */
+export function createRefusedCall({ audit, now_ms }: ActDeps) {
+  return async (rpc: OperatorRpc, principal: Principal, error: unknown, calls = 1): Promise<void> => {
+    const one = intentOf({ rpc, principal, request: undefined, reason: undefined }, now_ms())
+    const intent = calls === 1 ? one : { ...one, request: JSON.stringify({ refused_calls: calls }) }
     try {
       await audit.end(await audit.begin(intent), outcomeOf(error))
     } catch (failure) {
