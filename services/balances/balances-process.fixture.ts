@@ -46,7 +46,7 @@ export async function startProcess(
   const forward = createForwardClient((other) => rpc.clientsAt(other)(LedgerService))
   const counted = { ...store, journal: { ...store.journal, append } }
   const ledger = createLedger(counted, clock_guard, { self_address: address, forward })
-  rpc.add([createBalanceRpc(ledger), createLedgerRpc(ledger)])
+  rpc.add([createBalanceRpc(ledger, store.verifications), createLedgerRpc(ledger)])
   const serving = await rpc.serve()
   await ledger.join()
   let is_stopped = false

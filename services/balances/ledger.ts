@@ -10,7 +10,7 @@ import { createUnusableShards, type UnusableShards } from './shards/unusable-sha
 import type { LedgerMembers, LedgerStore } from './store/ledger-store.ts'
 import { checkHold } from './use-cases/check-hold.ts'
 import { getAccounts, getBalancesAt } from './use-cases/get-balances.ts'
-import { type EntryQuery, listEntries } from './use-cases/list-entries.ts'
+import { type EntryQuery, getEntry, listEntries } from './use-cases/list-entries.ts'
 import { type CommandRouting, decideForwarded, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
@@ -56,6 +56,8 @@ export function createLedger(
     balancesAt: (environment: Environment, merchant_id: string, instant: Date) =>
       getBalancesAt(shards, store.journal, environment, merchant_id, instant),
     listEntries: (query: EntryQuery) => listEntries(store.journal, query),
+    getEntry: (environment: Environment, merchant_id: string, entry_id: string) =>
+      getEntry(store.journal, environment, merchant_id, entry_id),
     /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
     limitations: (): readonly string[] => unusable.describe(),
     /** Takes its share of the shards from now on: other processes forward their commands to this one. */

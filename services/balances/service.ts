@@ -47,7 +47,7 @@ export const role: Role<'balances'> = {
     const verifier = createVerifier(store, context.clock_guard, self_address ?? 'local')
     return {
       services: [
-        createBalanceRpc(ledger),
+        createBalanceRpc(ledger, store.verifications),
         createLedgerRpc(ledger),
         createVerificationRpc(store.verifications, verifier),
       ],

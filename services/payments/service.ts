@@ -28,7 +28,6 @@ import { log } from '#lib/telemetry/log.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
 import { openConnectors } from './connectors/connect-account.ts'
 import { createFindAccount, findAccountOfPayment } from './connectors/find-account.ts'
-import type { PaymentRoute } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
 import { createMovedAccountCheck } from './effects/moved-account.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
@@ -48,6 +47,7 @@ import { measureOpenAnomalies } from './store/anomalies.ts'
 import { rememberAccounts } from './store/known-accounts.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
+import { createPaymentCounter } from './use-cases/count-payments.ts'
 import { startRetentionWalk } from './use-cases/erase-person.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
@@ -100,6 +100,16 @@ function startMeasuring({ anomalies }: Pick<PaymentsStore, 'anomalies'>) {
   )
 }
 
+/** The records of requests and of erasures, and what they are made with. */
+function keptBy(
+  { clock_guard, keys: { search } }: Pick<RoleContext<'payments'>, 'clock_guard' | 'keys'>,
+  { idempotency_records }: Pick<PaymentsStore, 'idempotency_records'>,
+  { erasures_file }: { readonly erasures_file: string | undefined },
+) {
+  const idempotency = createIdempotency(idempotency_records, clock_guard)
+  return { idempotency, clock_guard, erasures: createErasureLog(erasures_file, search), search }
+}
+
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
 export const role: Role<'payments'> = {
   name: 'payments',
@@ -109,8 +119,7 @@ export const role: Role<'payments'> = {
     const store = await openPaymentsStore(await context.openStore(), context.keys)
     const { registry, ...clients } = clientsOf(context)
     const registry_cache = createRegistryCache({ client: registry, bus: context.bus, role: 'payments' })
-    const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> =>
-      routeFromProto(await registry_cache.route(service_id))
+    const findRoute = async (service_id: string) => routeFromProto(await registry_cache.route(service_id))
     const publisher = await openPublisher(context, context.keys.event_payments)
     const { accounts, close: disconnect } = openConnectors(config, context)
     const findAccount = createFindAccount(accounts)
@@ -129,11 +138,13 @@ export const role: Role<'payments'> = {
       create_timeout_ms: config.create_timeout_ms,
       stopping: context.stopping,
     }
+    const counter = createPaymentCounter(store.payment_counts)
     const runner = createEffectRunner({
       name: 'payments',
       collection: store.payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
+      onWritten: counter.onWritten,
       effects: bindEffects({ store, provider_calls, publisher, findRoute, ...clients }),
     })
     const deps = {
@@ -142,15 +153,13 @@ export const role: Role<'payments'> = {
       ...accounts_of_payments,
       ...clients,
       runner,
+      refreshStale: createRefreshStalePayment(runner),
+      counter,
       findRoute,
       accounts,
       findAccount,
       nextNumericId: numeric_ids.next,
-      idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
-      refreshStale: createRefreshStalePayment(runner),
-      clock_guard: context.clock_guard,
-      erasures: createErasureLog(config.erasures_file, context.keys.search),
-      search: context.keys.search,
+      ...keptBy(context, store, config),
     }
     await Promise.all([registry_cache.start(), rememberAccounts(store.known_accounts, accounts)])
     const measuring = startMeasuring(store)
@@ -176,6 +185,7 @@ export const role: Role<'payments'> = {
         await retention_walk.stop()
         await provider_callback_server?.close()
         await runner.stop()
+        await counter.stop()
         await publisher.close()
         await disconnect()
         await Promise.all([numeric_ids.stop(), registry_cache.stop()])

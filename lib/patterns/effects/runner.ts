@@ -17,7 +17,7 @@ import { measureEffects } from './measure-effects.ts'
 import { createOutcomeBatcher, type OutcomeBatcher, recordFailure } from './outcomes.ts'
 import { resetStuckEffect } from './stuck-effects.ts'
 import { createSweep } from './sweeper.ts'
-import { createEffectWrites, type EffectWrites } from './writes.ts'
+import { createEffectWrites, type EffectWrites, type OnWritten } from './writes.ts'
 
 // The writes, and what each of them leads to:
 //
@@ -45,6 +45,8 @@ interface EffectRunnerOptions<D extends EffectDocument> {
   readonly effects: readonly BoundEffect<D>[]
   readonly clock_guard: ClockGuard
   readonly sweep_ms?: number
+  /** Called after each write that is known to have succeeded, with what it has replaced. */
+  readonly onWritten?: OnWritten<D>
 }
 
 const SWEEP_MS = 500
@@ -59,14 +61,15 @@ const in_flight = level('multihub_effects_in_flight', 'Effects that this process
  * throw `Unavailable`, because they would store wrong times; other processes do the work.
  */
 export function createEffectRunner<D extends EffectDocument>(options: EffectRunnerOptions<D>) {
-  const { name, collection, keyOf, effects, clock_guard, sweep_ms = SWEEP_MS } = options
+  const { name, collection, keyOf, effects, clock_guard, sweep_ms = SWEEP_MS, onWritten } = options
   const by_kind = new Map(effects.map((bound) => [bound.kind, bound]))
   const timers: Timer[] = []
   let stopping = false
 
   const background = createBackgroundWork()
   const capacity = createEffectCapacity(by_kind, () => !stopping && clock_guard.isTrusted())
-  const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping: () => stopping })
+  const isStopping = (): boolean => stopping
+  const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping, onWritten })
   const runEffects = createRunLeased(by_kind, writes, background, clock_guard)
   const runInBackground = (document: Stored<D>): Promise<void> =>
     background.track(runEffects(document), (error) => logUnfinished(error, document.effects[0]))

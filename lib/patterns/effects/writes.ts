@@ -20,13 +20,17 @@ interface EffectWritesOptions<D extends EffectDocument> {
   readonly keyOf: (document: D) => Fields
   readonly capacity: EffectCapacity<D>
   readonly isStopping: () => boolean
+  readonly onWritten?: OnWritten<D> | undefined
 }
+
+/** Hears of a write that is known to have succeeded: the document, and the one that it replaced if there was one. */
+export type OnWritten<D> = (document: Stored<D>, before: Stored<D> | undefined) => void
 
 const OUTCOME_BACKOFF = { first_ms: 50, max_ms: 1_000 }
 
 /** Makes the writes of one collection. */
 export function createEffectWrites<D extends EffectDocument>(options: EffectWritesOptions<D>) {
-  const { collection, keyOf, capacity, isStopping } = options
+  const { collection, keyOf, capacity, isStopping, onWritten = () => {} } = options
   const unused_leases = createUnusedLeases()
 
   /** Leases what is due. `releases` has what was reserved for that, by effect id. */
@@ -71,12 +75,17 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
     replace: (document, version) => write(document, (leased) => collection.replace(leased, version)),
   }
 
+  const change = createChange(leasing, onWritten)
+
   return {
     /** Inserts a document with its effects already leased, so that the sweeper never competes with the writer. */
-    insert: (document: D) => write(withTraceparent(document), (leased) => collection.insert(leased)),
+    async insert(document: D): Promise<Stored<D>> {
+      const stored = await write(withTraceparent(document), (leased) => collection.insert(leased))
+      onWritten(stored, undefined)
+      return stored
+    },
     /** Changes a document like the function `update`, and leases the effects that can run then. */
-    update: (key: Fields, decide: (document: Stored<D>) => D | undefined, just_read?: Stored<D>) =>
-      update(leasing, key, decide, just_read),
+    update: change,
     /**
      * Replaces a document that was just found by `next`, which may be the same, and leases what `reserve` accepts.
      * `undefined` when that changes nothing and leases nothing, or when another writer was faster.
@@ -86,7 +95,9 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
       const result = lease(next, at, reserve)
       if (result.leased === found) return undefined
       try {
-        return await writeLeased(result, at, (changed) => collection.replace(changed, found.version))
+        const stored = await writeLeased(result, at, (changed) => collection.replace(changed, found.version))
+        onWritten(stored, found)
+        return stored
       } catch (error) {
         if (error instanceof Conflict) return undefined
         throw error
@@ -97,28 +108,59 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
      * the release of its budget, once per lease; `undefined` when the effect must not run here.
      */
     useLease: unused_leases.use,
-    /**
-     * Writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome would repeat
-     * them, so the write is repeated until the leases expire while the store is unavailable.
-     */
-    async writeOutcomes(
-      document: Stored<D>,
-      outcomes: readonly EffectOutcome<D>[],
-    ): Promise<Stored<D> | undefined> {
-      const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
-      const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
-      for (let failures = 1; ; failures += 1) {
-        try {
-          // The given document is usually the current one. If an ambiguous write has succeeded, the next round finds
-          // the effects gone and changes nothing.
-          return await update(leasing, keyOf(document), apply, document)
-        } catch (error) {
-          const wait_ms = backoffDelay(failures, OUTCOME_BACKOFF, randomFraction())
-          if (!(error instanceof Unavailable) || until_ms - now().getTime() <= wait_ms || isStopping())
-            throw error
-          await sleep(wait_ms)
-        }
+    writeOutcomes: createOutcomeWriter({ keyOf, isStopping, change }),
+  }
+}
+
+/** Makes the function that changes a document like `update`, and tells of the write. */
+function createChange<D extends object>(
+  collection: Pick<Collection<D>, 'get' | 'replace'>,
+  onWritten: OnWritten<D>,
+) {
+  return async (
+    key: Fields,
+    decide: (document: Stored<D>) => D | undefined,
+    just_read?: Stored<D>,
+  ): Promise<Stored<D> | undefined> => {
+    let before: Stored<D> | undefined
+    const decideNext = (current: Stored<D>): D | undefined => {
+      before = current
+      return decide(current)
+    }
+    const stored = await update(collection, key, decideNext, just_read)
+    if (stored && stored !== before) onWritten(stored, before)
+    return stored
+  }
+}
+
+/**
+ * Makes the function that writes the outcomes whose leases this process still has. The acts have happened, and a lost outcome
+ * would repeat them, so the write is repeated until the leases expire while the store is unavailable.
+ */
+function createOutcomeWriter<D extends EffectDocument>({
+  keyOf,
+  isStopping,
+  change,
+}: Pick<EffectWritesOptions<D>, 'keyOf' | 'isStopping'> & {
+  readonly change: ReturnType<typeof createChange<D>>
+}) {
+  return async (
+    document: Stored<D>,
+    outcomes: readonly EffectOutcome<D>[],
+  ): Promise<Stored<D> | undefined> => {
+    const apply = (current: Stored<D>): D | undefined => applyOutcomes(current, outcomes)
+    const until_ms = Math.max(...outcomes.map(({ effect }) => effect.lease?.until.getTime() ?? 0))
+    for (let failures = 1; ; failures += 1) {
+      try {
+        // The given document is usually the current one. If an ambiguous write has succeeded, the next round finds
+        // the effects gone and changes nothing.
+        return await change(keyOf(document), apply, document)
+      } catch (error) {
+        const wait_ms = backoffDelay(failures, OUTCOME_BACKOFF, randomFraction())
+        if (!(error instanceof Unavailable) || until_ms - now().getTime() <= wait_ms || isStopping())
+          throw error
+        await sleep(wait_ms)
       }
-    },
+    }
   }
 }

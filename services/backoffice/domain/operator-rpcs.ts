@@ -137,6 +137,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     getPayment: inAnswer('payment'),
     listPayments: read(IN_REQUEST),
     listAnomalies: read(IN_REQUEST),
+    getAnomaly: inAnswer('anomaly'),
     resolveAnomaly: {
       ...change(['money', 'support'], { personal: ['note'] }),
       rightsOf: (request) => (isDismissal(request) ? ['support'] : ['money']),
@@ -145,6 +146,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     listStuckEffects: read(),
     retryEffect: change('support'),
     explainRoute: read(IN_REQUEST),
+    summarizePayments: read(),
   }),
   ...rowsOf(PaymentErasureService, { erasePerson: ofMerchant('admin', ['email']) }),
   ...rowsOf(ProviderAccountService, {
@@ -157,6 +159,8 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     settle: ofMerchant('money'),
     listEntries: read(IN_REQUEST),
     exportEntries: read(IN_REQUEST),
+    getEntry: read(IN_REQUEST),
+    summarizeLedger: read(),
   }),
   ...rowsOf(VerificationService, {
     startVerification: change('money'),

@@ -96,7 +96,7 @@ const ID_CHARACTERS_MAX = 200
 const REASON_CHARACTERS_MAX = 500
 
 /** Longest entry id, in characters: a merchant id (200) and an operation id (128) with the text of `adjustmentId`. */
-const ENTRY_ID_CHARACTERS_MAX = 340
+export const ENTRY_ID_CHARACTERS_MAX = 340
 
 /** Whether a text can be an id: 1 to `characters_max` code points, without control characters or lone surrogates. */
 export function isId(text: string, characters_max = ID_CHARACTERS_MAX): boolean {

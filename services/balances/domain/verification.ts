@@ -39,6 +39,8 @@ export interface ShardVerification {
   /** The number of known problems; until this verification has ended, also of the one before it. Absent without any. */
   readonly open_problems?: number | undefined
   readonly lease?: VerificationLease | undefined
+  /** Every batch that was committed before was verified by a verification which has ended; absent before the first has. */
+  readonly verified_until?: Date | undefined
   readonly updated_at: Date
 }
 

@@ -1,9 +1,13 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { checkPageSize } from '#lib/patterns/paging/read-page.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import { ENTRY_ID_CHARACTERS_MAX } from '../domain/command.ts'
 import type { Ledger } from '../ledger.ts'
 import { EXPORT_PART_ENTRIES_MAX } from '../limits.ts'
+import type { Verifications } from '../store/verifications.ts'
+import { summarizeLedger } from '../use-cases/verification.ts'
 import { adjustmentFromProto, recordCommand, settlementFromProto } from './command-proto.ts'
 import {
   balanceToProto,
@@ -12,10 +16,13 @@ import {
   entryToProto,
   exportPartToProto,
 } from './entries-proto.ts'
-import { pastInstantOf, scopeOf } from './request-fields.ts'
+import { idOf, pastInstantOf, scopeOf } from './request-fields.ts'
 
 /** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
-export function createBalanceRpc(ledger: Ledger): RpcService {
+export function createBalanceRpc(
+  ledger: Ledger,
+  verifications: Pick<Verifications, 'listShards'>,
+): RpcService {
   return rpcService(BalanceService, {
     getBalances: by(['gateway', 'payments', 'backoffice', 'internal'], async (request) => {
       const { environment, merchant_id } = scopeOf(request)
@@ -37,6 +44,23 @@ export function createBalanceRpc(ledger: Ledger): RpcService {
     listEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)
       return entryPageToProto(query, await ledger.listEntries(query))
+    }),
+    getEntry: by(['backoffice', 'internal'], async (request) => {
+      const { environment, merchant_id } = scopeOf(request)
+      const entry = await ledger.getEntry(
+        environment,
+        merchant_id,
+        idOf(request.entryId, 'entry_id', ENTRY_ID_CHARACTERS_MAX),
+      )
+      if (entry === undefined) throw fieldError(1003, 'entry_id')
+      return { entry: entryToProto(entry) }
+    }),
+    summarizeLedger: by(['backoffice'], async () => {
+      const { is_consistent, verified_until } = await summarizeLedger(verifications)
+      return {
+        consistent: is_consistent,
+        verifiedTime: verified_until && timestampFromDate(verified_until),
+      }
     }),
     exportEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, EXPORT_PART_ENTRIES_MAX)

@@ -29,7 +29,7 @@ export async function openRpcs(): Promise<BalancesRpcs> {
   const { ledger, store } = fixture
   const verifier = createVerifier(store, trustedClock, 'test', 0)
   rpc.add([
-    createBalanceRpc(ledger),
+    createBalanceRpc(ledger, store.verifications),
     createLedgerRpc(ledger),
     createVerificationRpc(store.verifications, verifier),
   ])

@@ -1,5 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
-import type { Batch, RecordedEntry } from '../domain/entry.ts'
+import { type Batch, findEntry, type RecordedEntry } from '../domain/entry.ts'
 import { shardOf } from '../domain/shard.ts'
 import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal, SequenceRange, Statement } from '../store/journal.ts'
@@ -59,6 +59,20 @@ export async function listEntries(journal: Journal, query: EntryQuery): Promise<
     range = reverse ? { ...range, last: end.seq - 1n } : { ...range, first: end.seq + 1n }
   }
   return page.slice(0, limit)
+}
+
+/** The merchant's entry with this id, by one read of its batch; `undefined` when there is none. */
+export async function getEntry(
+  journal: Journal,
+  environment: Environment,
+  merchant_id: string,
+  entry_id: string,
+): Promise<RecordedEntry | undefined> {
+  const shard = shardOf(merchant_id, environment)
+  await journal.ensureCurrentReads(shard)
+  const [batch] = await journal.findByEntryId(shard, entry_id, 1)
+  const found = batch && findEntry(batch, entry_id)
+  return found?.entry.merchant_id === merchant_id ? found : undefined
 }
 
 /** The batches that a page can have entries of; `undefined` when there are none. Times of batches never go back. */

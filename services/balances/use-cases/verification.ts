@@ -21,6 +21,27 @@ export async function getVerification(
   return { verification, is_finished: isFinished(verification, shards), shards }
 }
 
+/** What the last verification of every shard that has ended says about the ledger. */
+export interface LedgerSummary {
+  /** Whether every shard was verified, and no problem is known. */
+  readonly is_consistent: boolean
+  /** Every batch before was verified; absent until every shard was. */
+  readonly verified_until?: Date | undefined
+}
+
+/** Says whether the ledger is verified, and up to when. It reads one small document per shard. */
+export async function summarizeLedger(
+  verifications: Pick<Verifications, 'listShards'>,
+): Promise<LedgerSummary> {
+  const shards = [...(await verifications.listShards()).values()]
+  const times = shards.flatMap(({ verified_until }) => verified_until?.getTime() ?? [])
+  if (times.length < SHARDS) return { is_consistent: false }
+  const is_consistent = shards.every(
+    ({ problems, open_problems = 0 }) => problems.length + open_problems === 0,
+  )
+  return { is_consistent, verified_until: new Date(Math.min(...times)) }
+}
+
 function isFinished(
   { verification_id }: LedgerVerification,
   shards: ReadonlyMap<number, ShardVerification>,

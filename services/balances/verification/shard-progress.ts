@@ -44,6 +44,8 @@ export async function beginShard(
   stored: ShardVerificationDocument | undefined,
 ): Promise<ShardVerificationDocument> {
   const is_same_verification = stored?.verification_id === verification_id
+  // Before the journal's end is read, so that it is not later than that.
+  const began_at = now()
   const continued = is_same_verification || !from_first_batch ? stored : undefined
   const begun = {
     shard,
@@ -55,7 +57,8 @@ export async function beginShard(
     has_more_problems: continued?.has_more_problems ?? false,
     resume_point: continued?.resume_point,
     lease: newLease(holder),
-    updated_at: now(),
+    verified_until: stored?.verified_until,
+    updated_at: began_at,
   }
   return withOpenProblems(begun, stored?.open_problems ?? 0)
 }
@@ -151,6 +154,7 @@ export function createShardProgress(
       has_more_problems: found.has_more_problems,
       resume_point,
       lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
+      verified_until: status === 'done' ? begun.updated_at : begun.verified_until,
       updated_at: now(),
     }
     const saved = await verifications.putShard(withOpenProblems(next, begun.open_problems ?? 0), version)

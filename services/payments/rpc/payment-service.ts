@@ -5,6 +5,7 @@ import type {
   WithdrawalRefusalSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { maskPayment } from '#lib/contract/mask-person.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
@@ -17,6 +18,7 @@ import { log } from '#lib/telemetry/log.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
+import { findAnomaly } from '../store/anomalies.ts'
 import { PAYMENTS } from '../store/payments.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
@@ -26,6 +28,7 @@ import { type NotificationDeps, notifyPayment, resendCallback } from '../use-cas
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { type ResolveAnomalyDeps, resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
 import { retryEffect } from '../use-cases/retry-effect.ts'
+import { type SummarizePaymentsDeps, summarizePayments } from '../use-cases/summarize-payments.ts'
 import { anomalyFilterFromProto, anomalyToProto, resolveRequestFromProto } from './anomaly-proto.ts'
 import {
   createRequestFromProto,
@@ -33,6 +36,7 @@ import {
   paymentNameFromProto,
   paymentQueryFromProto,
 } from './payment-from-proto.ts'
+import { summaryToProto } from './payment-summary-proto.ts'
 import { providerHistoryToProto } from './provider-history-proto.ts'
 import { routeExplanationToProto, routeQuestionFromProto } from './route-proto.ts'
 
@@ -41,6 +45,7 @@ interface PaymentRpcDeps
   extends CreatePaymentDeps,
     NotificationDeps,
     ExplainRouteDeps,
+    SummarizePaymentsDeps,
     Omit<ResolveAnomalyDeps, 'runner'> {
   readonly refreshStale: RefreshStalePayment
 }
@@ -85,6 +90,11 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       const page = await listAnomalies(deps.anomalies, anomalyFilterFromProto(request), pageRequest(request))
       return { anomalies: page.items.map(anomalyToProto), nextPageToken: page.next_page_token }
     }),
+    getAnomaly: by(['backoffice', 'internal'], async (request) => {
+      const anomaly = await findAnomaly(deps.anomalies, requiredId(request.anomalyId, 'anomaly_id'))
+      if (anomaly === undefined) throw fieldError(1003, 'anomaly_id')
+      return { anomaly: anomalyToProto(anomaly) }
+    }),
     resolveAnomaly: by(['backoffice'], async (request) => {
       const anomaly = await resolveAnomaly(deps, resolveRequestFromProto(request))
       return { anomaly: anomalyToProto(anomaly) }
@@ -107,6 +117,7 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
     explainRoute: by(['backoffice', 'internal'], async (request) =>
       routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request))),
     ),
+    summarizePayments: by(['backoffice'], async () => summaryToProto(await summarizePayments(deps))),
   })
 }
 

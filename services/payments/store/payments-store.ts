@@ -8,6 +8,7 @@ import { refusalOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import type { RefusedWithdrawal } from '../domain/payment.ts'
 import { ANOMALIES } from './anomalies.ts'
 import { KNOWN_ACCOUNTS } from './known-accounts.ts'
+import { PAYMENT_COUNTS, type PaymentRollUp } from './payment-counts.ts'
 import { PAYMENTS } from './payments.ts'
 import { type PersonKeysOfPayments, paymentCodec, type SealedPayment } from './sealed-payments.ts'
 
@@ -64,6 +65,7 @@ export async function openSealedStore(store: Store) {
     anomalies: await store.collection<Anomaly>(ANOMALIES),
     /** What remains of the withdrawals that the ledger refused. */
     withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
+    payment_counts: await store.collection<PaymentRollUp>(PAYMENT_COUNTS),
     known_accounts: await store.collection<KnownAccount>(KNOWN_ACCOUNTS),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
     /** The merchants' requests under an `operation_id`, with their results. */

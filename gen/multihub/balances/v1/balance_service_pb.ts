@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlItEBCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEhIKCnBheW1lbnRfaWQYByABKAkicgoOQWRqdXN0UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIuCgdiYWxhbmNlGAIgASgLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSKSAQoNU2V0dGxlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSDgoGcmVhc29uGAUgASgJIkIKDlNldHRsZVJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkipAIKEkxpc3RFbnRyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBISCgpwYXltZW50X2lkGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbmV3ZXN0X2ZpcnN0GAggASgIEhAKCGN1cnJlbmN5GAkgASgJImIKE0xpc3RFbnRyaWVzUmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSL9AQoURXhwb3J0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIQCghjdXJyZW5jeRgEIAEoCRIwCgxjcmVhdGVkX2Zyb20YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnBhZ2VfdG9rZW4YByABKAkiPQoVRXhwb3J0RW50cmllc1Jlc3BvbnNlEgsKA2NzdhgBIAEoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAky7AMKDkJhbGFuY2VTZXJ2aWNlEmIKC0dldEJhbGFuY2VzEigubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXNwb25zZRJTCgZBZGp1c3QSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVzcG9uc2USUwoGU2V0dGxlEiMubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlUmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLlNldHRsZVJlc3BvbnNlEmIKC0xpc3RFbnRyaWVzEigubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJoCg1FeHBvcnRFbnRyaWVzEioubXVsdGlodWIuYmFsYW5jZXMudjEuRXhwb3J0RW50cmllc1JlcXVlc3QaKy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlItEBCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEhIKCnBheW1lbnRfaWQYByABKAkicgoOQWRqdXN0UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIuCgdiYWxhbmNlGAIgASgLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSKSAQoNU2V0dGxlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSDgoGcmVhc29uGAUgASgJIkIKDlNldHRsZVJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkipAIKEkxpc3RFbnRyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBISCgpwYXltZW50X2lkGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbmV3ZXN0X2ZpcnN0GAggASgIEhAKCGN1cnJlbmN5GAkgASgJImIKE0xpc3RFbnRyaWVzUmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSL9AQoURXhwb3J0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEgoKcGF5bWVudF9pZBgDIAEoCRIQCghjdXJyZW5jeRgEIAEoCRIwCgxjcmVhdGVkX2Zyb20YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnBhZ2VfdG9rZW4YByABKAkiPQoVRXhwb3J0RW50cmllc1Jlc3BvbnNlEgsKA2NzdhgBIAEoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkibgoPR2V0RW50cnlSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGVudHJ5X2lkGAMgASgJIkQKEEdldEVudHJ5UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSIYChZTdW1tYXJpemVMZWRnZXJSZXF1ZXN0ImAKF1N1bW1hcml6ZUxlZGdlclJlc3BvbnNlEhIKCmNvbnNpc3RlbnQYASABKAgSMQoNdmVyaWZpZWRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAytwUKDkJhbGFuY2VTZXJ2aWNlEmIKC0dldEJhbGFuY2VzEigubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXNwb25zZRJTCgZBZGp1c3QSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVzcG9uc2USUwoGU2V0dGxlEiMubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlUmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLlNldHRsZVJlc3BvbnNlEmIKC0xpc3RFbnRyaWVzEigubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJoCg1FeHBvcnRFbnRyaWVzEioubXVsdGlodWIuYmFsYW5jZXMudjEuRXhwb3J0RW50cmllc1JlcXVlc3QaKy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USWQoIR2V0RW50cnkSJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRFbnRyeVJlcXVlc3QaJi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRFbnRyeVJlc3BvbnNlEm4KD1N1bW1hcml6ZUxlZGdlchIsLm11bHRpaHViLmJhbGFuY2VzLnYxLlN1bW1hcml6ZUxlZGdlclJlcXVlc3QaLS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdW1tYXJpemVMZWRnZXJSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -436,6 +436,105 @@ export const ExportEntriesResponseSchema: GenMessage<ExportEntriesResponse> = /*
   messageDesc(file_multihub_balances_v1_balance_service, 9);
 
 /**
+ * GetEntryRequest identifies an entry.
+ *
+ * @generated from message multihub.balances.v1.GetEntryRequest
+ */
+export type GetEntryRequest = Message<"multihub.balances.v1.GetEntryRequest"> & {
+  /**
+   * merchant_id is the merchant that owns the accounts.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment keeps test and production apart.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * entry_id is the id of the entry.
+   *
+   * @generated from field: string entry_id = 3;
+   */
+  entryId: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.GetEntryRequest.
+ * Use `create(GetEntryRequestSchema)` to create a new message.
+ */
+export const GetEntryRequestSchema: GenMessage<GetEntryRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 10);
+
+/**
+ * GetEntryResponse holds the entry.
+ *
+ * @generated from message multihub.balances.v1.GetEntryResponse
+ */
+export type GetEntryResponse = Message<"multihub.balances.v1.GetEntryResponse"> & {
+  /**
+   * entry is the only entry with this id.
+   *
+   * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
+   */
+  entry?: LedgerEntry | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.GetEntryResponse.
+ * Use `create(GetEntryResponseSchema)` to create a new message.
+ */
+export const GetEntryResponseSchema: GenMessage<GetEntryResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 11);
+
+/**
+ * SummarizeLedgerRequest has no filter: the ledger is verified as a whole.
+ *
+ * @generated from message multihub.balances.v1.SummarizeLedgerRequest
+ */
+export type SummarizeLedgerRequest = Message<"multihub.balances.v1.SummarizeLedgerRequest"> & {
+};
+
+/**
+ * Describes the message multihub.balances.v1.SummarizeLedgerRequest.
+ * Use `create(SummarizeLedgerRequestSchema)` to create a new message.
+ */
+export const SummarizeLedgerRequestSchema: GenMessage<SummarizeLedgerRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 12);
+
+/**
+ * SummarizeLedgerResponse says what the last verification of each part of the ledger has found.
+ *
+ * @generated from message multihub.balances.v1.SummarizeLedgerResponse
+ */
+export type SummarizeLedgerResponse = Message<"multihub.balances.v1.SummarizeLedgerResponse"> & {
+  /**
+   * consistent is whether every part of the ledger was verified at least once, and no problem is known.
+   *
+   * @generated from field: bool consistent = 1;
+   */
+  consistent: boolean;
+
+  /**
+   * verified_time is up to when all parts of the ledger were verified; absent until they all were.
+   *
+   * @generated from field: google.protobuf.Timestamp verified_time = 2;
+   */
+  verifiedTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.SummarizeLedgerResponse.
+ * Use `create(SummarizeLedgerResponseSchema)` to create a new message.
+ */
+export const SummarizeLedgerResponseSchema: GenMessage<SummarizeLedgerResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 13);
+
+/**
  * BalanceService reads balances and entries. The operator corrects balances and repairs checkpoints with it.
  *
  * @generated from service multihub.balances.v1.BalanceService
@@ -491,6 +590,26 @@ export const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof ExportEntriesRequestSchema;
     output: typeof ExportEntriesResponseSchema;
+  },
+  /**
+   * GetEntry reads one entry of a merchant.
+   *
+   * @generated from rpc multihub.balances.v1.BalanceService.GetEntry
+   */
+  getEntry: {
+    methodKind: "unary";
+    input: typeof GetEntryRequestSchema;
+    output: typeof GetEntryResponseSchema;
+  },
+  /**
+   * SummarizeLedger says whether the ledger is verified, and up to when.
+   *
+   * @generated from rpc multihub.balances.v1.BalanceService.SummarizeLedger
+   */
+  summarizeLedger: {
+    methodKind: "unary";
+    input: typeof SummarizeLedgerRequestSchema;
+    output: typeof SummarizeLedgerResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_balances_v1_balance_service, 0);

@@ -10,6 +10,8 @@ import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { Money } from "../../common/v1/money_pb.ts";
 import { file_multihub_common_v1_money } from "../../common/v1/money_pb.ts";
+import type { OpenItems } from "../../common/v1/open_items_pb.ts";
+import { file_multihub_common_v1_open_items } from "../../common/v1/open_items_pb.ts";
 import type { Direction } from "../../merchants/v1/route_pb.ts";
 import { file_multihub_merchants_v1_route } from "../../merchants/v1/route_pb.ts";
 import type { Anomaly, AnomalyKind, AnomalyResolutionKind, Beneficiary, MerchantDetails, Payment, PaymentStatus, ProviderAttempt, ProviderReport, WithdrawalRefusal } from "./payment_pb.ts";
@@ -22,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/payment_service.proto.
  */
 export const file_multihub_payments_v1_payment_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki1QMKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRI2CgdkZXRhaWxzGAggASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuTWVyY2hhbnREZXRhaWxzEjYKC2JlbmVmaWNpYXJ5GAkgASgLMiEubXVsdGlodWIucGF5bWVudHMudjEuQmVuZWZpY2lhcnkSLgoHd2ViaG9vaxgKIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLldlYmhvb2sSFAoMcGF5bG9hZF9oYXNoGAsgASgJIkcKFUNyZWF0ZVBheW1lbnRSZXNwb25zZRIuCgdwYXltZW50GAEgASgLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudCLPAQoSRmluZFBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSEQoEY19pZBgEIAEoCUgAiAEBEhEKBGhfaWQYBSABKAlIAYgBAUIHCgVfY19pZEIHCgVfaF9pZCJFChNGaW5kUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IpMCChROb3RpZnlQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQESGQoMb3BlcmF0aW9uX2lkGAYgASgJSAKIAQESFAoMcGF5bG9hZF9oYXNoGAcgASgJQgcKBV9jX2lkQgcKBV9oX2lkQg8KDV9vcGVyYXRpb25faWQiRwoVTm90aWZ5UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItQBChVSZXNlbmRDYWxsYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNgoGcG9saWN5GAMgASgLMiYubXVsdGlodWIucGF5bWVudHMudjEuQ3JlZGVudGlhbFBvbGljeRIMCgRoX2lkGAQgASgJEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkiLgoWUmVzZW5kQ2FsbGJhY2tSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAkingEKEUdldFBheW1lbnRSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSDgoGcmV2ZWFsGAIgASgIEgwKBGhfaWQYAyABKAkSEwoLbWVyY2hhbnRfaWQYBCABKAkSNAoLZW52aXJvbm1lbnQYBSABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDAoEY19pZBgGIAEoCSK0AQoSR2V0UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50EjcKCGF0dGVtcHRzGAIgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBdHRlbXB0EjUKB3JlcG9ydHMYAyADKAsyJC5tdWx0aWh1Yi5wYXltZW50cy52MS5Qcm92aWRlclJlcG9ydCKwAgoTTGlzdFBheW1lbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI1CghzdGF0dXNlcxgDIAMoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSMAoMY3JlYXRlZF9mcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYBiABKAUSEgoKcGFnZV90b2tlbhgHIAEoCRIOCgZyZXZlYWwYCCABKAgiYAoUTGlzdFBheW1lbnRzUmVzcG9uc2USLwoIcGF5bWVudHMYASADKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKrAQoUTGlzdEFub21hbGllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSGAoLbWVyY2hhbnRfaWQYAyABKAlIAIgBARIvCgRraW5kGAQgASgOMiEubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseUtpbmQSEQoJb3Blbl9vbmx5GAUgASgIQg4KDF9tZXJjaGFudF9pZCJiChVMaXN0QW5vbWFsaWVzUmVzcG9uc2USMAoJYW5vbWFsaWVzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWwodTGlzdFdpdGhkcmF3YWxSZWZ1c2Fsc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkidAoeTGlzdFdpdGhkcmF3YWxSZWZ1c2Fsc1Jlc3BvbnNlEjkKCHJlZnVzYWxzGAEgAygLMicubXVsdGlodWIucGF5bWVudHMudjEuV2l0aGRyYXdhbFJlZnVzYWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrsBChVSZXNvbHZlQW5vbWFseVJlcXVlc3QSEgoKYW5vbWFseV9pZBgBIAEoCRI/CgpyZXNvbHV0aW9uGAIgASgOMisubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseVJlc29sdXRpb25LaW5kEhQKDG9wZXJhdGlvbl9pZBgDIAEoCRIMCgRub3RlGAQgASgJEikKBmFtb3VudBgFIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leSJIChZSZXNvbHZlQW5vbWFseVJlc3BvbnNlEi4KB2Fub21hbHkYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5Bbm9tYWx5IqcBCgtTdHVja0VmZmVjdBIRCgllZmZlY3RfaWQYASABKAkSEgoKcGF5bWVudF9pZBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRIMCgRraW5kGAQgASgJEg0KBXRyaWVzGAUgASgFEg8KB2ZhaWx1cmUYBiABKAkSLgoKc3R1Y2tfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoXTGlzdFN0dWNrRWZmZWN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZwoYTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEjIKB2VmZmVjdHMYASADKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5TdHVja0VmZmVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOwoSUmV0cnlFZmZlY3RSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSEQoJZWZmZWN0X2lkGAIgASgJIkUKE1JldHJ5RWZmZWN0UmVzcG9uc2USLgoHcGF5bWVudBgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnQiUgoTRXhwbGFpblJvdXRlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRIWCgpzZXJ2aWNlX2lkGAIgASgDQgIwARIOCgZhbW91bnQYAyABKAMixwEKFEV4cGxhaW5Sb3V0ZVJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgASgIEjQKCHJlZnVzYWxzGAIgAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUm91dGVSZWZ1c2FsEjEKBXJvdXRlGAMgASgLMiIubXVsdGlodWIucGF5bWVudHMudjEuQXBwbGllZFJvdXRlEjQKBWZ1bmRzGAQgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuV2l0aGRyYXdhbEZ1bmRzMpgKCg5QYXltZW50U2VydmljZRJoCg1DcmVhdGVQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50UmVzcG9uc2USYgoLRmluZFBheW1lbnQSKC5tdWx0aWh1Yi5wYXltZW50cy52MS5GaW5kUGF5bWVudFJlcXVlc3QaKS5tdWx0aWh1Yi5wYXltZW50cy52MS5GaW5kUGF5bWVudFJlc3BvbnNlEmgKDU5vdGlmeVBheW1lbnQSKi5tdWx0aWh1Yi5wYXltZW50cy52MS5Ob3RpZnlQYXltZW50UmVxdWVzdBorLm11bHRpaHViLnBheW1lbnRzLnYxLk5vdGlmeVBheW1lbnRSZXNwb25zZRJrCg5SZXNlbmRDYWxsYmFjaxIrLm11bHRpaHViLnBheW1lbnRzLnYxLlJlc2VuZENhbGxiYWNrUmVxdWVzdBosLm11bHRpaHViLnBheW1lbnRzLnYxLlJlc2VuZENhbGxiYWNrUmVzcG9uc2USXwoKR2V0UGF5bWVudBInLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXF1ZXN0GigubXVsdGlodWIucGF5bWVudHMudjEuR2V0UGF5bWVudFJlc3BvbnNlEmUKDExpc3RQYXltZW50cxIpLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQYXltZW50c1JlcXVlc3QaKi5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXNwb25zZRJoCg1MaXN0QW5vbWFsaWVzEioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1JlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0QW5vbWFsaWVzUmVzcG9uc2USgwEKFkxpc3RXaXRoZHJhd2FsUmVmdXNhbHMSMy5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0V2l0aGRyYXdhbFJlZnVzYWxzUmVxdWVzdBo0Lm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RXaXRoZHJhd2FsUmVmdXNhbHNSZXNwb25zZRJrCg5SZXNvbHZlQW5vbWFseRIrLm11bHRpaHViLnBheW1lbnRzLnYxLlJlc29sdmVBbm9tYWx5UmVxdWVzdBosLm11bHRpaHViLnBheW1lbnRzLnYxLlJlc29sdmVBbm9tYWx5UmVzcG9uc2UScQoQTGlzdFN0dWNrRWZmZWN0cxItLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RTdHVja0VmZmVjdHNSZXF1ZXN0Gi4ubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEmIKC1JldHJ5RWZmZWN0EigubXVsdGlodWIucGF5bWVudHMudjEuUmV0cnlFZmZlY3RSZXF1ZXN0GikubXVsdGlodWIucGF5bWVudHMudjEuUmV0cnlFZmZlY3RSZXNwb25zZRJlCgxFeHBsYWluUm91dGUSKS5tdWx0aWh1Yi5wYXltZW50cy52MS5FeHBsYWluUm91dGVSZXF1ZXN0GioubXVsdGlodWIucGF5bWVudHMudjEuRXhwbGFpblJvdXRlUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment, file_multihub_payments_v1_route_explanation]);
+  fileDesc("CiptdWx0aWh1Yi9wYXltZW50cy92MS9wYXltZW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIlsKEENyZWRlbnRpYWxQb2xpY3kSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKC3NlcnZpY2VfaWRzGAIgAygDQgIwARISCgpjdXJyZW5jaWVzGAMgAygJIi0KB1dlYmhvb2sSCwoDdXJsGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAki1QMKFENyZWF0ZVBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSFgoKc2VydmljZV9pZBgEIAEoA0ICMAESMwoJZGlyZWN0aW9uGAUgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIMCgRjX2lkGAYgASgJEikKBmFtb3VudBgHIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRI2CgdkZXRhaWxzGAggASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuTWVyY2hhbnREZXRhaWxzEjYKC2JlbmVmaWNpYXJ5GAkgASgLMiEubXVsdGlodWIucGF5bWVudHMudjEuQmVuZWZpY2lhcnkSLgoHd2ViaG9vaxgKIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLldlYmhvb2sSFAoMcGF5bG9hZF9oYXNoGAsgASgJIkcKFUNyZWF0ZVBheW1lbnRSZXNwb25zZRIuCgdwYXltZW50GAEgASgLMh0ubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudCLPAQoSRmluZFBheW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjYKBnBvbGljeRgDIAEoCzImLm11bHRpaHViLnBheW1lbnRzLnYxLkNyZWRlbnRpYWxQb2xpY3kSEQoEY19pZBgEIAEoCUgAiAEBEhEKBGhfaWQYBSABKAlIAYgBAUIHCgVfY19pZEIHCgVfaF9pZCJFChNGaW5kUGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50IpMCChROb3RpZnlQYXltZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI2CgZwb2xpY3kYAyABKAsyJi5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVkZW50aWFsUG9saWN5EhEKBGNfaWQYBCABKAlIAIgBARIRCgRoX2lkGAUgASgJSAGIAQESGQoMb3BlcmF0aW9uX2lkGAYgASgJSAKIAQESFAoMcGF5bG9hZF9oYXNoGAcgASgJQgcKBV9jX2lkQgcKBV9oX2lkQg8KDV9vcGVyYXRpb25faWQiRwoVTm90aWZ5UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50ItQBChVSZXNlbmRDYWxsYmFja1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSNgoGcG9saWN5GAMgASgLMiYubXVsdGlodWIucGF5bWVudHMudjEuQ3JlZGVudGlhbFBvbGljeRIMCgRoX2lkGAQgASgJEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkiLgoWUmVzZW5kQ2FsbGJhY2tSZXNwb25zZRIUCgxkZWxpdmVyeV9pZHMYASADKAkingEKEUdldFBheW1lbnRSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSDgoGcmV2ZWFsGAIgASgIEgwKBGhfaWQYAyABKAkSEwoLbWVyY2hhbnRfaWQYBCABKAkSNAoLZW52aXJvbm1lbnQYBSABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDAoEY19pZBgGIAEoCSK0AQoSR2V0UGF5bWVudFJlc3BvbnNlEi4KB3BheW1lbnQYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50EjcKCGF0dGVtcHRzGAIgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBdHRlbXB0EjUKB3JlcG9ydHMYAyADKAsyJC5tdWx0aWh1Yi5wYXltZW50cy52MS5Qcm92aWRlclJlcG9ydCKwAgoTTGlzdFBheW1lbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI1CghzdGF0dXNlcxgDIAMoDjIjLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnRTdGF0dXMSMAoMY3JlYXRlZF9mcm9tGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYBiABKAUSEgoKcGFnZV90b2tlbhgHIAEoCRIOCgZyZXZlYWwYCCABKAgiYAoUTGlzdFBheW1lbnRzUmVzcG9uc2USLwoIcGF5bWVudHMYASADKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKrAQoUTGlzdEFub21hbGllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSGAoLbWVyY2hhbnRfaWQYAyABKAlIAIgBARIvCgRraW5kGAQgASgOMiEubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseUtpbmQSEQoJb3Blbl9vbmx5GAUgASgIQg4KDF9tZXJjaGFudF9pZCJiChVMaXN0QW5vbWFsaWVzUmVzcG9uc2USMAoJYW5vbWFsaWVzGAEgAygLMh0ubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QW5vbWFseVJlcXVlc3QSEgoKYW5vbWFseV9pZBgBIAEoCSJEChJHZXRBbm9tYWx5UmVzcG9uc2USLgoHYW5vbWFseRgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLkFub21hbHkiWwodTGlzdFdpdGhkcmF3YWxSZWZ1c2Fsc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkidAoeTGlzdFdpdGhkcmF3YWxSZWZ1c2Fsc1Jlc3BvbnNlEjkKCHJlZnVzYWxzGAEgAygLMicubXVsdGlodWIucGF5bWVudHMudjEuV2l0aGRyYXdhbFJlZnVzYWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIrsBChVSZXNvbHZlQW5vbWFseVJlcXVlc3QSEgoKYW5vbWFseV9pZBgBIAEoCRI/CgpyZXNvbHV0aW9uGAIgASgOMisubXVsdGlodWIucGF5bWVudHMudjEuQW5vbWFseVJlc29sdXRpb25LaW5kEhQKDG9wZXJhdGlvbl9pZBgDIAEoCRIMCgRub3RlGAQgASgJEikKBmFtb3VudBgFIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leSJIChZSZXNvbHZlQW5vbWFseVJlc3BvbnNlEi4KB2Fub21hbHkYASABKAsyHS5tdWx0aWh1Yi5wYXltZW50cy52MS5Bbm9tYWx5IqcBCgtTdHVja0VmZmVjdBIRCgllZmZlY3RfaWQYASABKAkSEgoKcGF5bWVudF9pZBgCIAEoCRITCgttZXJjaGFudF9pZBgDIAEoCRIMCgRraW5kGAQgASgJEg0KBXRyaWVzGAUgASgFEg8KB2ZhaWx1cmUYBiABKAkSLgoKc3R1Y2tfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiQAoXTGlzdFN0dWNrRWZmZWN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZwoYTGlzdFN0dWNrRWZmZWN0c1Jlc3BvbnNlEjIKB2VmZmVjdHMYASADKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5TdHVja0VmZmVjdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOwoSUmV0cnlFZmZlY3RSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSEQoJZWZmZWN0X2lkGAIgASgJIkUKE1JldHJ5RWZmZWN0UmVzcG9uc2USLgoHcGF5bWVudBgBIAEoCzIdLm11bHRpaHViLnBheW1lbnRzLnYxLlBheW1lbnQiUgoTRXhwbGFpblJvdXRlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRIWCgpzZXJ2aWNlX2lkGAIgASgDQgIwARIOCgZhbW91bnQYAyABKAMixwEKFEV4cGxhaW5Sb3V0ZVJlc3BvbnNlEhAKCGFjY2VwdGVkGAEgASgIEjQKCHJlZnVzYWxzGAIgAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUm91dGVSZWZ1c2FsEjEKBXJvdXRlGAMgASgLMiIubXVsdGlodWIucGF5bWVudHMudjEuQXBwbGllZFJvdXRlEjQKBWZ1bmRzGAQgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuV2l0aGRyYXdhbEZ1bmRzIhoKGFN1bW1hcml6ZVBheW1lbnRzUmVxdWVzdCLwAgoZU3VtbWFyaXplUGF5bWVudHNSZXNwb25zZRI1Cg5vcGVuX2Fub21hbGllcxgBIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNAoNc3R1Y2tfZWZmZWN0cxgCIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNAoNb3Blbl9icmVha2VycxgDIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSPgoScGF5bWVudHNfbGFzdF9ob3VyGAQgAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudENvdW50Ej0KEXBheW1lbnRzX2xhc3RfZGF5GAUgAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudENvdW50EjEKDWNvbXB1dGVkX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImoKDFBheW1lbnRDb3VudBIWCgpzZXJ2aWNlX2lkGAEgASgDQgIwARIzCgZzdGF0dXMYAiABKA4yIy5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50U3RhdHVzEg0KBWNvdW50GAMgASgDMu8LCg5QYXltZW50U2VydmljZRJoCg1DcmVhdGVQYXltZW50EioubXVsdGlodWIucGF5bWVudHMudjEuQ3JlYXRlUGF5bWVudFJlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5DcmVhdGVQYXltZW50UmVzcG9uc2USYgoLRmluZFBheW1lbnQSKC5tdWx0aWh1Yi5wYXltZW50cy52MS5GaW5kUGF5bWVudFJlcXVlc3QaKS5tdWx0aWh1Yi5wYXltZW50cy52MS5GaW5kUGF5bWVudFJlc3BvbnNlEmgKDU5vdGlmeVBheW1lbnQSKi5tdWx0aWh1Yi5wYXltZW50cy52MS5Ob3RpZnlQYXltZW50UmVxdWVzdBorLm11bHRpaHViLnBheW1lbnRzLnYxLk5vdGlmeVBheW1lbnRSZXNwb25zZRJrCg5SZXNlbmRDYWxsYmFjaxIrLm11bHRpaHViLnBheW1lbnRzLnYxLlJlc2VuZENhbGxiYWNrUmVxdWVzdBosLm11bHRpaHViLnBheW1lbnRzLnYxLlJlc2VuZENhbGxiYWNrUmVzcG9uc2USXwoKR2V0UGF5bWVudBInLm11bHRpaHViLnBheW1lbnRzLnYxLkdldFBheW1lbnRSZXF1ZXN0GigubXVsdGlodWIucGF5bWVudHMudjEuR2V0UGF5bWVudFJlc3BvbnNlEmUKDExpc3RQYXltZW50cxIpLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQYXltZW50c1JlcXVlc3QaKi5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UGF5bWVudHNSZXNwb25zZRJoCg1MaXN0QW5vbWFsaWVzEioubXVsdGlodWIucGF5bWVudHMudjEuTGlzdEFub21hbGllc1JlcXVlc3QaKy5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0QW5vbWFsaWVzUmVzcG9uc2USXwoKR2V0QW5vbWFseRInLm11bHRpaHViLnBheW1lbnRzLnYxLkdldEFub21hbHlSZXF1ZXN0GigubXVsdGlodWIucGF5bWVudHMudjEuR2V0QW5vbWFseVJlc3BvbnNlEoMBChZMaXN0V2l0aGRyYXdhbFJlZnVzYWxzEjMubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFdpdGhkcmF3YWxSZWZ1c2Fsc1JlcXVlc3QaNC5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0V2l0aGRyYXdhbFJlZnVzYWxzUmVzcG9uc2USawoOUmVzb2x2ZUFub21hbHkSKy5tdWx0aWh1Yi5wYXltZW50cy52MS5SZXNvbHZlQW5vbWFseVJlcXVlc3QaLC5tdWx0aWh1Yi5wYXltZW50cy52MS5SZXNvbHZlQW5vbWFseVJlc3BvbnNlEnEKEExpc3RTdHVja0VmZmVjdHMSLS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0U3R1Y2tFZmZlY3RzUmVxdWVzdBouLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RTdHVja0VmZmVjdHNSZXNwb25zZRJiCgtSZXRyeUVmZmVjdBIoLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHJ5RWZmZWN0UmVxdWVzdBopLm11bHRpaHViLnBheW1lbnRzLnYxLlJldHJ5RWZmZWN0UmVzcG9uc2USZQoMRXhwbGFpblJvdXRlEikubXVsdGlodWIucGF5bWVudHMudjEuRXhwbGFpblJvdXRlUmVxdWVzdBoqLm11bHRpaHViLnBheW1lbnRzLnYxLkV4cGxhaW5Sb3V0ZVJlc3BvbnNlEnQKEVN1bW1hcml6ZVBheW1lbnRzEi4ubXVsdGlodWIucGF5bWVudHMudjEuU3VtbWFyaXplUGF5bWVudHNSZXF1ZXN0Gi8ubXVsdGlodWIucGF5bWVudHMudjEuU3VtbWFyaXplUGF5bWVudHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_common_v1_open_items, file_multihub_merchants_v1_route, file_multihub_payments_v1_payment, file_multihub_payments_v1_route_explanation]);
 
 /**
  * CredentialPolicy restricts a credential to routes and currencies.
@@ -701,6 +703,48 @@ export const ListAnomaliesResponseSchema: GenMessage<ListAnomaliesResponse> = /*
   messageDesc(file_multihub_payments_v1_payment_service, 15);
 
 /**
+ * GetAnomalyRequest identifies an anomaly.
+ *
+ * @generated from message multihub.payments.v1.GetAnomalyRequest
+ */
+export type GetAnomalyRequest = Message<"multihub.payments.v1.GetAnomalyRequest"> & {
+  /**
+   * anomaly_id is the id of the anomaly.
+   *
+   * @generated from field: string anomaly_id = 1;
+   */
+  anomalyId: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.GetAnomalyRequest.
+ * Use `create(GetAnomalyRequestSchema)` to create a new message.
+ */
+export const GetAnomalyRequestSchema: GenMessage<GetAnomalyRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 16);
+
+/**
+ * GetAnomalyResponse holds the anomaly.
+ *
+ * @generated from message multihub.payments.v1.GetAnomalyResponse
+ */
+export type GetAnomalyResponse = Message<"multihub.payments.v1.GetAnomalyResponse"> & {
+  /**
+   * anomaly is the present anomaly.
+   *
+   * @generated from field: multihub.payments.v1.Anomaly anomaly = 1;
+   */
+  anomaly?: Anomaly | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.GetAnomalyResponse.
+ * Use `create(GetAnomalyResponseSchema)` to create a new message.
+ */
+export const GetAnomalyResponseSchema: GenMessage<GetAnomalyResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 17);
+
+/**
  * ListWithdrawalRefusalsRequest requests a page of a merchant's refused withdrawals.
  *
  * @generated from message multihub.payments.v1.ListWithdrawalRefusalsRequest
@@ -733,7 +777,7 @@ export type ListWithdrawalRefusalsRequest = Message<"multihub.payments.v1.ListWi
  * Use `create(ListWithdrawalRefusalsRequestSchema)` to create a new message.
  */
 export const ListWithdrawalRefusalsRequestSchema: GenMessage<ListWithdrawalRefusalsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 16);
+  messageDesc(file_multihub_payments_v1_payment_service, 18);
 
 /**
  * ListWithdrawalRefusalsResponse is a page of refused withdrawals.
@@ -761,7 +805,7 @@ export type ListWithdrawalRefusalsResponse = Message<"multihub.payments.v1.ListW
  * Use `create(ListWithdrawalRefusalsResponseSchema)` to create a new message.
  */
 export const ListWithdrawalRefusalsResponseSchema: GenMessage<ListWithdrawalRefusalsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 17);
+  messageDesc(file_multihub_payments_v1_payment_service, 19);
 
 /**
  * ResolveAnomalyRequest is a decision on an anomaly.
@@ -811,7 +855,7 @@ export type ResolveAnomalyRequest = Message<"multihub.payments.v1.ResolveAnomaly
  * Use `create(ResolveAnomalyRequestSchema)` to create a new message.
  */
 export const ResolveAnomalyRequestSchema: GenMessage<ResolveAnomalyRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 18);
+  messageDesc(file_multihub_payments_v1_payment_service, 20);
 
 /**
  * ResolveAnomalyResponse contains the resolved anomaly.
@@ -832,7 +876,7 @@ export type ResolveAnomalyResponse = Message<"multihub.payments.v1.ResolveAnomal
  * Use `create(ResolveAnomalyResponseSchema)` to create a new message.
  */
 export const ResolveAnomalyResponseSchema: GenMessage<ResolveAnomalyResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 19);
+  messageDesc(file_multihub_payments_v1_payment_service, 21);
 
 /**
  * StuckEffect is an effect that has used up its tries. It waits for the operator and blocks only what depends on it.
@@ -895,7 +939,7 @@ export type StuckEffect = Message<"multihub.payments.v1.StuckEffect"> & {
  * Use `create(StuckEffectSchema)` to create a new message.
  */
 export const StuckEffectSchema: GenMessage<StuckEffect> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 20);
+  messageDesc(file_multihub_payments_v1_payment_service, 22);
 
 /**
  * ListStuckEffectsRequest requests a page of stuck effects.
@@ -923,7 +967,7 @@ export type ListStuckEffectsRequest = Message<"multihub.payments.v1.ListStuckEff
  * Use `create(ListStuckEffectsRequestSchema)` to create a new message.
  */
 export const ListStuckEffectsRequestSchema: GenMessage<ListStuckEffectsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 21);
+  messageDesc(file_multihub_payments_v1_payment_service, 23);
 
 /**
  * ListStuckEffectsResponse is a page of stuck effects.
@@ -951,7 +995,7 @@ export type ListStuckEffectsResponse = Message<"multihub.payments.v1.ListStuckEf
  * Use `create(ListStuckEffectsResponseSchema)` to create a new message.
  */
 export const ListStuckEffectsResponseSchema: GenMessage<ListStuckEffectsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 22);
+  messageDesc(file_multihub_payments_v1_payment_service, 24);
 
 /**
  * RetryEffectRequest identifies a stuck effect.
@@ -979,7 +1023,7 @@ export type RetryEffectRequest = Message<"multihub.payments.v1.RetryEffectReques
  * Use `create(RetryEffectRequestSchema)` to create a new message.
  */
 export const RetryEffectRequestSchema: GenMessage<RetryEffectRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 23);
+  messageDesc(file_multihub_payments_v1_payment_service, 25);
 
 /**
  * RetryEffectResponse holds the payment.
@@ -1000,7 +1044,7 @@ export type RetryEffectResponse = Message<"multihub.payments.v1.RetryEffectRespo
  * Use `create(RetryEffectResponseSchema)` to create a new message.
  */
 export const RetryEffectResponseSchema: GenMessage<RetryEffectResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 24);
+  messageDesc(file_multihub_payments_v1_payment_service, 26);
 
 /**
  * ExplainRouteRequest describes a payment that could be made.
@@ -1035,7 +1079,7 @@ export type ExplainRouteRequest = Message<"multihub.payments.v1.ExplainRouteRequ
  * Use `create(ExplainRouteRequestSchema)` to create a new message.
  */
 export const ExplainRouteRequestSchema: GenMessage<ExplainRouteRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 25);
+  messageDesc(file_multihub_payments_v1_payment_service, 27);
 
 /**
  * ExplainRouteResponse says whether the payment would be accepted, and shows what that follows from.
@@ -1078,7 +1122,115 @@ export type ExplainRouteResponse = Message<"multihub.payments.v1.ExplainRouteRes
  * Use `create(ExplainRouteResponseSchema)` to create a new message.
  */
 export const ExplainRouteResponseSchema: GenMessage<ExplainRouteResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_payment_service, 26);
+  messageDesc(file_multihub_payments_v1_payment_service, 28);
+
+/**
+ * SummarizePaymentsRequest has no filter: the numbers are about all merchants.
+ *
+ * @generated from message multihub.payments.v1.SummarizePaymentsRequest
+ */
+export type SummarizePaymentsRequest = Message<"multihub.payments.v1.SummarizePaymentsRequest"> & {
+};
+
+/**
+ * Describes the message multihub.payments.v1.SummarizePaymentsRequest.
+ * Use `create(SummarizePaymentsRequestSchema)` to create a new message.
+ */
+export const SummarizePaymentsRequestSchema: GenMessage<SummarizePaymentsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 29);
+
+/**
+ * SummarizePaymentsResponse holds numbers of all merchants and environments.
+ *
+ * @generated from message multihub.payments.v1.SummarizePaymentsResponse
+ */
+export type SummarizePaymentsResponse = Message<"multihub.payments.v1.SummarizePaymentsResponse"> & {
+  /**
+   * open_anomalies are the anomalies that are not resolved.
+   *
+   * @generated from field: multihub.common.v1.OpenItems open_anomalies = 1;
+   */
+  openAnomalies?: OpenItems | undefined;
+
+  /**
+   * stuck_effects are the payments with an effect that has used up its tries.
+   *
+   * @generated from field: multihub.common.v1.OpenItems stuck_effects = 2;
+   */
+  stuckEffects?: OpenItems | undefined;
+
+  /**
+   * open_breakers are the provider accounts whose circuit breaker is not closed in the answering process.
+   *
+   * @generated from field: multihub.common.v1.OpenItems open_breakers = 3;
+   */
+  openBreakers?: OpenItems | undefined;
+
+  /**
+   * payments_last_hour counts how often payments of each route entered each status in the last 60 minutes. A payment that
+   * entered two of them is counted in both.
+   *
+   * @generated from field: repeated multihub.payments.v1.PaymentCount payments_last_hour = 4;
+   */
+  paymentsLastHour: PaymentCount[];
+
+  /**
+   * payments_last_day is the same for the last 24 hours.
+   *
+   * @generated from field: repeated multihub.payments.v1.PaymentCount payments_last_day = 5;
+   */
+  paymentsLastDay: PaymentCount[];
+
+  /**
+   * computed_time is when this was computed. Processes store their counts once a minute, so the last minute is incomplete,
+   * and a process that is killed loses at most that.
+   *
+   * @generated from field: google.protobuf.Timestamp computed_time = 6;
+   */
+  computedTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.SummarizePaymentsResponse.
+ * Use `create(SummarizePaymentsResponseSchema)` to create a new message.
+ */
+export const SummarizePaymentsResponseSchema: GenMessage<SummarizePaymentsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 30);
+
+/**
+ * PaymentCount is a number of payments of one route.
+ *
+ * @generated from message multihub.payments.v1.PaymentCount
+ */
+export type PaymentCount = Message<"multihub.payments.v1.PaymentCount"> & {
+  /**
+   * service_id is the route.
+   *
+   * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
+   */
+  serviceId: string;
+
+  /**
+   * status is the status that they entered.
+   *
+   * @generated from field: multihub.payments.v1.PaymentStatus status = 2;
+   */
+  status: PaymentStatus;
+
+  /**
+   * count is how many did.
+   *
+   * @generated from field: int64 count = 3;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message multihub.payments.v1.PaymentCount.
+ * Use `create(PaymentCountSchema)` to create a new message.
+ */
+export const PaymentCountSchema: GenMessage<PaymentCount> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_payment_service, 31);
 
 /**
  * PaymentService creates payments and reads their status.
@@ -1160,6 +1312,16 @@ export const PaymentService: GenService<{
     output: typeof ListAnomaliesResponseSchema;
   },
   /**
+   * GetAnomaly reads an anomaly of any merchant.
+   *
+   * @generated from rpc multihub.payments.v1.PaymentService.GetAnomaly
+   */
+  getAnomaly: {
+    methodKind: "unary";
+    input: typeof GetAnomalyRequestSchema;
+    output: typeof GetAnomalyResponseSchema;
+  },
+  /**
    * ListWithdrawalRefusals lists the withdrawals of a merchant that the ledger refused, newest first.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ListWithdrawalRefusals
@@ -1211,6 +1373,16 @@ export const PaymentService: GenService<{
     methodKind: "unary";
     input: typeof ExplainRouteRequestSchema;
     output: typeof ExplainRouteResponseSchema;
+  },
+  /**
+   * SummarizePayments counts what waits for the operator, and payments by route and status.
+   *
+   * @generated from rpc multihub.payments.v1.PaymentService.SummarizePayments
+   */
+  summarizePayments: {
+    methodKind: "unary";
+    input: typeof SummarizePaymentsRequestSchema;
+    output: typeof SummarizePaymentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_payments_v1_payment_service, 0);

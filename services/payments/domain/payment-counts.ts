@@ -1,0 +1,84 @@
+import type { PaymentStatus } from '#lib/contract/payment-status.ts'
+import { isAdmitted, type StoredPayment } from './payment.ts'
+
+/** How many payments of a route entered a status. */
+export interface PaymentCount {
+  readonly service_id: string
+  readonly status: PaymentStatus
+  readonly count: number
+}
+
+/** The route and status of what is beyond the bound of a tally. */
+const OTHER_ROUTES = '0'
+
+/** The most pairs of route and status in one tally, those of other routes apart: a document of about 200 kB. */
+const PAIRS_MAX = 5_000
+
+/** The status that a write has brought a payment into; `undefined` when it has kept its status, or merchants do not see it. */
+export function enteredStatus(
+  after: StoredPayment,
+  before: StoredPayment | undefined,
+): PaymentStatus | undefined {
+  return isAdmitted(after) && after.status !== before?.status ? after.status : undefined
+}
+
+/** Adds up counts by route and status. */
+export type Tally = ReturnType<typeof createTally>
+
+/** Makes an empty tally. Routes beyond its bound are counted together, as route 0. */
+export function createTally() {
+  const counts = new Map<string, number>()
+  return {
+    add({ service_id, status, count }: PaymentCount): void {
+      const exact = `${status} ${service_id}`
+      const pair = counts.has(exact) || counts.size < PAIRS_MAX ? exact : `${status} ${OTHER_ROUTES}`
+      counts.set(pair, (counts.get(pair) ?? 0) + count)
+    },
+    /** The counts, by route and status. */
+    list: (): PaymentCount[] =>
+      [...counts].map(([pair, count]) => {
+        const [status, service_id = OTHER_ROUTES] = pair.split(' ')
+        // `add` has made the pair from a status.
+        return { service_id, status: status as PaymentStatus, count }
+      }),
+  }
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const DAY_MINUTES = 1_440
+
+/** The length of a roll-up. */
+export type Period = 'minute' | 'hour'
+
+/** The length of each period in milliseconds. */
+export const PERIOD_MS: Readonly<Record<Period, number>> = { minute: MINUTE_MS, hour: HOUR_MS }
+
+/** The beginning of the period that an instant is in. */
+export function startOf(period: Period, at: Date): Date {
+  return new Date(at.getTime() - (at.getTime() % PERIOD_MS[period]))
+}
+
+/** Periods of one length, from the first to the one before the last. */
+interface Periods {
+  readonly period: Period
+  readonly from: Date
+  readonly to?: Date | undefined
+}
+
+/**
+ * The roll-ups that make up the 60 minutes and the 24 hours which end with the minute of an instant: the day consists of whole
+ * hours, and of minutes at its beginning.
+ */
+export function periodsOf(at: Date): { readonly hour: readonly Periods[]; readonly day: readonly Periods[] } {
+  const last_ms = startOf('minute', at).getTime()
+  const from = new Date(last_ms - (DAY_MINUTES - 1) * MINUTE_MS)
+  const first_hour = new Date(Math.ceil(from.getTime() / HOUR_MS) * HOUR_MS)
+  return {
+    hour: [{ period: 'minute', from: new Date(last_ms - 59 * MINUTE_MS) }],
+    day: [
+      { period: 'minute', from, to: first_hour },
+      { period: 'hour', from: first_hour },
+    ],
+  }
+}
