@@ -27,7 +27,7 @@ export interface Layout {
 
 const COLLECTION_NAME = /^[a-z][a-z0-9_]{0,49}$/
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
-const INDEXES_MAX = 20
+const INDEXES_MAX = 24
 const RESERVED = ['key', 'expires', '_id', 'version']
 
 /**

@@ -297,7 +297,7 @@ describe('the operator', () => {
     ['no merchant', {}, 1005],
     ['an unknown status', { merchantId: '1', status: 99 }, 9000],
     ['an unknown environment', { merchantId: '1', environment: 99 }, 9000],
-    ['a page size over 100', { merchantId: '1', pageSize: 101 }, 9000],
+    ['a page size over 1,000', { merchantId: '1', pageSize: 1_001 }, 9000],
     ['an invalid page token', { merchantId: '1', pageToken: 'garbage' }, 9000],
   ])('gets an error for a list with %s', async (_name, request, code) => {
     await expect(system.deliveries.listDeliveries(request)).rejects.toMatchObject({ code })

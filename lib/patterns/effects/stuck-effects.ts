@@ -11,7 +11,7 @@ export interface StuckEffect<D extends EffectDocument> {
 
 /**
  * Lists stuck effects, the longest stuck first. A page counts documents, each of which may have several. The collection has
- * `EFFECT_INDEXES`; `key_fields` are the fields of its key, which are texts. Throws 9000 for a page size outside 1 to 100 and
+ * `EFFECT_INDEXES`; `key_fields` are the fields of its key, which are texts. Throws 9000 for a page size outside 1 to 1,000 and
  * for a token of another list.
  */
 export async function listStuckEffects<D extends EffectDocument>(

@@ -22,6 +22,8 @@ interface Stream<D> {
 }
 
 const READS_AT_ONCE = 16
+/** The most documents that a store reads at once. */
+const FIND_MAX = 1_000
 
 /**
  * Reads the first documents of several ranges of indexes as one ordered list. Each range must have the order of `compare`,
@@ -33,7 +35,7 @@ export async function mergeRanges<D extends object>(
   sources: readonly IndexedRange[],
   { limit, reverse, compare }: MergeOptions<D>,
 ): Promise<Stored<D>[]> {
-  const size = Math.min(limit, Math.ceil(limit / Math.max(1, sources.length)) + 1)
+  const size = Math.min(limit, FIND_MAX, Math.ceil(limit / Math.max(1, sources.length)) + 1)
   const fill = async (stream: Stream<D>, after: IndexedRange['after']): Promise<void> => {
     const { index, range } = stream.source
     stream.buffer = await collection.find(index, range, { limit: size, reverse, after })

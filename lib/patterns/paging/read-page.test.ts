@@ -74,7 +74,7 @@ describe('a page of a list', () => {
   })
 
   test.each<[string, PageRequest]>([
-    ['page_size', { page_size: 101, page_token: '' }],
+    ['page_size', { page_size: 1_001, page_token: '' }],
     ['page_token', { page_size: 1, page_token: 'garbage' }],
   ])('refuses a wrong %s with 9000', async (description, request) => {
     const refused = readPage(listOf(itemsInOrder().collection), request)

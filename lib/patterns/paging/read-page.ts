@@ -3,13 +3,16 @@ import { INT64_MAX } from '#lib/contract/money.ts'
 import type { Collection, Range, Stored } from '#lib/store/store.ts'
 
 const PAGE_SIZE_DEFAULT = 25
-const PAGE_SIZE_MAX = 100
+/** The largest page of the operator's lists (O19). */
+const PAGE_SIZE_MAX = 1_000
+/** The largest page of merchants' lists (S6). */
+export const MERCHANT_PAGE_MAX = 100
 
-/** The size of a page: 25 for 0, which means "not given". Throws 9000 for a size outside 1 to 100. */
-export function checkPageSize(requested: number): number {
+/** The size of a page: 25 for 0, which means "not given". Throws 9000 for a size outside 1 to the largest page. */
+export function checkPageSize(requested: number, largest = PAGE_SIZE_MAX): number {
   if (requested === 0) return PAGE_SIZE_DEFAULT
-  if (requested >= 1 && requested <= PAGE_SIZE_MAX) return requested
-  throw fieldError(9000, 'page_size', `an integer from 1 to ${PAGE_SIZE_MAX}`)
+  if (requested >= 1 && requested <= largest) return requested
+  throw fieldError(9000, 'page_size', `an integer from 1 to ${largest}`)
 }
 
 /** A place in a list: the fields of its index and key, as the last item of a page has them. */
@@ -133,7 +136,7 @@ export interface PagedList<D extends object> {
 const READ_MAX = 2_000
 const READ_SIZE = 200
 
-/** Reads a page of a list. Throws 9000 for a page size outside 1 to 100 and for a token of another list. */
+/** Reads a page of a list. Throws 9000 for a page size outside 1 to 1,000 and for a token of another list. */
 export async function readPage<D extends object>(
   list: PagedList<D>,
   { page_size, page_token }: PageRequest,

@@ -193,7 +193,7 @@ describe('refuses a bad request with its code and the path of the field', () => 
       (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', createdFrom: { seconds: 2n ** 60n } }),
     ],
     [9000, 'currency', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', currency: 'inr' })],
-    [9000, 'page_size', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageSize: 101 })],
+    [9000, 'page_size', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageSize: 1_001 })],
     [9000, 'page_token', (rpcs) => rpcs.balances().listEntries({ merchantId: '1000', pageToken: '1' })],
     [
       9000,

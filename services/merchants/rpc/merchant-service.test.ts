@@ -106,7 +106,7 @@ describe('ListMerchants', () => {
 
   test.each([
     [{ pageSize: -1 }, 'page_size'],
-    [{ pageSize: 101 }, 'page_size'],
+    [{ pageSize: 1_001 }, 'page_size'],
     [{ pageToken: 'nonsense' }, 'page_token'],
   ])('refuses %j with 9000 at %s', async (request, description) => {
     await expect(merchants().listMerchants(request)).rejects.toMatchObject({

@@ -86,7 +86,7 @@ test('refuses the token of another list, an invalid token and a page size above 
   await expect(listPayments(payments, filter, { page_size: 1, page_token: 'garbage' })).rejects.toMatchObject(
     { code: 9000 },
   )
-  await expect(listPayments(payments, filter, { page_size: 101, page_token: '' })).rejects.toMatchObject({
+  await expect(listPayments(payments, filter, { page_size: 1_001, page_token: '' })).rejects.toMatchObject({
     code: 9000,
   })
 })

@@ -10,6 +10,7 @@ test('a list without an index for its filter is refused, and never shown without
     time_field: 'created_at',
     words: { status: ['pending', 'approved'] },
     restricted: [[]],
+    operator_fields: [],
   }
   const filter = { merchant_id: '7001', environment: 'test', only: { status: ['pending'] } } as const
   expect(() => selectionsOf(list, filter)).toThrow(new TypeError('no index has all of status'))

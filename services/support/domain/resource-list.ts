@@ -22,6 +22,18 @@ export interface ResourceList {
   readonly words: Readonly<Record<string, readonly string[]>>
   /** The restricted fields of each index, the fewest first; the last index has all of them. */
   readonly restricted: readonly (readonly string[])[]
+  /** The fields by which the operator restricts a list of all merchants. */
+  readonly operator_fields: readonly string[]
+  /** How the operator lists what has a deadline. */
+  readonly deadlines?: DeadlineList
+}
+
+/** The list of what waits for a decision by a deadline. */
+export interface DeadlineList {
+  /** The field with the deadline. The list has only the resources that have it. */
+  readonly field: string
+  /** The statuses in which a decision is due. */
+  readonly statuses: readonly string[]
 }
 
 /** Which of a merchant's resources a list shows. */
@@ -43,7 +55,7 @@ const SCOPE = ['merchant_id', 'environment'] as const
  * little more than what it shows. A payment has few resources, so their list needs no order.
  */
 export function listIndexes(list: ResourceList): Readonly<Record<string, IndexSpec>> {
-  const { id_field, time_field } = list
+  const { id_field, time_field, operator_fields, deadlines } = list
   const order = [time_field, id_field]
   const shown = time_field === 'created_at' ? {} : { where: time_field }
   const listed = list.restricted.map((fields) => {
@@ -54,9 +66,19 @@ export function listIndexes(list: ResourceList): Readonly<Record<string, IndexSp
     ...Object.fromEntries(listed),
     list_payment_c_id: { fields: [...SCOPE, 'payment.c_id'], where: 'payment' },
     list_payment_h_id: { fields: [...SCOPE, 'payment.h_id'], where: 'payment' },
-    by_created: { fields: ['merchant_id', time_field], ...shown },
     summary: { fields: [...SCOPE, ...order, 'status'] },
+    every: { fields: ['environment', ...operator_fields, ...order], ...shown, across_partitions: true },
+    of_payment: { fields: ['payment.payment_id'], where: 'payment', across_partitions: true },
+    ...(deadlines && deadlineIndexes(list, deadlines)),
   }
+}
+
+function deadlineIndexes({ id_field, operator_fields }: ResourceList, { field }: DeadlineList) {
+  const fields = ['environment', ...operator_fields, field, id_field]
+  return {
+    every_deadline: { fields, where: field, across_partitions: true },
+    list_deadline: { fields: ['merchant_id', ...fields], where: field },
+  } as const
 }
 
 function nameOf(fields: readonly string[]): string {
@@ -68,7 +90,10 @@ function nameOf(fields: readonly string[]): string {
  * words of a field of the index that has no filter. So no list needs more than 192 ranges, and none of them holds a resource
  * that the list does not show. A filter with every word of its field restricts nothing.
  */
-export function selectionsOf({ words, restricted }: ResourceList, { only = {} }: ResourceFilter) {
+export function selectionsOf(
+  { words, restricted }: ResourceList,
+  { only = {} }: Pick<ResourceFilter, 'only'>,
+) {
   const chosen = new Map<string, readonly string[]>()
   for (const [field, all] of Object.entries(words)) {
     const some = [...new Set(only[field])]
@@ -89,7 +114,7 @@ export function selectionsOf({ words, restricted }: ResourceList, { only = {} }:
 export function matchesFilter(
   { words, time_field }: ResourceList,
   resource: ListedResource,
-  { only = {}, created_from, created_to }: ResourceFilter,
+  { only = {}, created_from, created_to }: Omit<ResourceFilter, keyof MerchantScope>,
 ): boolean {
   const created_at: unknown = Reflect.get(resource, time_field)
   const isShown = (field: string): boolean =>

@@ -3,13 +3,14 @@ import type { CredentialPolicy } from '#gen/multihub/payments/v1/payment_service
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { type ScopeFields, scopeFromProto } from '#lib/contract/merchant-scope.ts'
-import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
+import { checkLine, createdRange } from '#lib/contract/operator-fields.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { type EnumMap, requiredText } from '#lib/contract/proto-fields.ts'
+import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { ResourceFilter } from '../domain/resource-list.ts'
 import type { ResourceQuery } from '../domain/support-resource.ts'
-import type { OperatorFilter } from '../use-cases/list-resources.ts'
+import type { OperatorFilter } from '../use-cases/list-for-operator.ts'
 import type { Mutation } from '../use-cases/mutation.ts'
 import { createSummary } from '../use-cases/summarize.ts'
 
@@ -77,16 +78,45 @@ export function filterFromProto(
   }
 }
 
-/** Maps what the operator's list of a merchant shows. Throws 9000 for an unknown enum value. */
-export function operatorFilterFromProto(
-  request: ScopeFields & { readonly statuses: readonly number[] },
+/** The fields of each list of the operator. */
+interface OperatorListFields extends CreatedFields {
+  readonly merchantId?: string | undefined
+  readonly environment: number
+  readonly statuses: readonly number[]
+  readonly paymentId: string
+  readonly oldestFirst: boolean
+  readonly pageSize: number
+  readonly pageToken: string
+}
+
+/** Maps what a list of the operator shows, in which order, and its page. Throws 9000 for a wrong field. */
+export function operatorListFromProto(
+  request: OperatorListFields,
   statuses: EnumMap<string, number>,
-): OperatorFilter {
+): { readonly filter: OperatorFilter; readonly page: PageRequest & { readonly oldest_first: boolean } } {
+  const { merchantId = '', paymentId, pageSize: page_size, pageToken: page_token } = request
   return {
-    merchant_id: requiredId(request.merchantId, 'merchant_id'),
-    environment: ENVIRONMENTS.optional(request.environment, 'environment'),
-    statuses: statuses.requiredEach(request.statuses, 'statuses'),
+    filter: {
+      merchant_id: checkLine(merchantId, 'merchant_id') || undefined,
+      environment: ENVIRONMENTS.optional(request.environment, 'environment'),
+      only: { status: statuses.requiredEach(request.statuses, 'statuses') },
+      payment_id: checkLine(paymentId, 'payment_id') || undefined,
+      ...createdRange(request),
+    },
+    page: { page_size, page_token, oldest_first: request.oldestFirst },
   }
+}
+
+/** Refuses with 9000 what a list by deadline cannot be combined with. */
+export function checkByDeadline({
+  paymentId,
+  createdFrom,
+  createdTo,
+  oldestFirst,
+}: OperatorListFields): void {
+  const given = { payment_id: paymentId, created_from: createdFrom, created_to: createdTo }
+  for (const [field, value] of Object.entries({ ...given, oldest_first: oldestFirst }))
+    if (value) throw fieldError(9000, field, 'absent in a list by deadline')
 }
 
 /** Serves the summary of one kind of resources, with its statuses in the order of their declaration (S11). */

@@ -1,8 +1,7 @@
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
-import type { Environment } from '#lib/contract/environment.ts'
 import { openCursor } from '#lib/patterns/paging/merchant-cursor.ts'
 import { type IndexedRange, mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
-import { checkPageSize, type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import { checkPageSize, MERCHANT_PAGE_MAX } from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import {
   type ListedResource,
@@ -37,7 +36,7 @@ export async function listResources<D extends ListedResource>(
   { limit, cursor }: CursorRequest,
 ): Promise<CursorPage<Stored<D>>> {
   const { keyring, id_field } = list
-  const size = checkPageSize(limit)
+  const size = checkPageSize(limit, MERCHANT_PAGE_MAX)
   const { created_from, created_to, ...rest } = filter
   const instants = { created_from: created_from?.toISOString(), created_to: created_to?.toISOString() }
   const scope = { list: list.name, ...rest, ...instants }
@@ -97,42 +96,4 @@ async function readOfPayment<D extends ListedResource>(
   const range = { equals: [filter.merchant_id, filter.environment, id] }
   const found = await list.collection.find(`list_payment_${by}`, range, { limit: OF_PAYMENT_MAX })
   return found.filter((resource) => matchesFilter(list, resource, filter))
-}
-
-/** Which resources of a merchant the operator lists. Without an environment, the resources of both. */
-export interface OperatorFilter {
-  readonly merchant_id: string
-  readonly environment: Environment | undefined
-  readonly statuses: readonly string[]
-}
-
-/** Whether the operator's list has a resource, by everything but the merchant. */
-export function isListedForOperator(
-  { environment, statuses }: Omit<OperatorFilter, 'merchant_id'>,
-  resource: { readonly environment: Environment; readonly status: string },
-): boolean {
-  return (
-    (environment === undefined || resource.environment === environment) &&
-    (statuses.length === 0 || statuses.includes(resource.status))
-  )
-}
-
-/** The operator's list of a merchant's resources, newest first. Only an empty `next_page_token` ends it. */
-export function listForOperator<D extends ListedResource & { readonly status: string }>(
-  { collection, key_field, time_field }: ListSource<D>,
-  { merchant_id, ...filter }: OperatorFilter,
-  page: PageRequest,
-): Promise<Page<D>> {
-  return readPage<D>(
-    {
-      collection,
-      index: 'by_created',
-      range: { equals: [merchant_id] },
-      reverse: true,
-      token_scope: { merchant_id },
-      position: { [time_field]: 'instant', environment: 'text', [key_field]: 'text' },
-      matches: (resource) => isListedForOperator(filter, resource),
-    },
-    page,
-  )
 }

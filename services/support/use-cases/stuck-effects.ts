@@ -24,7 +24,7 @@ export type StuckDocuments = ReturnType<typeof stuckDocuments<EffectDocument & M
 /** Makes the list and the retry of one kind of documents. */
 export function stuckDocuments<D extends EffectDocument & MerchantScope>(deps: StuckDocumentsDeps<D>) {
   return {
-    /** Lists them, the longest stuck first. Throws 9000 for a page size outside 1 to 100 and for a token of another list. */
+    /** Lists them, the longest stuck first. Throws 9000 for a page size outside 1 to 1,000 and for a token of another list. */
     async list(page: PageRequest) {
       const { stuck, next_page_token } = await listStuckEffects(deps.collection, deps.key_fields, page)
       return {

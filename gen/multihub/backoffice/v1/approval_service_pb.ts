@@ -120,7 +120,7 @@ export type ListApprovalsRequest = Message<"multihub.backoffice.v1.ListApprovals
   status: ApprovalStatus;
 
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 1,000, 25 when it is 0.
    *
    * @generated from field: int32 page_size = 2;
    */

@@ -107,7 +107,7 @@ export const CreatePrincipalResponseSchema: GenMessage<CreatePrincipalResponse> 
  */
 export type ListPrincipalsRequest = Message<"multihub.backoffice.v1.ListPrincipalsRequest"> & {
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 1,000, 25 when it is 0.
    *
    * @generated from field: int32 page_size = 1;
    */

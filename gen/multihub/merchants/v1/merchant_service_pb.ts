@@ -128,7 +128,7 @@ export const GetMerchantResponseSchema: GenMessage<GetMerchantResponse> = /*@__P
  */
 export type ListMerchantsRequest = Message<"multihub.merchants.v1.ListMerchantsRequest"> & {
   /**
-   * page_size is 1 to 100, 25 when it is 0.
+   * page_size is 1 to 1,000, 25 when it is 0.
    *
    * @generated from field: int32 page_size = 1;
    */

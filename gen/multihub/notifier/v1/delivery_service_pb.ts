@@ -112,7 +112,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   endpointId: string;
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 7;
    */

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/chargeback_service.proto.
  */
 export const file_multihub_support_v1_chargeback_service: GenFile = /*@__PURE__*/
-  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayJCChJBZGRFdmlkZW5jZVJlcXVlc3QSFQoNY2hhcmdlYmFja19pZBgBIAEoCRIVCg1hdHRhY2htZW50X2lkGAIgASgJIkoKE0FkZEV2aWRlbmNlUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayLDAQoWTGlzdENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChdMaXN0Q2hhcmdlYmFja3NSZXNwb25zZRI0CgtjaGFyZ2ViYWNrcxgBIAMoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTwoXUmVjb3JkQ2hhcmdlYmFja1JlcXVlc3QSNAoFZGViaXQYASABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5DaGFyZ2ViYWNrRGViaXQiGgoYUmVjb3JkQ2hhcmdlYmFja1Jlc3BvbnNlMqoEChFDaGFyZ2ViYWNrU2VydmljZRJpCg5PcGVuQ2hhcmdlYmFjaxIqLm11bHRpaHViLnN1cHBvcnQudjEuT3BlbkNoYXJnZWJhY2tSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1Jlc3BvbnNlEmkKDk1vdmVDaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5Nb3ZlQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USYAoLQWRkRXZpZGVuY2USJy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFkZEV2aWRlbmNlUmVxdWVzdBooLm11bHRpaHViLnN1cHBvcnQudjEuQWRkRXZpZGVuY2VSZXNwb25zZRJsCg9MaXN0Q2hhcmdlYmFja3MSKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RDaGFyZ2ViYWNrc1JlcXVlc3QaLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RDaGFyZ2ViYWNrc1Jlc3BvbnNlEm8KEFJlY29yZENoYXJnZWJhY2sSLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZENoYXJnZWJhY2tSZXF1ZXN0Gi0ubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRDaGFyZ2ViYWNrUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
+  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayJCChJBZGRFdmlkZW5jZVJlcXVlc3QSFQoNY2hhcmdlYmFja19pZBgBIAEoCRIVCg1hdHRhY2htZW50X2lkGAIgASgJIkoKE0FkZEV2aWRlbmNlUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayLkAgoWTGlzdENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEjAKDGNyZWF0ZWRfZnJvbRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMb2xkZXN0X2ZpcnN0GAkgASgIEhMKC2J5X2RlYWRsaW5lGAogASgIImgKF0xpc3RDaGFyZ2ViYWNrc1Jlc3BvbnNlEjQKC2NoYXJnZWJhY2tzGAEgAygLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJPChdSZWNvcmRDaGFyZ2ViYWNrUmVxdWVzdBI0CgVkZWJpdBgBIAEoCzIlLm11bHRpaHViLnBheW1lbnRzLnYxLkNoYXJnZWJhY2tEZWJpdCIaChhSZWNvcmRDaGFyZ2ViYWNrUmVzcG9uc2UyqgQKEUNoYXJnZWJhY2tTZXJ2aWNlEmkKDk9wZW5DaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk9wZW5DaGFyZ2ViYWNrUmVzcG9uc2USaQoOTW92ZUNoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuTW92ZUNoYXJnZWJhY2tSZXNwb25zZRJgCgtBZGRFdmlkZW5jZRInLm11bHRpaHViLnN1cHBvcnQudjEuQWRkRXZpZGVuY2VSZXF1ZXN0GigubXVsdGlodWIuc3VwcG9ydC52MS5BZGRFdmlkZW5jZVJlc3BvbnNlEmwKD0xpc3RDaGFyZ2ViYWNrcxIrLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdENoYXJnZWJhY2tzUmVxdWVzdBosLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdENoYXJnZWJhY2tzUmVzcG9uc2USbwoQUmVjb3JkQ2hhcmdlYmFjaxIsLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkQ2hhcmdlYmFja1JlcXVlc3QaLS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZENoYXJnZWJhY2tSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
 
 /**
  * OpenChargebackRequest describes a chargeback.
@@ -198,13 +198,13 @@ export const AddEvidenceResponseSchema: GenMessage<AddEvidenceResponse> = /*@__P
   messageDesc(file_multihub_support_v1_chargeback_service, 5);
 
 /**
- * ListChargebacksRequest requests a page of a merchant's chargebacks.
+ * ListChargebacksRequest requests a page of chargebacks. What is absent restricts nothing.
  *
  * @generated from message multihub.support.v1.ListChargebacksRequest
  */
 export type ListChargebacksRequest = Message<"multihub.support.v1.ListChargebacksRequest"> & {
   /**
-   * merchant_id is the merchant that owns the chargebacks.
+   * merchant_id is the merchant that owns the chargebacks; empty means all merchants.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -225,7 +225,7 @@ export type ListChargebacksRequest = Message<"multihub.support.v1.ListChargeback
   statuses: ChargebackStatus[];
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -237,6 +237,42 @@ export type ListChargebacksRequest = Message<"multihub.support.v1.ListChargeback
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * payment_id restricts the list to the chargebacks of one payment.
+   *
+   * @generated from field: string payment_id = 6;
+   */
+  paymentId: string;
+
+  /**
+   * created_from restricts the list to chargebacks opened at this instant or later.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 7;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to restricts the list to chargebacks opened before this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 8;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * oldest_first lists the oldest first.
+   *
+   * @generated from field: bool oldest_first = 9;
+   */
+  oldestFirst: boolean;
+
+  /**
+   * by_deadline lists the chargebacks that are open or under review and have a deadline, the next one first. It cannot be
+   * combined with payment_id, created_from, created_to and oldest_first.
+   *
+   * @generated from field: bool by_deadline = 10;
+   */
+  byDeadline: boolean;
 };
 
 /**
@@ -253,7 +289,7 @@ export const ListChargebacksRequestSchema: GenMessage<ListChargebacksRequest> = 
  */
 export type ListChargebacksResponse = Message<"multihub.support.v1.ListChargebacksResponse"> & {
   /**
-   * chargebacks are newest first.
+   * chargebacks are in the order of the list.
    *
    * @generated from field: repeated multihub.support.v1.Chargeback chargebacks = 1;
    */
@@ -351,7 +387,7 @@ export const ChargebackService: GenService<{
     output: typeof AddEvidenceResponseSchema;
   },
   /**
-   * ListChargebacks lists the chargebacks of a merchant, newest first.
+   * ListChargebacks lists chargebacks of one merchant or of all: newest first, oldest first, or by deadline.
    *
    * @generated from rpc multihub.support.v1.ChargebackService.ListChargebacks
    */

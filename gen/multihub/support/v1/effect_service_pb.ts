@@ -91,7 +91,7 @@ export type ListStuckEffectsRequest = Message<"multihub.support.v1.ListStuckEffe
   documents: string;
 
   /**
-   * page_size is the number of documents to read, 1 to 100; 0 means 25.
+   * page_size is the number of documents to read, 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 2;
    */

@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { RefundChange, RefundStatus } from "../../payments/v1/refund_pb.ts";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/refund_service.proto.
  */
 export const file_multihub_support_v1_refund_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIikKFEFwcHJvdmVSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCSJEChVBcHByb3ZlUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQiOAoTUmVqZWN0UmVmdW5kUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKFFJlamVjdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIjgKE0NhbmNlbFJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChRDYW5jZWxSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCI6ChBHZXRSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRITCgthc19tZXJjaGFudBgCIAEoCCJAChFHZXRSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCLRAQoSTGlzdFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEhMKC2FzX21lcmNoYW50GAYgASgIIlwKE0xpc3RSZWZ1bmRzUmVzcG9uc2USLAoHcmVmdW5kcxgBIAMoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJMChNBbnN3ZXJSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRIMCgRib2R5GAIgASgJEhQKDG9wZXJhdGlvbl9pZBgDIAEoCSJLChRBbnN3ZXJSZWZ1bmRSZXNwb25zZRIzCgdjb21tZW50GAEgASgLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50IlUKGUxpc3RSZWZ1bmRDb21tZW50c1JlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImsKGkxpc3RSZWZ1bmRDb21tZW50c1Jlc3BvbnNlEjQKCGNvbW1lbnRzGAEgAygLMiIubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmRDb21tZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJPChlSZWNvcmRSZWZ1bmRDaGFuZ2VSZXF1ZXN0EjIKBmNoYW5nZRgBIAEoCzIiLm11bHRpaHViLnBheW1lbnRzLnYxLlJlZnVuZENoYW5nZSIcChpSZWNvcmRSZWZ1bmRDaGFuZ2VSZXNwb25zZTLSBgoNUmVmdW5kU2VydmljZRJmCg1BcHByb3ZlUmVmdW5kEikubXVsdGlodWIuc3VwcG9ydC52MS5BcHByb3ZlUmVmdW5kUmVxdWVzdBoqLm11bHRpaHViLnN1cHBvcnQudjEuQXBwcm92ZVJlZnVuZFJlc3BvbnNlEmMKDFJlamVjdFJlZnVuZBIoLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuUmVqZWN0UmVmdW5kUmVzcG9uc2USYwoMQ2FuY2VsUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5DYW5jZWxSZWZ1bmRSZXNwb25zZRJaCglHZXRSZWZ1bmQSJS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldFJlZnVuZFJlcXVlc3QaJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldFJlZnVuZFJlc3BvbnNlEmAKC0xpc3RSZWZ1bmRzEicubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0UmVmdW5kc1JlcXVlc3QaKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRzUmVzcG9uc2USYwoMQW5zd2VyUmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJSZWZ1bmRSZXNwb25zZRJ1ChJMaXN0UmVmdW5kQ29tbWVudHMSLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRDb21tZW50c1JlcXVlc3QaLy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRDb21tZW50c1Jlc3BvbnNlEnUKElJlY29yZFJlZnVuZENoYW5nZRIuLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkUmVmdW5kQ2hhbmdlUmVxdWVzdBovLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkUmVmdW5kQ2hhbmdlUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
+  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3JlZnVuZF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIikKFEFwcHJvdmVSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCSJEChVBcHByb3ZlUmVmdW5kUmVzcG9uc2USKwoGcmVmdW5kGAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQiOAoTUmVqZWN0UmVmdW5kUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkMKFFJlamVjdFJlZnVuZFJlc3BvbnNlEisKBnJlZnVuZBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuUmVmdW5kIjgKE0NhbmNlbFJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJDChRDYW5jZWxSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCI6ChBHZXRSZWZ1bmRSZXF1ZXN0EhEKCXJlZnVuZF9pZBgBIAEoCRITCgthc19tZXJjaGFudBgCIAEoCCJAChFHZXRSZWZ1bmRSZXNwb25zZRIrCgZyZWZ1bmQYASABKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZCLdAgoSTGlzdFJlZnVuZHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjQKCHN0YXR1c2VzGAMgAygOMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEhMKC2FzX21lcmNoYW50GAYgASgIEhIKCnBheW1lbnRfaWQYByABKAkSMAoMY3JlYXRlZF9mcm9tGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvbGRlc3RfZmlyc3QYCiABKAgiXAoTTGlzdFJlZnVuZHNSZXNwb25zZRIsCgdyZWZ1bmRzGAEgAygLMhsubXVsdGlodWIuc3VwcG9ydC52MS5SZWZ1bmQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkwKE0Fuc3dlclJlZnVuZFJlcXVlc3QSEQoJcmVmdW5kX2lkGAEgASgJEgwKBGJvZHkYAiABKAkSFAoMb3BlcmF0aW9uX2lkGAMgASgJIksKFEFuc3dlclJlZnVuZFJlc3BvbnNlEjMKB2NvbW1lbnQYASABKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQiVQoZTGlzdFJlZnVuZENvbW1lbnRzUmVxdWVzdBIRCglyZWZ1bmRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiawoaTGlzdFJlZnVuZENvbW1lbnRzUmVzcG9uc2USNAoIY29tbWVudHMYASADKAsyIi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlZnVuZENvbW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk8KGVJlY29yZFJlZnVuZENoYW5nZVJlcXVlc3QSMgoGY2hhbmdlGAEgASgLMiIubXVsdGlodWIucGF5bWVudHMudjEuUmVmdW5kQ2hhbmdlIhwKGlJlY29yZFJlZnVuZENoYW5nZVJlc3BvbnNlMtIGCg1SZWZ1bmRTZXJ2aWNlEmYKDUFwcHJvdmVSZWZ1bmQSKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFwcHJvdmVSZWZ1bmRSZXF1ZXN0GioubXVsdGlodWIuc3VwcG9ydC52MS5BcHByb3ZlUmVmdW5kUmVzcG9uc2USYwoMUmVqZWN0UmVmdW5kEigubXVsdGlodWIuc3VwcG9ydC52MS5SZWplY3RSZWZ1bmRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5SZWplY3RSZWZ1bmRSZXNwb25zZRJjCgxDYW5jZWxSZWZ1bmQSKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNhbmNlbFJlZnVuZFJlcXVlc3QaKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNhbmNlbFJlZnVuZFJlc3BvbnNlEloKCUdldFJlZnVuZBIlLm11bHRpaHViLnN1cHBvcnQudjEuR2V0UmVmdW5kUmVxdWVzdBomLm11bHRpaHViLnN1cHBvcnQudjEuR2V0UmVmdW5kUmVzcG9uc2USYAoLTGlzdFJlZnVuZHMSJy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RSZWZ1bmRzUmVxdWVzdBooLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFJlZnVuZHNSZXNwb25zZRJjCgxBbnN3ZXJSZWZ1bmQSKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFuc3dlclJlZnVuZFJlcXVlc3QaKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFuc3dlclJlZnVuZFJlc3BvbnNlEnUKEkxpc3RSZWZ1bmRDb21tZW50cxIuLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFJlZnVuZENvbW1lbnRzUmVxdWVzdBovLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFJlZnVuZENvbW1lbnRzUmVzcG9uc2USdQoSUmVjb3JkUmVmdW5kQ2hhbmdlEi4ubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRSZWZ1bmRDaGFuZ2VSZXF1ZXN0Gi8ubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRSZWZ1bmRDaGFuZ2VSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_payments_v1_refund, file_multihub_support_v1_refund]);
 
 /**
  * ApproveRefundRequest identifies a refund.
@@ -208,13 +210,13 @@ export const GetRefundResponseSchema: GenMessage<GetRefundResponse> = /*@__PURE_
   messageDesc(file_multihub_support_v1_refund_service, 7);
 
 /**
- * ListRefundsRequest requests a page of a merchant's refunds.
+ * ListRefundsRequest requests a page of refunds. What is absent restricts nothing.
  *
  * @generated from message multihub.support.v1.ListRefundsRequest
  */
 export type ListRefundsRequest = Message<"multihub.support.v1.ListRefundsRequest"> & {
   /**
-   * merchant_id is the merchant that owns the refunds.
+   * merchant_id is the merchant that owns the refunds; empty means all merchants.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -235,7 +237,7 @@ export type ListRefundsRequest = Message<"multihub.support.v1.ListRefundsRequest
   statuses: RefundStatus[];
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -254,6 +256,34 @@ export type ListRefundsRequest = Message<"multihub.support.v1.ListRefundsRequest
    * @generated from field: bool as_merchant = 6;
    */
   asMerchant: boolean;
+
+  /**
+   * payment_id restricts the list to the refunds of one payment.
+   *
+   * @generated from field: string payment_id = 7;
+   */
+  paymentId: string;
+
+  /**
+   * created_from restricts the list to refunds requested at this instant or later.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 8;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to restricts the list to refunds requested before this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 9;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * oldest_first lists the oldest first, such as the refund that waits longest for a decision.
+   *
+   * @generated from field: bool oldest_first = 10;
+   */
+  oldestFirst: boolean;
 };
 
 /**
@@ -270,7 +300,7 @@ export const ListRefundsRequestSchema: GenMessage<ListRefundsRequest> = /*@__PUR
  */
 export type ListRefundsResponse = Message<"multihub.support.v1.ListRefundsResponse"> & {
   /**
-   * refunds are newest first.
+   * refunds are in the order of the list.
    *
    * @generated from field: repeated multihub.support.v1.Refund refunds = 1;
    */
@@ -362,7 +392,7 @@ export type ListRefundCommentsRequest = Message<"multihub.support.v1.ListRefundC
   refundId: string;
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -496,7 +526,7 @@ export const RefundService: GenService<{
     output: typeof GetRefundResponseSchema;
   },
   /**
-   * ListRefunds lists the refunds of a merchant, newest first.
+   * ListRefunds lists refunds of one merchant or of all, newest first unless oldest_first.
    *
    * @generated from rpc multihub.support.v1.RefundService.ListRefunds
    */

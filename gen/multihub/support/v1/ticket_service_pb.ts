@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
 import type { Ticket, TicketPriority, TicketStatus } from "./ticket_pb.ts";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/ticket_service.proto.
  */
 export const file_multihub_support_v1_ticket_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3RpY2tldF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIlkKEU1vdmVUaWNrZXRSZXF1ZXN0EhEKCXRpY2tldF9pZBgBIAEoCRIxCgZzdGF0dXMYAiABKA4yIS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFN0YXR1cyJBChJNb3ZlVGlja2V0UmVzcG9uc2USKwoGdGlja2V0GAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQiXgoTQW5zd2VyVGlja2V0UmVxdWVzdBIRCgl0aWNrZXRfaWQYASABKAkSDAoEYm9keRgCIAEoCRIQCghpbnRlcm5hbBgDIAEoCBIUCgxvcGVyYXRpb25faWQYBCABKAkiSwoUQW5zd2VyVGlja2V0UmVzcG9uc2USMwoHY29tbWVudBgBIAEoCzIiLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0Q29tbWVudCJkChhTZXRUaWNrZXRQcmlvcml0eVJlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJEjUKCHByaW9yaXR5GAIgASgOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eSJIChlTZXRUaWNrZXRQcmlvcml0eVJlc3BvbnNlEisKBnRpY2tldBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0IigKE0RlbGV0ZVRpY2tldFJlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJIhYKFERlbGV0ZVRpY2tldFJlc3BvbnNlIiUKEEdldFRpY2tldFJlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJIkAKEUdldFRpY2tldFJlc3BvbnNlEisKBnRpY2tldBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0ImoKGUxpc3RUaWNrZXRDb21tZW50c1JlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEhMKC2FzX21lcmNoYW50GAQgASgIImsKGkxpc3RUaWNrZXRDb21tZW50c1Jlc3BvbnNlEjQKCGNvbW1lbnRzGAEgAygLMiIubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRDb21tZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLQAQoSTGlzdFRpY2tldHNSZXF1ZXN0EhgKC21lcmNoYW50X2lkGAEgASgJSACIAQESNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSMwoIc3RhdHVzZXMYAyADKA4yIS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCUIOCgxfbWVyY2hhbnRfaWQiXAoTTGlzdFRpY2tldHNSZXNwb25zZRIsCgd0aWNrZXRzGAEgAygLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMuEFCg1UaWNrZXRTZXJ2aWNlEl0KCk1vdmVUaWNrZXQSJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVUaWNrZXRSZXF1ZXN0GicubXVsdGlodWIuc3VwcG9ydC52MS5Nb3ZlVGlja2V0UmVzcG9uc2USYwoMQW5zd2VyVGlja2V0EigubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJUaWNrZXRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5BbnN3ZXJUaWNrZXRSZXNwb25zZRJyChFTZXRUaWNrZXRQcmlvcml0eRItLm11bHRpaHViLnN1cHBvcnQudjEuU2V0VGlja2V0UHJpb3JpdHlSZXF1ZXN0Gi4ubXVsdGlodWIuc3VwcG9ydC52MS5TZXRUaWNrZXRQcmlvcml0eVJlc3BvbnNlEmMKDERlbGV0ZVRpY2tldBIoLm11bHRpaHViLnN1cHBvcnQudjEuRGVsZXRlVGlja2V0UmVxdWVzdBopLm11bHRpaHViLnN1cHBvcnQudjEuRGVsZXRlVGlja2V0UmVzcG9uc2USWgoJR2V0VGlja2V0EiUubXVsdGlodWIuc3VwcG9ydC52MS5HZXRUaWNrZXRSZXF1ZXN0GiYubXVsdGlodWIuc3VwcG9ydC52MS5HZXRUaWNrZXRSZXNwb25zZRJ1ChJMaXN0VGlja2V0Q29tbWVudHMSLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RUaWNrZXRDb21tZW50c1JlcXVlc3QaLy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RUaWNrZXRDb21tZW50c1Jlc3BvbnNlEmAKC0xpc3RUaWNrZXRzEicubXVsdGlodWIuc3VwcG9ydC52MS5MaXN0VGlja2V0c1JlcXVlc3QaKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RUaWNrZXRzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_support_v1_ticket, file_multihub_support_v1_ticket_comment]);
+  fileDesc("CihtdWx0aWh1Yi9zdXBwb3J0L3YxL3RpY2tldF9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5zdXBwb3J0LnYxIlkKEU1vdmVUaWNrZXRSZXF1ZXN0EhEKCXRpY2tldF9pZBgBIAEoCRIxCgZzdGF0dXMYAiABKA4yIS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFN0YXR1cyJBChJNb3ZlVGlja2V0UmVzcG9uc2USKwoGdGlja2V0GAEgASgLMhsubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXQiXgoTQW5zd2VyVGlja2V0UmVxdWVzdBIRCgl0aWNrZXRfaWQYASABKAkSDAoEYm9keRgCIAEoCRIQCghpbnRlcm5hbBgDIAEoCBIUCgxvcGVyYXRpb25faWQYBCABKAkiSwoUQW5zd2VyVGlja2V0UmVzcG9uc2USMwoHY29tbWVudBgBIAEoCzIiLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0Q29tbWVudCJkChhTZXRUaWNrZXRQcmlvcml0eVJlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJEjUKCHByaW9yaXR5GAIgASgOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eSJIChlTZXRUaWNrZXRQcmlvcml0eVJlc3BvbnNlEisKBnRpY2tldBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0IigKE0RlbGV0ZVRpY2tldFJlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJIhYKFERlbGV0ZVRpY2tldFJlc3BvbnNlIiUKEEdldFRpY2tldFJlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJIkAKEUdldFRpY2tldFJlc3BvbnNlEisKBnRpY2tldBgBIAEoCzIbLm11bHRpaHViLnN1cHBvcnQudjEuVGlja2V0ImoKGUxpc3RUaWNrZXRDb21tZW50c1JlcXVlc3QSEQoJdGlja2V0X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEhMKC2FzX21lcmNoYW50GAQgASgIImsKGkxpc3RUaWNrZXRDb21tZW50c1Jlc3BvbnNlEjQKCGNvbW1lbnRzGAEgAygLMiIubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRDb21tZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKqAwoSTGlzdFRpY2tldHNSZXF1ZXN0EhgKC21lcmNoYW50X2lkGAEgASgJSACIAQESNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSMwoIc3RhdHVzZXMYAyADKA4yIS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldFN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRI3Cgpwcmlvcml0aWVzGAYgAygOMiMubXVsdGlodWIuc3VwcG9ydC52MS5UaWNrZXRQcmlvcml0eRISCgpwYXltZW50X2lkGAcgASgJEjAKDGNyZWF0ZWRfZnJvbRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMb2xkZXN0X2ZpcnN0GAogASgIEhMKC2J5X2RlYWRsaW5lGAsgASgIQg4KDF9tZXJjaGFudF9pZCJcChNMaXN0VGlja2V0c1Jlc3BvbnNlEiwKB3RpY2tldHMYASADKAsyGy5tdWx0aWh1Yi5zdXBwb3J0LnYxLlRpY2tldBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAky4QUKDVRpY2tldFNlcnZpY2USXQoKTW92ZVRpY2tldBImLm11bHRpaHViLnN1cHBvcnQudjEuTW92ZVRpY2tldFJlcXVlc3QaJy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVUaWNrZXRSZXNwb25zZRJjCgxBbnN3ZXJUaWNrZXQSKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFuc3dlclRpY2tldFJlcXVlc3QaKS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFuc3dlclRpY2tldFJlc3BvbnNlEnIKEVNldFRpY2tldFByaW9yaXR5Ei0ubXVsdGlodWIuc3VwcG9ydC52MS5TZXRUaWNrZXRQcmlvcml0eVJlcXVlc3QaLi5tdWx0aWh1Yi5zdXBwb3J0LnYxLlNldFRpY2tldFByaW9yaXR5UmVzcG9uc2USYwoMRGVsZXRlVGlja2V0EigubXVsdGlodWIuc3VwcG9ydC52MS5EZWxldGVUaWNrZXRSZXF1ZXN0GikubXVsdGlodWIuc3VwcG9ydC52MS5EZWxldGVUaWNrZXRSZXNwb25zZRJaCglHZXRUaWNrZXQSJS5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldFRpY2tldFJlcXVlc3QaJi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldFRpY2tldFJlc3BvbnNlEnUKEkxpc3RUaWNrZXRDb21tZW50cxIuLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFRpY2tldENvbW1lbnRzUmVxdWVzdBovLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFRpY2tldENvbW1lbnRzUmVzcG9uc2USYAoLTGlzdFRpY2tldHMSJy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RUaWNrZXRzUmVxdWVzdBooLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdFRpY2tldHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_support_v1_ticket, file_multihub_support_v1_ticket_comment]);
 
 /**
  * MoveTicketRequest names a ticket and its new status.
@@ -272,7 +274,7 @@ export type ListTicketCommentsRequest = Message<"multihub.support.v1.ListTicketC
   ticketId: string;
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -329,14 +331,13 @@ export const ListTicketCommentsResponseSchema: GenMessage<ListTicketCommentsResp
   messageDesc(file_multihub_support_v1_ticket_service, 11);
 
 /**
- * ListTicketsRequest requests a page of tickets.
+ * ListTicketsRequest requests a page of tickets. What is absent restricts nothing.
  *
  * @generated from message multihub.support.v1.ListTicketsRequest
  */
 export type ListTicketsRequest = Message<"multihub.support.v1.ListTicketsRequest"> & {
   /**
-   * merchant_id selects the tickets of a merchant, newest first. Without it the unresolved tickets of all merchants are
-   * listed by their deadlines.
+   * merchant_id is the merchant that owns the tickets; absent means all merchants.
    *
    * @generated from field: optional string merchant_id = 1;
    */
@@ -357,7 +358,7 @@ export type ListTicketsRequest = Message<"multihub.support.v1.ListTicketsRequest
   statuses: TicketStatus[];
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -369,6 +370,49 @@ export type ListTicketsRequest = Message<"multihub.support.v1.ListTicketsRequest
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * priorities restricts the list; empty means all.
+   *
+   * @generated from field: repeated multihub.support.v1.TicketPriority priorities = 6;
+   */
+  priorities: TicketPriority[];
+
+  /**
+   * payment_id restricts the list to the ticket of one payment.
+   *
+   * @generated from field: string payment_id = 7;
+   */
+  paymentId: string;
+
+  /**
+   * created_from restricts the list to tickets created at this instant or later.
+   *
+   * @generated from field: google.protobuf.Timestamp created_from = 8;
+   */
+  createdFrom?: Timestamp | undefined;
+
+  /**
+   * created_to restricts the list to tickets created before this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp created_to = 9;
+   */
+  createdTo?: Timestamp | undefined;
+
+  /**
+   * oldest_first lists the oldest first.
+   *
+   * @generated from field: bool oldest_first = 10;
+   */
+  oldestFirst: boolean;
+
+  /**
+   * by_deadline lists the unresolved tickets by their deadlines, the next one first. It cannot be combined with payment_id,
+   * created_from, created_to and oldest_first.
+   *
+   * @generated from field: bool by_deadline = 11;
+   */
+  byDeadline: boolean;
 };
 
 /**
@@ -379,7 +423,7 @@ export const ListTicketsRequestSchema: GenMessage<ListTicketsRequest> = /*@__PUR
   messageDesc(file_multihub_support_v1_ticket_service, 12);
 
 /**
- * ListTicketsResponse is a page of tickets. A page before the last can have fewer tickets than page_size.
+ * ListTicketsResponse is a page of tickets.
  *
  * @generated from message multihub.support.v1.ListTicketsResponse
  */
@@ -476,8 +520,8 @@ export const TicketService: GenService<{
     output: typeof ListTicketCommentsResponseSchema;
   },
   /**
-   * ListTickets lists the tickets of a merchant, newest first, or the unresolved tickets of all merchants by their
-   * deadlines, the next one first.
+   * ListTickets lists tickets of one merchant or of all, newest first, oldest first, or by deadline. Without merchant_id,
+   * statuses, payment_id, created_from, created_to and oldest_first it is by deadline.
    *
    * @generated from rpc multihub.support.v1.TicketService.ListTickets
    */

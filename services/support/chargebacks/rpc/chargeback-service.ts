@@ -9,8 +9,8 @@ import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { CHARGEBACK_STATUSES } from '#lib/contract/public-support.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { REASON_MAX } from '../../domain/support-resource.ts'
-import { operatorFilterFromProto } from '../../rpc/request-from-proto.ts'
-import { listForOperator } from '../../use-cases/list-resources.ts'
+import { checkByDeadline, operatorListFromProto } from '../../rpc/request-from-proto.ts'
+import { listByDeadline, listForOperator } from '../../use-cases/list-for-operator.ts'
 import { chargebackToProto } from '../domain/chargeback.ts'
 import { CHARGEBACK_LIST } from '../store/chargebacks.ts'
 import { addEvidence, moveChargeback } from '../use-cases/change-chargeback.ts'
@@ -39,11 +39,13 @@ export function createChargebackRpc(deps: ChargebackDeps): RpcService {
       return { chargeback: chargebackToProto(await addEvidence(deps, chargeback_id, attachment_id)) }
     }),
     listChargebacks: by(['backoffice', 'internal'], async (request) => {
-      const filter = operatorFilterFromProto(request, CHARGEBACK_STATUSES)
-      const requested = { page_size: request.pageSize, page_token: request.pageToken }
+      const { filter, page } = operatorListFromProto(request, CHARGEBACK_STATUSES)
       const list = { ...CHARGEBACK_LIST, collection: deps.chargebacks }
-      const page = await listForOperator(list, filter, requested)
-      return { chargebacks: page.items.map(chargebackToProto), nextPageToken: page.next_page_token }
+      if (request.byDeadline) checkByDeadline(request)
+      const listed = await (request.byDeadline
+        ? listByDeadline(list, filter, page)
+        : listForOperator(list, filter, page))
+      return { chargebacks: listed.items.map(chargebackToProto), nextPageToken: listed.next_page_token }
     }),
     recordChargeback: by(['payments'], async ({ debit }) => {
       await recordChargeback(deps, debit)

@@ -6,14 +6,16 @@ import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 
 /** The list of chargebacks. */
-export const CHARGEBACK_LIST: ResourceList = {
+export const CHARGEBACK_LIST = {
   name: 'chargeback.list',
   id_field: 'chargeback_id',
   key_field: 'chargeback_id',
   time_field: 'created_at',
   words: { status: CHARGEBACK_STATUSES.names },
   restricted: [[], ['status']],
-}
+  operator_fields: ['status'],
+  deadlines: { field: 'deadline_at', statuses: ['open', 'under_review'] },
+} as const satisfies ResourceList
 
 /** The collection of chargebacks. A merchant's chargebacks spread over all servers of a cluster. */
 export const CHARGEBACKS = {

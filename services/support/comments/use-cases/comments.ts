@@ -2,7 +2,13 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { openCursor } from '#lib/patterns/paging/merchant-cursor.ts'
-import { checkPageSize, type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import {
+  checkPageSize,
+  MERCHANT_PAGE_MAX,
+  type Page,
+  type PageRequest,
+  readPage,
+} from '#lib/patterns/paging/read-page.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { ResourceQuery } from '../../domain/support-resource.ts'
 import { withClaimed } from '../../use-cases/claim-attachments.ts'
@@ -155,7 +161,7 @@ export async function listComments<T extends CommentThread>(
   query: ResourceQuery,
   { limit, cursor }: CursorRequest,
 ): Promise<CursorPage<Stored<Comment>>> {
-  const size = checkPageSize(limit)
+  const size = checkPageSize(limit, MERCHANT_PAGE_MAX)
   const thread = await readThread(deps, await deps.find(query))
   const scope = { list: `${deps.kind}.comments.list`, ...thread }
   const position = openCursor(deps.keys.cursor, scope, cursor, { shown_at: 'instant', comment_id: 'text' })

@@ -10,8 +10,8 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Comment } from '../../comments/domain/comment.ts'
 import { answer, listAllComments } from '../../comments/use-cases/comments.ts'
 import { COMMENT_MAX, REASON_MAX } from '../../domain/support-resource.ts'
-import { operatorFilterFromProto } from '../../rpc/request-from-proto.ts'
-import { listForOperator } from '../../use-cases/list-resources.ts'
+import { operatorListFromProto } from '../../rpc/request-from-proto.ts'
+import { listForOperator } from '../../use-cases/list-for-operator.ts'
 import { type Refund, refundChangeFromProto, refundToProto } from '../domain/refund.ts'
 import { REFUND_LIST } from '../store/refunds.ts'
 import { refundComments } from '../use-cases/comment-refund.ts'
@@ -40,11 +40,10 @@ export function createRefundRpc(deps: RefundDeps): RpcService {
       refund: shownRefund(await getRefund(deps.refunds, requiredId(refundId, 'refund_id')), asMerchant),
     })),
     listRefunds: by(['backoffice', 'internal'], async (request) => {
-      const filter = operatorFilterFromProto(request, REFUND_STATUSES)
-      const requested = { page_size: request.pageSize, page_token: request.pageToken }
-      const page = await listForOperator({ ...REFUND_LIST, collection: deps.refunds }, filter, requested)
-      const refunds = page.items.map((refund) => shownRefund(refund, request.asMerchant))
-      return { refunds, nextPageToken: page.next_page_token }
+      const { filter, page } = operatorListFromProto(request, REFUND_STATUSES)
+      const listed = await listForOperator({ ...REFUND_LIST, collection: deps.refunds }, filter, page)
+      const refunds = listed.items.map((refund) => shownRefund(refund, request.asMerchant))
+      return { refunds, nextPageToken: listed.next_page_token }
     }),
     answerRefund: by(['backoffice'], async ({ refundId, body, operationId }) => {
       const comment = await answer(comments, {

@@ -14,6 +14,7 @@ export const REFUND_LIST: ResourceList = {
   time_field: 'created_at',
   words: { status: REFUND_STATUSES.names },
   restricted: [[], ['status']],
+  operator_fields: ['status'],
 }
 
 /**

@@ -44,7 +44,8 @@ export interface Ticket extends CommentThread, Erasable {
   readonly open_deadline?: Date | undefined
 }
 
-const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
+/** The statuses of a ticket that still waits for an end. */
+export const UNRESOLVED: readonly TicketStatus[] = ['open', 'in_progress', 'waiting_customer', 'on_hold']
 
 /** Whether the ticket still waits for an end. */
 export function isUnresolved({ status }: Pick<Ticket, 'status'>): boolean {

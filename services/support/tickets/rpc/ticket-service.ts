@@ -1,16 +1,16 @@
-import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
-import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { type ListTicketsRequest, TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { answer, listAllComments } from '../../comments/use-cases/comments.ts'
 import { COMMENT_MAX } from '../../domain/support-resource.ts'
-import { listForOperator } from '../../use-cases/list-resources.ts'
+import { checkByDeadline, operatorListFromProto } from '../../rpc/request-from-proto.ts'
+import { listByDeadline, listForOperator } from '../../use-cases/list-for-operator.ts'
 import { TICKET_LIST } from '../store/tickets.ts'
 import { ticketComments } from '../use-cases/comment-ticket.ts'
 import { getTicket } from '../use-cases/find-ticket.ts'
-import { listUnresolved, move, prioritize, remove } from '../use-cases/operate-ticket.ts'
+import { move, prioritize, remove } from '../use-cases/operate-ticket.ts'
 import type { TicketDeps } from '../use-cases/update-ticket.ts'
 import { commentToProto, ticketToProto } from './ticket-to-proto.ts'
 
@@ -52,21 +52,21 @@ export function createTicketRpc(deps: TicketDeps): RpcService {
       },
     ),
     listTickets: by(['backoffice', 'internal'], async (request) => {
-      const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
-      const filter = {
-        environment: ENVIRONMENTS.optional(request.environment, 'environment'),
-        statuses: TICKET_STATUSES.requiredEach(request.statuses, 'statuses'),
-      }
-      const requested = { page_size, page_token }
-      const page =
-        merchant_id === undefined
-          ? await listUnresolved(tickets, filter, requested)
-          : await listForOperator(
-              { ...TICKET_LIST, collection: tickets },
-              { merchant_id: requiredId(merchant_id, 'merchant_id'), ...filter },
-              requested,
-            )
-      return { tickets: page.items.map(ticketToProto), nextPageToken: page.next_page_token }
+      const { filter: common, page } = operatorListFromProto(request, TICKET_STATUSES)
+      const priority = TICKET_PRIORITIES.requiredEach(request.priorities, 'priorities')
+      const filter = { ...common, only: { ...common.only, priority } }
+      const list = { ...TICKET_LIST, collection: tickets }
+      if (request.byDeadline) checkByDeadline(request)
+      const listed = await (request.byDeadline || asksForOpenWork(request)
+        ? listByDeadline(list, filter, page)
+        : listForOperator(list, filter, page))
+      return { tickets: listed.items.map(ticketToProto), nextPageToken: listed.next_page_token }
     }),
   })
+}
+
+/** Whether a request says nothing that the list by deadline cannot answer. */
+function asksForOpenWork(request: ListTicketsRequest): boolean {
+  const { merchantId = '', statuses, paymentId, createdFrom, createdTo, oldestFirst } = request
+  return !merchantId && statuses.length === 0 && !paymentId && !createdFrom && !createdTo && !oldestFirst
 }

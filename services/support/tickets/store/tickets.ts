@@ -4,10 +4,10 @@ import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
 import type { ResourceQuery } from '../../domain/support-resource.ts'
-import type { Ticket } from '../domain/ticket.ts'
+import { type Ticket, UNRESOLVED } from '../domain/ticket.ts'
 
 /** The list of tickets. A deleted ticket has no `listed_at`. */
-export const TICKET_LIST: ResourceList = {
+export const TICKET_LIST = {
   name: 'ticket.list',
   id_field: 'ticket_id',
   key_field: 'subject_id',
@@ -18,7 +18,9 @@ export const TICKET_LIST: ResourceList = {
     priority: TICKET_PRIORITIES.names,
   },
   restricted: [[], ['status'], ['category', 'priority'], ['status', 'category', 'priority']],
-}
+  operator_fields: ['status', 'priority'],
+  deadlines: { field: 'open_deadline', statuses: UNRESOLVED },
+} as const satisfies ResourceList
 
 const SCOPE = ['merchant_id', 'environment'] as const
 
@@ -34,7 +36,6 @@ export const TICKETS = {
     by_c_id: { fields: [...SCOPE, 'c_id'] },
     by_h_id: { fields: [...SCOPE, 'ticket_id'] },
     by_id: { fields: ['ticket_id'], across_partitions: true },
-    by_deadline: { fields: ['open_deadline'], where: 'open_deadline', across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     by_replaced: { fields: [...SCOPE, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
     ...listIndexes(TICKET_LIST),

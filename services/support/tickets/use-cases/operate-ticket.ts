@@ -1,6 +1,4 @@
 import type { TicketPriority, TicketStatus } from '#lib/contract/ticket.ts'
-import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import { isListedForOperator, type OperatorFilter } from '../../use-cases/list-resources.ts'
 import { deleteTicket, moveTicket, setPriority } from '../domain/change-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
 import { getTicket } from './find-ticket.ts'
@@ -31,23 +29,4 @@ export async function prioritize(
 export async function remove(deps: TicketDeps, ticket_id: string): Promise<void> {
   const found = await getTicket(deps.tickets, ticket_id)
   await updateTicket(deps, found, deleteTicket)
-}
-
-/** The unresolved tickets of all merchants, the next deadline first. A page before the last can be short. */
-export function listUnresolved(
-  tickets: TicketDeps['tickets'],
-  filter: Omit<OperatorFilter, 'merchant_id'>,
-  page: PageRequest,
-): Promise<Page<Ticket>> {
-  return readPage<Ticket>(
-    {
-      collection: tickets,
-      index: 'by_deadline',
-      range: {},
-      token_scope: { list: 'deadlines' },
-      position: { open_deadline: 'instant', merchant_id: 'text', environment: 'text', subject_id: 'text' },
-      matches: (ticket) => isListedForOperator(filter, ticket),
-    },
-    page,
-  )
 }
