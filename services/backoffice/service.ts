@@ -21,6 +21,7 @@ import { createPrincipalRpc } from './rpc/principal-service.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSite } from './sessions/site.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
+import { createTimelineRpc, timelineSources } from './timeline/rpc/timeline-service.ts'
 
 /** The settings of the back office. */
 export const BACKOFFICE_CONFIG = {
@@ -102,7 +103,12 @@ export const role: Role<'backoffice'> = {
     })
     let listening: Listening | undefined
     return {
-      services: [createPrincipalRpc(principals, findFirst), createAuditRpc(audit), approval_rpc],
+      services: [
+        createPrincipalRpc(principals, findFirst),
+        createAuditRpc(audit),
+        approval_rpc,
+        createTimelineRpc(timelineSources(context.clientOf, { audit, approvals }), getPrincipal),
+      ],
       async open() {
         await app.ready()
         const { host, port } = config

@@ -39,6 +39,7 @@ import {
   providerCallbackPath,
 } from './provider-callbacks/receive-provider-callback.ts'
 import { createPaymentErasureRpc } from './rpc/payment-erasure-service.ts'
+import { createPaymentExplanationRpc } from './rpc/payment-explanation-service.ts'
 import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
@@ -110,6 +111,14 @@ function keptBy(
   return { idempotency, clock_guard, erasures: createErasureLog(erasures_file, search), search }
 }
 
+const RPCS = [
+  createPaymentRpc,
+  createPaymentRefundRpc,
+  createProviderAccountRpc,
+  createPaymentErasureRpc,
+  createPaymentExplanationRpc,
+]
+
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */
 export const role: Role<'payments'> = {
   name: 'payments',
@@ -165,12 +174,7 @@ export const role: Role<'payments'> = {
     const measuring = startMeasuring(store)
     const retention_walk = startRetentionWalk(deps, config.retention_ms)
     return {
-      services: [
-        createPaymentRpc,
-        createPaymentRefundRpc,
-        createProviderAccountRpc,
-        createPaymentErasureRpc,
-      ].map((createRpc) => createRpc(deps)),
+      services: RPCS.map((createRpc) => createRpc(deps)),
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }

@@ -27,10 +27,12 @@ import { getChargeback } from './chargebacks/use-cases/find-chargeback.ts'
 import { bindStoreComment } from './comments/effects/store-comment.ts'
 import { bindEraseRest } from './effects/erase-rest.ts'
 import { erasableParts } from './erasable-parts.ts'
+import { createPaymentSupportRpc } from './payment-support/rpc/payment-support-service.ts'
 import type { Refund } from './refunds/domain/refund.ts'
 import { createMerchantRefundRpc } from './refunds/rpc/merchant-refund-service.ts'
 import { createRefundRpc } from './refunds/rpc/refund-service.ts'
 import { keyOfRefund, REFUNDS } from './refunds/store/refunds.ts'
+import { refundComments } from './refunds/use-cases/comment-refund.ts'
 import { getRefund } from './refunds/use-cases/find-refund.ts'
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
@@ -40,6 +42,7 @@ import type { Ticket } from './tickets/domain/ticket.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
 import { findTicketById, keyOfTicket, TICKETS } from './tickets/store/tickets.ts'
+import { ticketComments } from './tickets/use-cases/comment-ticket.ts'
 import { isUsedByComment, isUsedByTicket } from './tickets/use-cases/use-files.ts'
 import type { FileUsers } from './use-cases/attachment-use.ts'
 import { eraseOfPayment, eraseResource, startRetentionWalk } from './use-cases/erase-resources.ts'
@@ -110,6 +113,11 @@ export const role: Role<'support'> = {
         createAttachmentUseRpc(fileUsers(store)),
         createSupportErasureRpc(erasure),
         createEffectRpc(new Map(all_effects.map(({ name, stuck }) => [name, stuck]))),
+        createPaymentSupportRpc({
+          ...store,
+          ticket_comments: ticketComments(ticket_deps),
+          refund_comments: refundComments(refund_deps),
+        }),
       ],
       async open() {
         for (const { runner } of all_effects) runner.start()

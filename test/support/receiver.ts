@@ -48,7 +48,12 @@ export interface ReceiverResponse {
 
 /** Starts a receiver. It responds with 200, or with what `respond` returns for the n-th callback, counted from 1. */
 export async function startReceiver(
-  respond: (count: number) => ReceiverResponse | Promise<ReceiverResponse> = () => ({ status: 200 }),
+  respond: (
+    count: number,
+    callback: ReceivedCallback,
+  ) => ReceiverResponse | Promise<ReceiverResponse> = () => ({
+    status: 200,
+  }),
 ): Promise<Receiver> {
   const callbacks: ReceivedCallback[] = []
   const server = createServer(async (request, response) => {
@@ -56,8 +61,9 @@ export async function startReceiver(
     for await (const chunk of request) chunks.push(chunk)
     const raw = Buffer.concat(chunks)
     const headers = request.headers as Record<string, string | undefined>
-    callbacks.push({ headers, raw, body: JSON.parse(raw.toString()) })
-    const { status, headers: response_headers, body = '' } = await respond(callbacks.length)
+    const callback: ReceivedCallback = { headers, raw, body: JSON.parse(raw.toString()) }
+    callbacks.push(callback)
+    const { status, headers: response_headers, body = '' } = await respond(callbacks.length, callback)
     if (status > 0) response.writeHead(status, response_headers).end(body)
   })
   const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'none' })

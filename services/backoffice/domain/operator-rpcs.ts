@@ -3,6 +3,7 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
@@ -11,11 +12,13 @@ import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { PaymentErasureService } from '#gen/multihub/payments/v1/payment_erasure_service_pb.ts'
+import { PaymentExplanationService } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
 import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
+import { PaymentSupportService } from '#gen/multihub/support/v1/payment_support_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
@@ -148,6 +151,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     explainRoute: read(IN_REQUEST),
     summarizePayments: read(),
   }),
+  ...rowsOf(PaymentExplanationService, { explainPayment: read() }),
   ...rowsOf(PaymentErasureService, { erasePerson: ofMerchant('admin', ['email']) }),
   ...rowsOf(ProviderAccountService, {
     listProviderAccounts: read(),
@@ -201,6 +205,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     addEvidence: change('money'),
     listChargebacks: read(IN_REQUEST),
   }),
+  ...rowsOf(PaymentSupportService, { getPaymentSupport: read() }),
   ...rowsOf(EffectService, { listStuckEffects: read(), retryEffect: change('support') }),
   ...rowsOf(AttachmentService, {
     prepareEvidence: ofMerchant('money', ['file']),
@@ -233,6 +238,14 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     // Which of them it needs is known with the approval.
     approve: change(['money', 'admin']),
     reject: change(['money', 'admin']),
+  }),
+  ...rowsOf(TimelineService, {
+    getTimeline: read({
+      from: 'look-up',
+      id: 'paymentId',
+      find: PaymentService.method.getPayment,
+      field: 'payment',
+    }),
   }),
   ...rowsOf(AuditService, {
     listAuditEntries: read(undefined, ['admin']),

@@ -122,7 +122,7 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
 }
 
 /** The payment as the operator and internal teams see it: masked, unless the operator asks for all of it (O11). */
-function shownToPerson(payment: Payment, { reveal }: { readonly reveal: boolean }): PaymentProto {
+export function shownToPerson(payment: Payment, { reveal }: { readonly reveal: boolean }): PaymentProto {
   const message = paymentToProto(payment)
   if (!mayReveal(reveal)) return maskPayment(message)
   const { payment_id, merchant_id } = payment

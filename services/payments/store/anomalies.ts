@@ -3,6 +3,7 @@ import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { type Anomaly, type AnomalyResolution, reopenAnomaly } from '../domain/anomaly.ts'
+import type { Payment } from '../domain/payment.ts'
 
 /** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
 export const ANOMALIES = {
@@ -13,6 +14,7 @@ export const ANOMALIES = {
     by_created: { fields: ['created_at'], across_partitions: true },
     by_open: { fields: ['open_since'], where: 'open_since', across_partitions: true },
     by_id: { fields: ['anomaly_id'], across_partitions: true },
+    by_payment: { fields: ['payment_id'], across_partitions: true },
   },
 } as const satisfies CollectionSpec
 
@@ -22,6 +24,23 @@ export const keyOfAnomaly = keyOf(ANOMALIES)
 /** The anomaly of any merchant with this id. */
 export function findAnomaly(anomalies: Collection<Anomaly>, anomaly_id: string) {
   return findOne(anomalies, 'by_id', [anomaly_id])
+}
+
+/** The most anomalies of a payment that are read: more than a payment records (P7), and some unmatched reports. */
+const ANOMALIES_OF_PAYMENT_MAX = 100
+
+/** The anomalies of a payment. An unmatched report knows its payment by the public id. */
+export async function findAnomaliesOf(
+  anomalies: Pick<Collection<Anomaly>, 'find'>,
+  { merchant_id, payment_id, h_id }: Pick<Payment, 'merchant_id' | 'payment_id' | 'h_id'>,
+): Promise<Anomaly[]> {
+  const limit = ANOMALIES_OF_PAYMENT_MAX
+  const found = await Promise.all(
+    Array.from(new Set([payment_id, h_id]), (id) =>
+      anomalies.find('by_payment', { equals: [id] }, { limit }),
+    ),
+  )
+  return found.flat().filter((anomaly) => anomaly.merchant_id === merchant_id)
 }
 
 const open_anomalies = gauge(

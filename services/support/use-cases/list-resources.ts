@@ -88,7 +88,8 @@ function sourcesOf(
   }))
 }
 
-async function readOfPayment<D extends ListedResource>(
+/** The resources of a payment that a list shows, in no order. A payment has few, so one read finds them all. */
+export async function readOfPayment<D extends ListedResource>(
   list: ListSource<D>,
   filter: ResourceFilter,
   { by, id }: NonNullable<ResourceFilter['payment']>,
