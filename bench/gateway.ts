@@ -2,7 +2,7 @@ import { clock } from '#lib/base/time.ts'
 import { parseJson } from '../gateway/json/parse-json.ts'
 import { benchFlood } from './gateway/flood.ts'
 import { benchMemory } from './gateway/memory.ts'
-import { benchManyCredentials, benchPing } from './gateway/ping.ts'
+import { benchExchanges, benchManyCredentials, benchPing } from './gateway/ping.ts'
 import type { BenchResult } from './result.ts'
 import { measureAlternately, medianOf } from './rounds.ts'
 
@@ -20,6 +20,7 @@ export async function run(): Promise<BenchResult[]> {
     ...(await benchPing('gateway.ping', 'v1', PING_GOAL)),
     ...(await benchPing('gateway.ping with nonce', 'v1 with nonce', PING_GOAL)),
     ...(await benchPing('gateway.ping v2', 'v2', PING_GOAL)),
+    ...(await benchExchanges()),
     ...(await benchManyCredentials()),
     await benchFlood(),
     ...(await benchMemory()),

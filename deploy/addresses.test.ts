@@ -24,6 +24,7 @@ const SERVICES: Readonly<Record<string, readonly (readonly [port: number, target
   'balances-peers': [[9090, 9090]],
   clamav: [[3310, 3310]],
   gateway: [[80, 'http']],
+  'gateway-calls': [[9090, 9090]],
   merchants: [
     [9090, 9090],
     [9091, 9091],

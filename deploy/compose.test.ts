@@ -216,7 +216,7 @@ test.each(processes)(
   (_name, { command, environment }) => {
     const [role = ''] = command
     if (role === 'migrate') return
-    const callable = ROLES.filter((name) => name !== 'sandbox' && name !== 'gateway' && name !== 'backoffice')
+    const callable = ROLES.filter((name) => name !== 'sandbox' && name !== 'backoffice')
     for (const name of callable)
       expect(environment[`MULTIHUB_${name.toUpperCase()}_ADDRESS`]).toBe(`${name}:9090`)
     const names = Object.keys(URLS) as (keyof typeof URLS)[]

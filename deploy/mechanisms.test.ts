@@ -136,12 +136,13 @@ describeManifests('production', () => {
   test('every pod has the address of each role, at which its service listens', () => {
     const roles = objectsOf('Service').filter(({ spec }) => spec.ports?.some(({ port }) => port === 9090))
     const names = roles.map(({ metadata }) => metadata.name).filter((name) => name !== 'balances-peers')
-    expect(names).toHaveLength(6)
+    expect(names).toHaveLength(7)
     for (const pods of serversOf(manifests))
       expect(containerOf(pods).env).toEqual(
         expect.arrayContaining(
           names.map((name) => ({
-            name: `MULTIHUB_${name.toUpperCase()}_ADDRESS`,
+            // The service of the gateway itself is for merchants.
+            name: `MULTIHUB_${name.replace('-calls', '').toUpperCase()}_ADDRESS`,
             value: `${name}.$(POD_NAMESPACE).svc.cluster.local:9090`,
           })),
         ),

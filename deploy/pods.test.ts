@@ -115,7 +115,7 @@ describeManifests('production', () => {
     const services = manifests.filter(
       ({ kind, spec }) => kind === 'Service' && spec.ports?.some(({ port }) => port === 9090),
     )
-    expect(services).toHaveLength(7)
+    expect(services).toHaveLength(8)
     for (const { metadata, spec } of services)
       expect([metadata.name, spec.clusterIP]).toEqual([metadata.name, 'None'])
   })

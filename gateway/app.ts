@@ -15,6 +15,7 @@ import {
 } from './auth/authenticate.ts'
 import type { Caller } from './auth/credential.ts'
 import { resendScheme, type SignatureScheme, V2_SCHEME, v1Scheme } from './auth/signature-schemes.ts'
+import type { ExchangeRecorder } from './exchanges/exchange-recorder.ts'
 import { type BodyMemoryBudget, createBodyMemoryBudget } from './http/body-memory.ts'
 import { beginObservation, type Exchange, REQUEST_SPAN } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
@@ -53,6 +54,8 @@ export interface GatewayDeps extends AuthenticationDeps, Pick<TransferDeps, 'key
   readonly flood: FloodLimiter
   readonly merchant_requests: MerchantRequests
   readonly proxy_watch: Pick<ProxyWatch, 'observe'>
+  /** Takes note of each request that was answered. */
+  readonly exchange_recorder: Pick<ExchangeRecorder, 'record'>
   /** The public document at /openapi.json; without it the path does not exist. */
   readonly openapi_document?: JsonSchema | undefined
   /** `false` until the registry is read for the first time, and again from the start of shutdown. */
@@ -123,6 +126,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
             exchange_log.logAborted(exchange)
           } finally {
             endObservation()
+            deps.exchange_recorder.record(exchange)
           }
         }),
       ),

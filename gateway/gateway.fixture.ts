@@ -45,6 +45,7 @@ import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore, type NonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/signature-schemes.ts'
+import { createExchangeRecorder, type ExchangeRecorder } from './exchanges/exchange-recorder.ts'
 import { createProxyWatch } from './http/trusted-proxies.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
@@ -79,8 +80,10 @@ export interface FixtureOptions {
   readonly registryService?: Partial<ServiceImpl<typeof RegistryService>>
   readonly acceptsCallbackUrl?: (url: string, environment: EnvironmentName) => boolean
   readonly acceptsCallbackHost?: CallbackHostCheck
-  /** The store of nonces and quotas. Without it nonces are kept in memory and nothing is limited. */
+  /** The store of nonces, quotas and exchanges. Without it nonces are kept in memory, and nothing is limited or recorded. */
   readonly store?: Store
+  /** Whether exchanges are recorded in the store; `true` unless given. */
+  readonly records_exchanges?: boolean
   readonly failures_per_minute?: number
   readonly merchant_requests?: MerchantRequests
   /** The document at /openapi.json. */
@@ -94,6 +97,8 @@ export interface FixtureOptions {
 const NO_ATTACHMENTS: StreamHandler = async () => {
   throw new Unavailable('the test has no attachments service')
 }
+
+const NO_RECORDER = { record: () => {} }
 
 /** The keys that seal and open the secrets of the fixture. */
 export const keys = testKeys()
@@ -131,7 +136,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   const { failures_per_minute = 1_000, stopping } = options
   const trusted_proxies = parseIpRanges(options.trusted_proxies ?? [])
   return createGateway({
-    ...(await openNoncesAndLimits(options.store)),
+    ...(await openStoreParts(options, log)),
     findCredential: registry_cache.credentials(createCredentialUnsealer(keys.credential, log)),
     trusted_proxies,
     proxy_watch: createProxyWatch(trusted_proxies),
@@ -149,15 +154,17 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
   })
 }
 
-/** Opens nonces and limits on a store, or in memory without one. */
-async function openNoncesAndLimits(
-  store: Store | undefined,
-): Promise<{ nonces: NonceStore; limits: Limits }> {
+/** Opens nonces, limits and the recorder of exchanges on a store, or in memory without one. */
+async function openStoreParts(
+  { store, records_exchanges = true }: FixtureOptions,
+  log: Log,
+): Promise<{ nonces: NonceStore; limits: Limits; exchange_recorder: Pick<ExchangeRecorder, 'record'> }> {
   if (store !== undefined) {
-    const { nonces, counters } = await openGatewayStore(store)
+    const { nonces, counters, ...collections } = await openGatewayStore(store)
     return {
       nonces: createNonceStore(nonces, { ttl_ms: nonceTtlMs(V1_WINDOW_MS) }),
       limits: createLimits(counters),
+      exchange_recorder: records_exchanges ? createExchangeRecorder(collections, log) : NO_RECORDER,
     }
   }
   const used = new Set<string>()
@@ -169,6 +176,7 @@ async function openNoncesAndLimits(
       },
     },
     limits: { useDailyLimit: async () => {}, useMethodQuota: async () => {}, close: async () => {} },
+    exchange_recorder: NO_RECORDER,
   }
 }
 

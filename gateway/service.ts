@@ -27,6 +27,8 @@ import { createCredentialUnsealer } from './auth/credential.ts'
 import { createNonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS, V2_WINDOW_MS } from './auth/signature-schemes.ts'
+import { createExchangeRecorder } from './exchanges/exchange-recorder.ts'
+import { createExchangeReads } from './exchanges/read-exchanges.ts'
 import { checkProxiesAreDecided, createProxyWatch, TRUSTED_PROXIES_SETTING } from './http/trusted-proxies.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
@@ -36,6 +38,7 @@ import type { MethodDeps } from './methods/method.ts'
 import { bindMethods } from './methods/public-methods.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { publicBaseUrl } from './public-base-url.ts'
+import { createExchangeRpc } from './rpc/exchange-read-service.ts'
 import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
@@ -86,7 +89,8 @@ export const role: Role<'gateway'> = {
     const proxy_watch = createProxyWatch(trusted_proxies)
     const { clientOf, keys, draining, stopping, bus } = context
     const log = createLog('gateway')
-    const { nonces, counters } = await openGatewayStore(await context.openStore())
+    const { nonces, counters, ...exchange_collections } = await openGatewayStore(await context.openStore())
+    const exchange_recorder = createExchangeRecorder(exchange_collections, log)
     const now_ms = context.clock_guard.store_now_ms
     const limits = createLimits(counters, { now_ms })
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
@@ -112,6 +116,7 @@ export const role: Role<'gateway'> = {
       now_ms,
       trusted_proxies,
       proxy_watch,
+      exchange_recorder,
       v1_window_ms: config.v1_window_ms,
       methods: bindMethods(deps),
       resend: webhookResend.bind(deps),
@@ -127,7 +132,7 @@ export const role: Role<'gateway'> = {
     let listening: Listening | undefined
     await registry_cache.start()
     return {
-      services: [],
+      services: [createExchangeRpc(createExchangeReads(exchange_collections))],
       // E13: otherwise merchants would find no gateway at all where those that need no nonce could be answered.
       answers_without_store: true,
       limitations: proxy_watch.limitations,
@@ -150,6 +155,7 @@ export const role: Role<'gateway'> = {
         await app.close()
         await attachments_client.close()
         await limits.close()
+        await exchange_recorder.stop()
         await registry_cache.stop()
       },
     }

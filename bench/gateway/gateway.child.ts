@@ -9,10 +9,11 @@ import { createTestGateway, keys, SECRET } from '../../gateway/gateway.fixture.t
  * The gateway with log, nonces and limits, and a registry that responds from memory and has every credential. On any
  * message from the parent it collects all garbage and sends the size of its heap.
  */
-const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory } = process.env
+const { BENCH_SIGNATURE: signature, BENCH_DIRECTORY: directory, BENCH_EXCHANGES: exchanges } = process.env
 const apiVersion = signature === 'v2' ? ApiVersion.V2 : ApiVersion.V1
 const app = await createTestGateway({
   store: await openStore({ database: 'gateway', directory }),
+  records_exchanges: exchanges !== 'none',
   registryService: {
     /** Each credential belongs to a merchant of its own, and all have the same secret. */
     getCredential: ({ applicationId }) => ({

@@ -37,6 +37,19 @@ export async function benchManyCredentials(): Promise<BenchResult[]> {
   return [rate, { ...processor, goal: { ratio: 1 / 1.1 } }]
 }
 
+/**
+ * `gateway.ping` with the recording of exchanges. The baseline is the same gateway without it. The processor time may grow by 3 %.
+ */
+export async function benchExchanges(): Promise<BenchResult[]> {
+  const { rate, processor } = await comparePings(
+    'gateway.ping, exchanges',
+    await startGateway('gateway', 'v1'),
+    await startGateway('gateway', 'v1', 1, false),
+    10_000,
+  )
+  return [rate, { ...processor, goal: { ratio: 1 / 1.03 } }]
+}
+
 /** Sends the load of each server to it, in turns, and stops both. Before that, each gets `warm_up` requests in one load. */
 async function comparePings(
   name: string,

@@ -16,17 +16,19 @@ export interface GatewayServer {
 
 /**
  * Starts the gateway or its baseline, which accepts requests with this kind of signature. The requests of the load use
- * this number of credentials in turn, which only the gateway has.
+ * this number of credentials in turn, which only the gateway has; it can leave out the recording of exchanges.
  */
 export async function startGateway(
   program: 'gateway' | 'baseline',
   signature: Signature = 'v1',
   credentials = 1,
+  records_exchanges = true,
 ): Promise<GatewayServer> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
   const child = await startChild(`./gateway/${program}.child.ts`, {
     BENCH_SIGNATURE: signature,
     BENCH_DIRECTORY: directory,
+    BENCH_EXCHANGES: records_exchanges ? 'all' : 'none',
     NODE_OPTIONS: '--expose-gc',
   })
   return {

@@ -53,6 +53,7 @@ export function createRequestAuthenticator(
     if (signature === undefined || !SIGNATURE_PATTERN.test(signature)) throw new PublicError(3002)
     const credential = await findCredential(application_id)
     if (credential === undefined) throw new PublicError(3003)
+    context.claimed = credential.settings
     const content = scheme.readSignedContent(request, application_id, body())
     const secret = findSigningSecret(credential, scheme, content, signature, now_ms())
     if (secret === undefined) throw new PublicError(3000)

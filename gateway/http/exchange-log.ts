@@ -91,7 +91,8 @@ export function createExchangeLog(log: Log, trusted_proxies: IpRanges | undefine
 /** A reference that is no e-mail address, no name and no secret: a merchant may have chosen any text as its `c_id`. */
 const PLAIN_REFERENCE = /^[\w.:/#-]{1,63}$/
 
-function plainReference(text: string | undefined): string | undefined {
+/** The reference of a merchant to a payment if it is plain, so that a log may show it. */
+export function plainReference(text: string | undefined): string | undefined {
   return text !== undefined && PLAIN_REFERENCE.test(text) ? text : undefined
 }
 

@@ -31,11 +31,15 @@ interface ExchangeContext {
   application_id?: string | undefined
   merchant_id?: string | undefined
   environment?: Environment | undefined
+  /** The merchant of the application that the request names, whether or not its signature is right. */
+  claimed?: { readonly merchant_id: string; readonly environment: Environment } | undefined
   method?: string | undefined
   /** The payment that the request is about, as far as it is known. */
   payment?: PaymentIds
   /** The code of the error table that the response carries; absent for a success. */
   code?: ErrorCode
+  /** The path of the field that the response refuses. */
+  field?: string | undefined
 }
 
 /** One request and its response. */

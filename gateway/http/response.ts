@@ -19,6 +19,7 @@ export function createResponder(log: ExchangeLog) {
     sendFailure(exchange: Exchange, thrown: unknown): void {
       const error = toPublicError(thrown)
       exchange.context.code = error.code
+      exchange.context.field = fieldOf(error)
       send(
         exchange,
         error.http,
@@ -28,6 +29,12 @@ export function createResponder(log: ExchangeLog) {
       log.logFailure(exchange, error)
     },
   }
+}
+
+/** The field that an error is about. Only the errors of `fieldError` have its path as their description. */
+function fieldOf({ details }: PublicError): string | undefined {
+  const path = details?.['description']
+  return typeof path === 'string' ? path : undefined
 }
 
 function send(

@@ -1,4 +1,4 @@
-import type { DescService } from '@bufbuild/protobuf'
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 
 /** The callers of RPCs: the roles of Multihub, and internal teams. The operator calls through the back office. */
@@ -34,10 +34,23 @@ export interface RpcService {
   readonly handlers: Readonly<Record<string, RpcHandler<unknown>>>
 }
 
-/** Combines a descriptor with its handlers. Every RPC must have one, and so name its callers, or it does not compile. */
+/** An RPC that the project serves: one request with one response, or with a stream of responses. */
+export type ServedMethod = DescMethodUnary | DescMethodServerStreaming
+
+/** Whether an RPC has one request and one response. Only the back office serves others, at its door. */
+export function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === 'unary'
+}
+
+/** The names of the unary RPCs of a service. */
+type UnaryNames<S extends DescService> = {
+  [M in keyof S['method']]: S['method'][M] extends DescMethodUnary ? M : never
+}[keyof S['method']]
+
+/** Combines a descriptor with its handlers. Every unary RPC must have one, and so name its callers, or it does not compile. */
 export function rpcService<S extends DescService>(
   descriptor: S,
-  handlers: { readonly [M in keyof ServiceImpl<S>]: RpcHandler<ServiceImpl<S>[M]> },
+  handlers: { readonly [M in UnaryNames<S> & keyof ServiceImpl<S>]: RpcHandler<ServiceImpl<S>[M]> },
 ): RpcService {
   return { descriptor, handlers }
 }

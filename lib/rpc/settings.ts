@@ -78,6 +78,7 @@ export const RPC_SETTINGS = {
   notifier_address: address('MULTIHUB_NOTIFIER_ADDRESS', 'notifier'),
   attachments_address: address('MULTIHUB_ATTACHMENTS_ADDRESS', 'attachments'),
   support_address: address('MULTIHUB_SUPPORT_ADDRESS', 'support'),
+  gateway_address: address('MULTIHUB_GATEWAY_ADDRESS', 'gateway'),
 } as const
 
 /** The values of the RPC settings. */

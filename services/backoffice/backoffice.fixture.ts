@@ -1,4 +1,4 @@
-import { type DescMethodUnary, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { PrincipalKind } from '#gen/multihub/backoffice/v1/principal_pb.ts'
@@ -6,6 +6,7 @@ import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { Role } from '#lib/role/role.ts'
+import type { ServedMethod } from '#lib/rpc/service.ts'
 import { startRoles, type TestRoles } from '../../test/support/roles.ts'
 import type { Right } from './domain/rights.ts'
 import { role as backoffice } from './service.ts'
@@ -94,7 +95,7 @@ export async function startDoor(
 }
 
 /** The bytes of a request with a field that its message does not declare. */
-export function withUnknownField(method: DescMethodUnary, bytes: Uint8Array): Uint8Array {
+export function withUnknownField(method: ServedMethod, bytes: Uint8Array): Uint8Array {
   // Field 1000 as a varint with the value 1.
   const more = new Uint8Array([...bytes, 0xc0, 0x3e, 0x01])
   return toBinary(method.input, fromBinary(method.input, more))

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
+import { ExchangeReadService } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { describedSetting, optionalSetting, readConfig, setting } from '#lib/base/config/config.ts'
 import { choiceSetting, HOST_SETTING, portSetting, urlSetting } from '#lib/base/config/settings.ts'
@@ -17,11 +19,14 @@ import { createCallOwner } from './door/call-owner.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createSessionPaths } from './door/session-paths.ts'
+import { createStreams, streamOf } from './door/streams.ts'
+import { createExchangeRpc } from './rpc/exchange-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSite } from './sessions/site.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 import { createTimelineRpc, timelineSources } from './timeline/rpc/timeline-service.ts'
+import { watchExchanges } from './use-cases/watch-exchanges.ts'
 
 /** The settings of the back office. */
 export const BACKOFFICE_CONFIG = {
@@ -87,6 +92,15 @@ export const role: Role<'backoffice'> = {
       { principals, sessions, site },
       { ...config, has_admin_group: false },
     )
+    const gateway = context.clientOf(ExchangeReadService)
+    const log = createLog('backoffice')
+    const streams = createStreams({
+      openers: new Map([
+        streamOf(ExchangeService.method.watchExchanges, (request) => watchExchanges(gateway, request)),
+      ]),
+      draining: context.draining,
+      log,
+    })
     const app = createHttpServer({
       paths: createSessionPaths({ sessions, site, authenticate, has_oidc: false }),
       endpoints: createOperatorEndpoints({
@@ -96,7 +110,8 @@ export const role: Role<'backoffice'> = {
         act: createAuditedAct({ audit, now_ms }),
         refused: refused_calls.refused,
         secondPerson: second_person.guard,
-        log: createLog('backoffice'),
+        streams,
+        log,
       }),
       tls: context.tls,
       release: readBuildInfo().version,
@@ -108,6 +123,7 @@ export const role: Role<'backoffice'> = {
         createAuditRpc(audit),
         approval_rpc,
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals }), getPrincipal),
+        createExchangeRpc(gateway),
       ],
       async open() {
         await app.ready()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type DescMethod, type DescService, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { ROLES } from '#lib/role/role.ts'
+import { isUnary } from '#lib/rpc/service.ts'
 import { isTest, ROOT, readPages, readSources, type SourceFile } from '../../scripts/sources/sources.ts'
 
 /** A call of an RPC in an example: its page, the names as written, and the JSON of the request if there is one. */
@@ -62,8 +63,14 @@ test('people may call exactly the RPCs of that page, and a role those that its c
   const sources = (await readSources()).filter(
     (source) => !isTest(source) && !source.path.startsWith('bench/'),
   )
-  const permitted = sources.flatMap(permissionsIn)
-  const all = services.flatMap(({ typeName, methods }) => methods.map(({ name }) => `${typeName}/${name}`))
+  const methods = services.flatMap((service) => service.methods)
+  const nameOf = ({ parent, name }: DescMethod): string => `${parent.typeName}/${name}`
+  // The door of the back office makes streams itself.
+  const streams = methods
+    .filter((method) => !isUnary(method))
+    .map((method) => ({ rpc: nameOf(method), callers: ['backoffice'] }))
+  const permitted = [...sources.flatMap(permissionsIn), ...streams]
+  const all = methods.map(nameOf)
   expect(permitted.map(({ rpc }) => rpc).sort()).toEqual(all.sort())
   const page = texts.find(({ page }) => page === 'docs/contract/rpcs.md')?.text ?? ''
   const listed = [...page.matchAll(/^\| `(multihub[\w.]+)` \| (.*?) ?\| (.*?) ?\|$/gm)].flatMap(
@@ -73,7 +80,9 @@ test('people may call exactly the RPCs of that page, and a role those that its c
       return [...rpcsIn(reads, ['backoffice', 'internal']), ...rpcsIn(others, ['backoffice'])]
     },
   )
-  const of_people = permitted.map(({ rpc, callers }) => ({
+  // The back office calls the RPCs of the gateway for its own.
+  const forwarded = permitted.filter(({ rpc }) => !rpc.startsWith('multihub.gateway.'))
+  const of_people = forwarded.map(({ rpc, callers }) => ({
     rpc,
     people: callers.filter((caller) => caller === 'internal' || caller === 'backoffice').sort(),
   }))

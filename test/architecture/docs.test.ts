@@ -153,7 +153,8 @@ test('the RPCs of each proto service are implemented in the file that the page o
   const protos = await readdir(join(ROOT, 'proto', 'multihub'), { recursive: true })
   const services = protos.flatMap((path) => {
     const [, service, noun = ''] = /^(\w+)\/v1\/(\w+)_service\.proto$/.exec(path) ?? []
-    return service === undefined ? [] : [`services/${service}/rpc/${noun.replaceAll('_', '-')}-service.ts`]
+    const folder = service === 'gateway' ? 'gateway' : `services/${service}`
+    return service === undefined ? [] : [`${folder}/rpc/${noun.replaceAll('_', '-')}-service.ts`]
   })
   expect(services.length).toBeGreaterThan(5)
   // A service with parts, such as support, has the folder in the part.

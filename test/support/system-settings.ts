@@ -43,9 +43,10 @@ export async function createSystemSettings(plan: SystemPlan): Promise<SystemSett
   const [http, sandbox, provider, attachments, ...grpc] = await differentFreePorts(4 + ROLES.length)
   const portOf = (role: RoleName | 'all'): string =>
     `${is_one_process || role === 'all' ? grpc[0] : grpc[ROLES.indexOf(role)]}`
-  const addresses = ROLES.filter((role) => !['sandbox', 'gateway', 'backoffice'].includes(role)).map(
-    (role) => [`MULTIHUB_${role.toUpperCase()}_ADDRESS`, `${hostOf(role)}:${portOf(role)}`],
-  )
+  const addresses = ROLES.filter((role) => !['sandbox', 'backoffice'].includes(role)).map((role) => [
+    `MULTIHUB_${role.toUpperCase()}_ADDRESS`,
+    `${hostOf(role)}:${portOf(role)}`,
+  ])
   const shared = {
     MULTIHUB_HOME: home,
     MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,

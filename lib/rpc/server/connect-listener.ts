@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import type { DescMethod } from '@bufbuild/protobuf'
+import type { DescMethod, Message } from '@bufbuild/protobuf'
 import {
   Code,
   ConnectError,
@@ -16,7 +16,7 @@ import { plain, sendText, type TextResponse } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { authorizationOf, type CallCredentials } from '../credentials.ts'
 import { MESSAGE_MAX_BYTES } from '../settings.ts'
-import type { RpcEndpoint } from './dispatch.ts'
+import { type RpcEndpoint, stream_key } from './dispatch.ts'
 import type { CallHead } from './incoming.ts'
 
 /** The credentials of an HTTP request. Connect's own headers and context do not contain them completely. */
@@ -93,10 +93,18 @@ export function createConnectListener(
     },
   })
   for (const { method, call } of endpoints) {
-    router.rpc(method, async (request, context) => {
+    const answer = async (request: Message, context: HandlerContext): Promise<Message> => {
       const { message } = await call({ ...connectCallHead(context), request: () => request })
       return message
-    })
+    }
+    if (method.methodKind === 'unary') router.rpc(method, answer)
+    else
+      router.rpc(method, async function* (request, context) {
+        const first = await answer(request, context)
+        const others = context.values.get(stream_key)?.(context.signal) ?? []
+        yield first
+        yield* others
+      })
   }
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]))
 

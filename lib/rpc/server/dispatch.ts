@@ -1,13 +1,5 @@
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  type DescMethodUnary,
-  type Message,
-  type MessageInitShape,
-  toBinary,
-} from '@bufbuild/protobuf'
-import { Code, type HandlerContext } from '@connectrpc/connect'
+import { create, type DescMessage, type Message, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
 import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { clock, elapsedSince } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -17,7 +9,7 @@ import { histogram, level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription } from '#lib/telemetry/span.ts'
 import type { AuthenticateCaller } from '../credentials.ts'
 import { RpcStatusError, toCallerError, toPublicError } from '../errors.ts'
-import { type CallerName, type RpcService, roleOf } from '../service.ts'
+import { type CallerName, isUnary, type RpcService, roleOf, type ServedMethod } from '../service.ts'
 import { CALLS_MAX, MESSAGE_MAX_BYTES } from '../settings.ts'
 import {
   CallContext,
@@ -87,7 +79,7 @@ const seconds = histogram('multihub_rpc_seconds', 'Duration of RPCs that this pr
   'code',
 ])
 
-function createReport(method: DescMethodUnary, log: Log) {
+function createReport(method: ServedMethod, log: Log) {
   const method_log = log.child(roleOf(method.parent))
   const service = method.parent.typeName
   const rpc = `${service}/${method.name}`
@@ -140,15 +132,23 @@ interface HandlerResponse {
   readonly bytes: Uint8Array
 }
 
+/** Where the handler of a stream leaves the messages after the first one. They end when the caller has gone. */
+export const stream_key = createContextKey<((signal: AbortSignal) => AsyncIterable<Message>) | undefined>(
+  undefined,
+)
+
 /** One method of a service, ready to be called over any transport. */
 export interface RpcEndpoint {
-  readonly method: DescMethodUnary
+  readonly method: ServedMethod
   /**
    * Refuses a call whose caller is unknown or not permitted, before its message is read. It throws like `call`, which
    * checks the caller in any case.
    */
   checkCaller(head: CallHead): Promise<void>
-  /** Runs the call. It throws only a `ConnectError` that the caller may see unchanged. */
+  /**
+   * Runs the call. It throws only a `ConnectError` that the caller may see unchanged. For a stream this is its beginning: it
+   * returns the first message, and `stream_key` has the others.
+   */
   call(incoming: IncomingCall): Promise<HandlerResponse>
 }
 
@@ -166,7 +166,7 @@ export interface CallPolicy {
 }
 
 /** Creates the endpoint of one method: who may call it, and the function that answers it. */
-export type CreateEndpoint = (method: DescMethodUnary, policy: CallPolicy, handler: Handler) => RpcEndpoint
+export type CreateEndpoint = (method: ServedMethod, policy: CallPolicy, handler: Handler) => RpcEndpoint
 
 const calls_in_flight = level('multihub_rpc_in_flight', 'RPCs that this process is serving.').of({})
 
@@ -243,11 +243,8 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
   // Other roles call as part of a request or in the background, such as once per second for their caches.
   const isOutside = (caller: string | undefined): boolean => caller === 'internal'
   return (service) =>
-    service.descriptor.methods.map((method) => {
-      if (!isUnary(method))
-        throw new TypeError(
-          `${method.parent.typeName}/${method.name} is a stream: only unary RPCs are supported`,
-        )
+    // Streams end at the door of the back office, so no transport between processes has them.
+    service.descriptor.methods.filter(isUnary).map((method) => {
       const { callers, handler } = handlerOf(service, method)
       const permitted = new Set<string>(callers)
       const check = (_head: CallHead, caller: string | undefined): void =>
@@ -256,14 +253,9 @@ export function createDispatcher(authenticate: AuthenticateCaller, log: Log): Di
     })
 }
 
-/** Whether an RPC has one request and one response. */
-export function isUnary(method: DescMethod): method is DescMethodUnary {
-  return method.methodKind === 'unary'
-}
-
 function handlerOf(
   { handlers }: RpcService,
-  method: DescMethodUnary,
+  method: ServedMethod,
 ): { readonly callers: readonly CallerName[]; readonly handler: Handler } {
   const { callers = [], handle } = handlers[method.localName] ?? {}
   if (typeof handle !== 'function')
@@ -272,7 +264,7 @@ function handlerOf(
 }
 
 function checkPermission(
-  method: DescMethodUnary,
+  method: ServedMethod,
   caller: string | undefined,
   permitted: ReadonlySet<string>,
 ): void {
@@ -286,7 +278,7 @@ function checkPermission(
 }
 
 async function run(
-  method: DescMethodUnary,
+  method: ServedMethod,
   handler: Handler,
   incoming: IncomingCall,
   deadline_ms: number,

@@ -1,11 +1,11 @@
-import type { DescMethodUnary, Message } from '@bufbuild/protobuf'
+import type { Message } from '@bufbuild/protobuf'
 import { type ContextValues, createContextValues, type HandlerContext } from '@connectrpc/connect'
 import type { RequestContext } from '#lib/base/context.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { parseTrace } from '#lib/base/trace.ts'
 import type { CallCredentials } from '../credentials.ts'
-import type { CallerName } from '../service.ts'
+import type { CallerName, ServedMethod } from '../service.ts'
 import { CALL_TIMEOUT_MAX_MS } from '../settings.ts'
 
 /** What is known of an incoming call before its message is read. */
@@ -65,7 +65,7 @@ export function requestContextOf(
  * all the rest. Unlike Connect's, its signal does not abort after the response, so background work may continue.
  */
 export class CallContext implements HandlerContext {
-  readonly method: DescMethodUnary
+  readonly method: ServedMethod
   readonly protocolName: string
   readonly requestMethod = 'POST'
   readonly #deadline_ms: number
@@ -76,7 +76,7 @@ export class CallContext implements HandlerContext {
   #values: ContextValues | undefined
 
   constructor(
-    method: DescMethodUnary,
+    method: ServedMethod,
     { protocol, headers, values }: Pick<CallHead, 'protocol' | 'headers' | 'values'>,
     deadline_ms: number,
   ) {
@@ -95,7 +95,7 @@ export class CallContext implements HandlerContext {
 
   timeoutMs = (): number => Math.max(0, this.#deadline_ms - clock.monotonic_ms())
 
-  get service(): DescMethodUnary['parent'] {
+  get service(): ServedMethod['parent'] {
     return this.method.parent
   }
 

@@ -2,6 +2,7 @@ import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
+import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
@@ -22,6 +23,7 @@ import { PaymentSupportService } from '#gen/multihub/support/v1/payment_support_
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import type { ServedMethod } from '#lib/rpc/service.ts'
 import type { Right } from './rights.ts'
 
 /** Where the merchant of a call comes from. A call without it is closed to principals of merchants (O1). */
@@ -56,7 +58,7 @@ interface ExactRights {
 
 /** One operator's RPC. */
 export interface OperatorRpc extends Rules, ExactRights {
-  readonly method: DescMethodUnary
+  readonly method: ServedMethod
 }
 
 const IN_REQUEST: MerchantSource = { from: 'request' }
@@ -88,8 +90,8 @@ function rowsOf<S extends DescService & { readonly method: Readonly<Record<strin
   rows: { readonly [M in keyof S['method']]?: Rules & ExactRights },
 ): readonly OperatorRpc[] {
   return Object.entries(rows).map(([name, rules]) => ({
-    // Each name of `rows` is one of the service, whose RPCs for the operator are unary.
-    method: service.method[name] as DescMethodUnary,
+    // Each name of `rows` is one of the service, none of whose RPCs takes a stream.
+    method: service.method[name] as ServedMethod,
     ...(rules as Rules),
   }))
 }
@@ -247,6 +249,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
       field: 'payment',
     }),
   }),
+  ...rowsOf(ExchangeService, { listExchanges: read(IN_REQUEST), watchExchanges: read(IN_REQUEST) }),
   ...rowsOf(AuditService, {
     listAuditEntries: read(undefined, ['admin']),
     verifyAudit: read(undefined, ['admin']),
@@ -259,6 +262,6 @@ function isDismissal(request: Message): boolean {
 }
 
 /** The name of an RPC in audit entries and policies, such as `multihub.balances.v1.BalanceService/Adjust`. */
-export function nameOfRpc({ parent, name }: DescMethodUnary): string {
+export function nameOfRpc({ parent, name }: ServedMethod): string {
   return `${parent.typeName}/${name}`
 }

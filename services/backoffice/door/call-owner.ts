@@ -1,16 +1,16 @@
-import type { DescMethodUnary, Message } from '@bufbuild/protobuf'
+import type { Message } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
-import { roleOf } from '#lib/rpc/service.ts'
+import { roleOf, type ServedMethod } from '#lib/rpc/service.ts'
 import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
 import { OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import { notFound } from './not-found.ts'
 
 /** Calls an owner's RPC. The deadline of the present request applies. Throws the refusal as the operator sees it. */
 export type CallOwner = (
-  method: DescMethodUnary,
+  method: ServedMethod,
   request: object,
   options?: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
 ) => Promise<Message>

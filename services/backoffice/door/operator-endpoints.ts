@@ -4,7 +4,13 @@ import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { addressOfPeer } from '#lib/http/connection-limit.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import { connection_caller_key, peer_key } from '#lib/rpc/server/connect-listener.ts'
-import { type CallPolicy, createEndpointFactory, type RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
+import {
+  type CallPolicy,
+  createEndpointFactory,
+  type RpcEndpoint,
+  stream_key,
+} from '#lib/rpc/server/dispatch.ts'
+import { isUnary } from '#lib/rpc/service.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -16,6 +22,7 @@ import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf } from './message-fields.ts'
 import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
+import type { StreamCaller, Streams } from './streams.ts'
 import { findUnknownField } from './unknown-fields.ts'
 
 /** What the door needs. */
@@ -26,10 +33,12 @@ export interface DoorDeps {
   readonly act: Act
   readonly refused: RefusedCall
   readonly secondPerson: SecondPerson
+  readonly streams: Streams
   readonly log: Log
 }
 
 const principal_key = createContextKey<Principal | undefined>(undefined)
+const stream_caller_key = createContextKey<StreamCaller | undefined>(undefined)
 
 /**
  * Creates the endpoints of all operator's RPCs. A call goes through these steps, each of which can refuse it: token, right of the
@@ -51,14 +60,15 @@ function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPo
     async check({ caller, header, values }) {
       const authorization = typeof caller === 'string' ? undefined : caller.authorization
       const address = addressOfPeer(values?.get(peer_key) ?? '')
-      const principal = values?.get(principal_key) ?? (await authenticate({ authorization, header, address }))
-      if (principal === undefined)
-        throw new RpcStatusError(
-          Code.Unauthenticated,
-          'the call has no token or session of an active principal',
-        )
+      const findPrincipal = async (): Promise<Principal> =>
+        active(await authenticate({ authorization, header, address }))
+      const principal = values?.get(principal_key) ?? (await findPrincipal())
       values?.set(principal_key, principal)
       values?.set(connection_caller_key, principal.merchant_id ?? principal.principal_id)
+      values?.set(stream_caller_key, {
+        principal_id: principal.principal_id,
+        checkAgain: async () => demandAccess(rpc, await findPrincipal()),
+      })
       try {
         demandAccess(rpc, principal)
       } catch (error) {
@@ -67,6 +77,12 @@ function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPo
       }
     },
   }
+}
+
+function active(principal: Principal | undefined): Principal {
+  if (principal === undefined)
+    throw new RpcStatusError(Code.Unauthenticated, 'the call has no token or session of an active principal')
+  return principal
 }
 
 function demandAccess(rpc: OperatorRpc, principal: Principal): void {
@@ -87,7 +103,7 @@ function demandRight({ method }: OperatorRpc, { rights }: Principal, needed: rea
 }
 
 /** The function that answers one RPC by its owner. */
-function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerson }: DoorDeps) {
+function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerson, streams }: DoorDeps) {
   const { method } = rpc
   const page_tokens = createPageTokens(method, cursor)
   return (request: Message, context: HandlerContext): Promise<Message> => {
@@ -101,12 +117,13 @@ function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerso
       checkForm(rpc, principal, request)
       if (reason === 'malformed') throw wrongReason()
       const sealToken = page_tokens?.open(request, principal.principal_id)
-      const send = (): Promise<Message> =>
+      const callUnary = (): Promise<Message> =>
         callOwner(method, request, {
           headers: { ...metadata, [PRINCIPAL_HEADER]: principal.principal_id },
           // An act goes on when its caller has gone, so that its outcome becomes known.
           ...(is_act ? {} : { signal: context.signal }),
         })
+      const send = isUnary(method) ? callUnary : () => openStream(rpc, request, context, streams)
       const answer = await (merchant_id === undefined
         ? secondPerson(call, send)
         : withinMerchant({ rpc, request, merchant_id }, callOwner, send))
@@ -115,6 +132,20 @@ function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerso
     }
     return is_act ? act(call, run) : run({})
   }
+}
+
+/** Opens a stream: leaves its messages in the context, and returns the first one. */
+async function openStream(
+  rpc: OperatorRpc,
+  request: Message,
+  { values }: HandlerContext,
+  streams: Streams,
+): Promise<Message> {
+  const caller = values.get(stream_caller_key)
+  if (caller === undefined) throw new TypeError('the call was not authenticated')
+  const { first, messages } = await streams.open(rpc, request, caller)
+  values.set(stream_key, messages)
+  return first
 }
 
 /** Refuses what is wrong in a request for every RPC (O19), and what needs a further right (O14). */

@@ -1,9 +1,10 @@
-import { type DescMethodUnary, type Message, toJson } from '@bufbuild/protobuf'
+import { type Message, toJson } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { canonicalJson, type JsonValue } from '#lib/patterns/idempotency/idempotency.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
+import type { ServedMethod } from '#lib/rpc/service.ts'
 import { nameOfRpc } from '../domain/operator-rpcs.ts'
 import { fieldsOf } from './message-fields.ts'
 
@@ -15,7 +16,7 @@ const TOKEN_MAX = 4_096
  * Binds the page tokens of one list to the principal and the filters of the call: a token of another caller, list or filter is
  * refused with INVALID_ARGUMENT (O19). The tokens of the owners are inside, sealed. `undefined` for a call that is no list.
  */
-export function createPageTokens(method: DescMethodUnary, keyring: Keyring) {
+export function createPageTokens(method: ServedMethod, keyring: Keyring) {
   const is_list = method.input.fields.some(({ name }) => name === 'page_token')
   if (!is_list) return undefined
   const ownerOf = (request: Message, principal_id: string): string => {
