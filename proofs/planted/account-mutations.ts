@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts'
 
-/** Faults in what is proved when a provider account is another one than before, or has lost what it had (P4). */
+/** Faults in what is proved when a provider account is another one than before, or has lost what it had (P4), and in what is sent to a disabled one (P20). */
 export const ACCOUNT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an account that has moved counts as the same',
@@ -22,5 +22,12 @@ export const ACCOUNT_MUTATIONS: readonly Mutation[] = [
     search: '  return addAnomaly(payment, newNotFoundAnomaly(payment, update))\n',
     replace: '  return is_known ? payment : addAnomaly(payment, newNotFoundAnomaly(payment, update))\n',
     needs: ['provider drops operations'],
+  },
+  {
+    name: 'a disabled account gets the creates that wait',
+    file: 'services/payments/effects/create-at-provider.ts',
+    search: "      if (state === 'disabled') return withoutSending(deps, operation)\n",
+    replace: '',
+    needs: ['provider account is switched'],
   },
 ]

@@ -7,6 +7,7 @@ import { injectFaults } from './faults/inject.ts'
 import { removeOldKey } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
 import { type Restore, restoreInLoad, verifySystem } from './faults/restore.ts'
+import { enableAccounts } from './faults/switch-account.ts'
 import type { StoredDelivery } from './invariants/callbacks.ts'
 import { INVARIANTS, RESTORED_INVARIANTS } from './invariants/invariants.ts'
 import { documentsOf } from './invariants/judge.ts'
@@ -161,8 +162,9 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
 /** Starts all processes and creates the merchants. Nothing fails yet. */
 async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerchant[]> {
   const choices = world.choicesOf('merchants')
-  // Only production has an account that can move.
-  const needs_production = plan.faults.has('provider account moves')
+  // Only production has accounts that can move or are switched.
+  const needs_production =
+    plan.faults.has('provider account moves') || plan.faults.has('provider account is switched')
   addPlaces(world, plan)
   await Promise.all(world.cluster.places.map((place) => world.cluster.start(place)))
   const merchants: SimulatedMerchant[] = []
@@ -316,6 +318,7 @@ async function load(
   repairDownAccount(world)
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
+  if (plan.faults.has('provider account is switched')) await enableAccounts(world.operator)
   const restored = await restoring
   for (const merchant of merchants) await reopen(world.operator, merchant)
   if (restored !== undefined) return restored

@@ -23,12 +23,15 @@ import type { Requirement } from '#lib/role/requirement.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { ProviderAccount } from './connectors/provider-account.ts'
 import { type ProviderAccountSettings, readProviderAccounts } from './connectors/provider-accounts.ts'
+import type { KnownAccount } from './domain/account-identity.ts'
+import { withRestoredState } from './domain/account-state.ts'
 import { erasePayment, hasEnded } from './domain/erase-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { adoptClaim, agreesWith } from './domain/payment-claims.ts'
 import { requirementsOfPayment } from './domain/payment-requirements.ts'
 import { markRestored } from './domain/restored.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
+import { KNOWN_ACCOUNTS } from './store/known-accounts.ts'
 import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
 import { openPaymentsStore, openSealedStore } from './store/payments-store.ts'
 import { resealPerson, type SealedPayment, withoutPerson } from './store/sealed-payments.ts'
@@ -162,8 +165,10 @@ export const operations: RoleOperations = {
       },
     }
   },
-  restoreDocument: (collection, document) =>
-    collection === PAYMENTS.name ? asRestored(document as StoredPayment) : document,
+  restoreDocument(collection, document) {
+    if (collection === PAYMENTS.name) return asRestored(document as StoredPayment)
+    return collection === KNOWN_ACCOUNTS.name ? withRestoredState(document as KnownAccount, now()) : document
+  },
   // It changes neither the number nor the times of effects, so it needs no runner.
   async *reseal(store, readDocuments, keys) {
     const { payments } = await openSealedStore(store)

@@ -2,6 +2,7 @@ import type { PaymentStatus } from '#lib/contract/payment-status.ts'
 import { beginWithdrawal, type NewPaymentFields } from './domain/new-payment.ts'
 import type { Payment, PaymentRoute, ReservingWithdrawal } from './domain/payment.ts'
 import { createAtProviderEffect } from './domain/payment-effects.ts'
+import type { ProviderCallDeps } from './effects/provider-call.ts'
 
 /** All statuses of a payment. */
 export const STATUSES: readonly PaymentStatus[] = [
@@ -22,7 +23,18 @@ export const CREATED_AT = new Date('2026-11-21T10:00:00.000Z')
 export const FINGERPRINT = 'the same account'
 
 /** What follows from the response to a create, with which a request that was not sent goes to the next account at once. */
-export const CREATE_RESPONSE = { next_attempt_at: CREATED_AT, fingerprintOf: () => FINGERPRINT }
+export const CREATE_RESPONSE = {
+  next_attempt_at: CREATED_AT,
+  fingerprintOf: () => FINGERPRINT,
+  takesPayments: () => true,
+}
+
+/** The operator has switched no account. */
+export const ALL_ENABLED: ProviderCallDeps['account_states'] = {
+  takesPayments: () => true,
+  isDisabled: () => false,
+  recentStateOf: async () => 'enabled',
+}
 
 const PAYMENT_ID = '019aa5b0-7c00-7000-8000-000000000001'
 

@@ -25,6 +25,7 @@ import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { startAccountStates } from './account-states.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
 import { openConnectors } from './connectors/connect-account.ts'
 import { createFindAccount, findAccountOfPayment } from './connectors/find-account.ts'
@@ -137,7 +138,8 @@ export const role: Role<'payments'> = {
     let listening_url = ''
     let provider_callback_server: Listening | undefined
 
-    const found = findAccountOfPayment(findAccount)
+    const account_states = await startAccountStates(store.known_accounts)
+    const found = { ...findAccountOfPayment(findAccount), account_states }
     const accounts_of_payments = { ...found, isMoved: createMovedAccountCheck({ ...found, ...store }) }
     const provider_calls: ProviderCallDeps = {
       ...accounts_of_payments,
@@ -158,7 +160,7 @@ export const role: Role<'payments'> = {
     })
     const deps = {
       ...store,
-      ...createAccountSelection(findAccount),
+      ...createAccountSelection(findAccount, account_states.takesPayments),
       ...accounts_of_payments,
       ...clients,
       runner,
@@ -192,7 +194,7 @@ export const role: Role<'payments'> = {
         await counter.stop()
         await publisher.close()
         await disconnect()
-        await Promise.all([numeric_ids.stop(), registry_cache.stop()])
+        await Promise.all([numeric_ids.stop(), registry_cache.stop(), account_states.stop()])
       },
     }
   },

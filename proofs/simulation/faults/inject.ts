@@ -9,6 +9,7 @@ import { moveAccount } from './move-account.ts'
 import { replaceMasterKey, restart, updateRelease } from './operator-work.ts'
 import { cutPlaceOff, cutRolesOff } from './partition.ts'
 import type { FaultKind, Plan } from './plan.ts'
+import { switchAccount } from './switch-account.ts'
 
 /** Switches the faults of a plan on until `isOver`, then repairs everything. Resolves when every process serves again. */
 export async function injectFaults(world: World, plan: Plan, isOver: () => boolean): Promise<void> {
@@ -227,6 +228,7 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ['release is updated', alone(updateRelease, true)],
   ['master key is replaced', alone(replaceMasterKey, true)],
   ['provider account moves', alone(moveAccount, true)],
+  ['provider account is switched', alone(switchAccount)],
 ]
 
 /** No connection to an origin opens for a time. */

@@ -66,6 +66,7 @@ export const LATER_FAULT_KINDS = [
   'provider reports another id',
   'provider drops operations',
   'provider account moves',
+  'provider account is switched',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const
@@ -182,13 +183,14 @@ function withRestore(plan: Plan, choices: Choices): Plan {
 
 /**
  * The commands of the present release read no journal of the next one. A backup may lack what a provider has confirmed, or what
- * an account was.
+ * an account was or might do.
  */
 const NOT_RESTORED: readonly FaultKind[] = [
   'master key is replaced',
   'release is updated',
   'provider drops operations',
   'provider account moves',
+  'provider account is switched',
   ...SCANNER_FAULT_KINDS,
 ]
 

@@ -146,7 +146,7 @@ function createWatch(
           history.stored.set(recordKey(payment.merchant_id, payment.c_id), payment.payment_id)
         }
       }
-      accounts.onChange(name)
+      accounts.onChange(name, change, writer)
       if (name === 'balances.journal') addEntries(entries_of, after)
       if (name === 'support.refunds') problems.push(...shownRefundProblems(change, entriesOf))
       problems.push(...files.onChange(name, change))
@@ -168,7 +168,7 @@ function createWatch(
       if (key === undefined) return
       const refund = refundOrderOf(request)
       if (refund !== undefined) refund_orders.push(refund)
-      problems.push(...accounts.onCreate({ key, refund, origin }), ...leases.onCreate(key, sender))
+      problems.push(...accounts.onCreate({ key, refund, origin }, sender), ...leases.onCreate(key, sender))
     },
     onMessage: (subject, data) =>
       void problems.push(...deliveries.onMessage(subject, data), ...publishedPersonProblems(subject, data)),

@@ -15,10 +15,17 @@ const MOVED_ORIGIN = 'https://acme-moved.example.com'
 const FORMS_ORIGIN = 'https://forms.example.com'
 /** The origins of all accounts that can be down for some time. */
 export const PROVIDER_ORIGINS: readonly string[] = [...ACME_ORIGINS, FORMS_ORIGIN]
+/** The accounts of `provider-accounts.json`, which the operator switches. */
+export const SWITCHED_ACCOUNTS = ['acme', 'acme-backup', 'forms'] as const
 const PROVIDER_KEY = 'k'.repeat(64)
 // The test environment and production never share a secret.
 const ACME_KEY = 'a'.repeat(64)
 const FORMS_TOKEN = 'f'.repeat(64)
+
+/** The origin of one of these accounts, unless it has moved. */
+export function originOfAccount(account_id: string): string {
+  return `https://${account_id}.example.com`
+}
 
 /** A file of provider accounts. */
 const accountsFile = (name: string): string => join(import.meta.dirname, 'provider', name)

@@ -2,6 +2,7 @@ import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every, now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -9,7 +10,7 @@ import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf, idOf } from '../door/message-fields.ts'
 import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
-import { APPROVAL_HEADER, PRINCIPAL_HEADER } from '../rpc/principal-service.ts'
+import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
 import {
   type Approval,
   type ApprovalPolicy,

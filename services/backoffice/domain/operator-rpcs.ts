@@ -158,6 +158,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(ProviderAccountService, {
     listProviderAccounts: read(),
     confirmAccountMoved: change('money'),
+    setAccountState: change('admin'),
   }),
   ...rowsOf(BalanceService, {
     getBalances: read(IN_REQUEST),

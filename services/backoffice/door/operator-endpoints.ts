@@ -3,6 +3,7 @@ import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { addressOfPeer } from '#lib/http/connection-limit.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
+import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { connection_caller_key, peer_key } from '#lib/rpc/server/connect-listener.ts'
 import {
   type CallPolicy,
@@ -15,7 +16,6 @@ import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
 import { hasRight, type Right } from '../domain/rights.ts'
-import { PRINCIPAL_HEADER } from '../rpc/principal-service.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
 import type { CallOwner } from './call-owner.ts'
 import { withinMerchant } from './merchant-scope.ts'

@@ -10,6 +10,7 @@ import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { checkInstant, checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, requiredText, timesToProto } from '#lib/contract/proto-fields.ts'
+import { principalOf } from '#lib/rpc/principal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Principals } from '../store/principals.ts'
@@ -20,9 +21,6 @@ import {
   unknownPrincipal,
   updatePrincipal,
 } from '../use-cases/principals.ts'
-
-/** The metadata by which the back office names the principal of a call to an owner. */
-export const PRINCIPAL_HEADER = 'x-multihub-principal'
 
 /** The metadata by which the back office names the approval of a call to an owner, where a second person approved it (O5). */
 export const APPROVAL_HEADER = 'x-multihub-approval'
@@ -82,8 +80,8 @@ export function createPrincipalRpc(
       const text = checkLine(requiredText(reason, 'reason'), 'reason', REASON_MAX)
       return { principal: principalToProto(await revokePrincipal(principals, id, text)) }
     }),
-    whoAmI: by(['backoffice'], async (_request, { requestHeader }: HandlerContext) => {
-      const id = requestHeader.get(PRINCIPAL_HEADER) ?? ''
+    whoAmI: by(['backoffice'], async (_request, context: HandlerContext) => {
+      const id = principalOf(context)
       const principal = findFirst(id) ?? (await principals.get(id))
       if (principal === undefined) throw unknownPrincipal()
       return { principal: principalToProto(principal) }

@@ -21,7 +21,8 @@ const findAccount: FindAccount = (id, environment) => {
   const breaker = breakers.get(id)
   return breaker && environment === 'test' ? ({ breaker } as ConnectedAccount) : undefined
 }
-const selection = createAccountSelection(findAccount)
+const off = new Set<string>()
+const selection = createAccountSelection(findAccount, (id) => !off.has(id))
 const admit = (...ids: readonly string[]) => selection.chooseAccounts(ids, 'test').account_ids
 const isDown = (...ids: readonly string[]) => selection.areAllDown(ids, 'test')
 
@@ -76,6 +77,15 @@ test('a payment that is not created gives the probe back, and a later account is
   expect([admit('a'), admit('b')]).toEqual([['a'], []])
 })
 
+// P20
+test('accounts that the operator has switched are skipped, and none is left when all are', () => {
+  off.add('a')
+  expect([admit('a', 'b'), isDown('a', 'b')]).toEqual([['b'], false])
+  off.add('b')
+  expect([admit('a', 'b'), isDown('a', 'b')]).toEqual([[], true])
+  off.clear()
+})
+
 test('accounts of the other environment are not there', () => {
   expect(selection.chooseAccounts(['a'], 'production').account_ids).toEqual([])
 })
@@ -85,8 +95,9 @@ describe('an account is there for a route', () => {
     account: { connector: 'form' },
     connector: { operations: ['deposit'], methods: ['upi'] },
   } as unknown as ConnectedAccount
-  const { hasAccount } = createAccountSelection((id, environment) =>
-    id === 'a' && environment === 'test' ? found : undefined,
+  const { hasAccount } = createAccountSelection(
+    (id, environment) => (id === 'a' && environment === 'test' ? found : undefined),
+    () => true,
   )
 
   test.each([

@@ -13,8 +13,12 @@ interface ChosenAccounts {
 /** Chooses the provider accounts of new payments. */
 export type AccountSelection = ReturnType<typeof createAccountSelection>
 
-/** Makes the selection from all accounts. */
-export function createAccountSelection(findAccount: FindAccount) {
+/** Makes the selection from all accounts. `takesPayments` says whether the operator lets new payments use an account (P20). */
+export function createAccountSelection(
+  findAccount: FindAccount,
+  takesPayments: (account_id: string) => boolean,
+) {
+  const permitted = (account_ids: readonly string[]): readonly string[] => account_ids.filter(takesPayments)
   return {
     /** Whether the account is configured for a route, and performs payments of its direction and method. */
     hasAccount(
@@ -30,13 +34,13 @@ export function createAccountSelection(findAccount: FindAccount) {
     },
     /**
      * The accounts that a new payment may try: from the first one whose breaker lets it pass, without those whose breaker is
-     * open. Empty when there is none: the payment is refused with 7002 (E9). Call it once per payment, because it may make
+     * open, or that are draining or disabled. Empty when there is none: the payment is refused with 7002 (E9). Call it once per payment, because it may make
      * the payment the probe of a half-open breaker, and `giveBack` when the payment is refused.
      */
     chooseAccounts(account_ids: readonly string[], environment: Environment): ChosenAccounts {
       const chosen: string[] = []
       let first: Pass | undefined
-      for (const account_id of account_ids) {
+      for (const account_id of permitted(account_ids)) {
         const breaker = findAccount(account_id, environment)?.breaker
         if (breaker === undefined) continue
         // A later account is used only after a failure, and then a half-open one is better than none.
@@ -48,6 +52,6 @@ export function createAccountSelection(findAccount: FindAccount) {
     },
     /** Whether `chooseAccounts` would choose none now. It changes nothing: for questions about a route. */
     areAllDown: (account_ids: readonly string[], environment: Environment): boolean =>
-      !account_ids.some((account_id) => findAccount(account_id, environment)?.breaker.hasPass()),
+      !permitted(account_ids).some((account_id) => findAccount(account_id, environment)?.breaker.hasPass()),
   }
 }

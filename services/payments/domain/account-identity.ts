@@ -1,10 +1,11 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import type { SwitchedAccount } from './account-state.ts'
 import type { Anomaly } from './anomaly.ts'
 import type { AccountStamp } from './payment.ts'
 
 /** What is known of a provider account: what it was at first, or what the operator has confirmed that it is now (P4). */
-export interface KnownAccount {
+export interface KnownAccount extends SwitchedAccount {
   readonly account_id: string
   /** What the account was when a process first had it, or when the operator confirmed it last. */
   readonly fingerprint: string
@@ -36,7 +37,7 @@ export function confirmAccount(
   const { count = 0, operation_ids = [] } = known ?? {}
   if (known && operation_ids.includes(operation_id)) return known
   const newest = [...operation_ids, operation_id].slice(-OPERATION_IDS_MAX)
-  return { ...now, confirmed_at: at, count: count + 1, operation_ids: newest }
+  return { ...known, ...now, confirmed_at: at, count: count + 1, operation_ids: newest }
 }
 
 /**

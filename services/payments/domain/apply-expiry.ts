@@ -1,4 +1,5 @@
 import { isFinal } from '#lib/contract/payment-status.ts'
+import { addAnomaly, newOpenTooLongAnomaly } from './anomaly.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import { returnToOtherAttempt } from './attempts.ts'
 import type { LookupResult } from './call-result.ts'
@@ -18,19 +19,23 @@ export interface ExpiryUpdate {
   readonly ask_again_at: Date
   /** Whether the provider reports by itself what it decides later. */
   readonly sends_callbacks: boolean
+  /** Whether the operator has disabled the account: then silence decides nothing (P20). */
+  readonly is_disabled?: boolean
 }
 
 /** For how long after its expiry a payment waits for a provider that does not respond. */
 const RESPONSE_WAIT_MS = 60_000
+/** When a payment that waits for the answer of a disabled account becomes an anomaly, counted from its expiry. */
+const REPORT_AFTER_MS = 24 * 3_600_000
 
 /**
  * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined`
  * with 6011. A provider that does not respond is asked again for a minute, and so is another one that has called it
- * paid or pending. A payment whose provider has named two ids stays open for the operator (P4). One that has ended meanwhile
+ * paid or pending. A disabled account is asked until it answers, and after 24 hours the operator learns of it. A payment whose provider has named two ids stays open for the operator (P4). One that has ended meanwhile
  * keeps its status, and what contradicts it is an anomaly (P7). Pure.
  */
 export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
-  const { result, attempt_number, at, ask_again_at } = update
+  const { result, attempt_number, at, ask_again_at, is_disabled } = update
   if (isFinal(payment.status)) {
     if (result.kind === 'not_found') return payment
     return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
@@ -38,8 +43,12 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   if (payment.restored === 'unproved') return keepUnproved(payment, update)
   // An attempt at another account may have begun since the question.
   const is_known = result.kind !== 'unknown' && isCurrent(payment, update)
-  if (!is_known && at.getTime() < (payment.expires_at?.getTime() ?? 0) + RESPONSE_WAIT_MS) {
-    return askAgain(payment, at, ask_again_at)
+  const expired_ms = at.getTime() - (payment.expires_at?.getTime() ?? 0)
+  if (!is_known && (expired_ms < RESPONSE_WAIT_MS || is_disabled === true)) {
+    const waiting = askAgain(payment, at, ask_again_at)
+    return expired_ms < REPORT_AFTER_MS
+      ? waiting
+      : addAnomaly(waiting, newOpenTooLongAnomaly(waiting, { attempt_number: payment.attempt.number, at }))
   }
   const disputed = keepDisputed(payment, update)
   if (disputed) return disputed

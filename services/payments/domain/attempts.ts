@@ -19,20 +19,25 @@ export interface CreateResponse {
   readonly next_attempt_at: Date
   /** What identifies an account at its provider; empty for one that is not configured. */
   fingerprintOf(account_id: string): string
+  /** Whether the operator lets new payments use an account (P20). */
+  takesPayments(account_id: string): boolean
 }
 
 /**
- * Starts the next attempt, under its own key; `undefined` after the last account of the route. Only a request that certainly
+ * Starts the next attempt, under its own key; `undefined` after the last account that takes payments. Only a request that certainly
  * was not sent may go elsewhere (P4).
  */
 export function moveToNextAccount(
   payment: Payment,
   at: Date,
-  { next_attempt_at: due_at, fingerprintOf }: CreateResponse,
+  { next_attempt_at: due_at, fingerprintOf, takesPayments }: CreateResponse,
 ): Payment | undefined {
-  const account_id = payment.provider_accounts[payment.attempt.number]
+  const { provider_accounts, attempt } = payment
+  const index = provider_accounts.findIndex((id, at) => at >= attempt.number && takesPayments(id))
+  const account_id = provider_accounts[index]
   if (account_id === undefined) return undefined
-  const number = payment.attempt.number + 1
+  // The number of an attempt is the place of its account in the route, also of one after an account that was left out.
+  const number = index + 1
   const account = { fingerprint: fingerprintOf(account_id), at }
   const stamped = withRecord(payment, { attempt_number: number }, { account })
   const moved = { ...stamped, attempt: { number, account_id, created_at: at } }

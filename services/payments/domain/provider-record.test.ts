@@ -57,7 +57,7 @@ describe.each([
   ['a refund', REFUND],
 ])('%s that its provider has reported', (_what, ref) => {
   const known = apply(openPayment(ref), ref, { ...PENDING, transaction_id: 't-1' })
-  const create = { next_attempt_at: at, fingerprintOf: () => 'f' }
+  const create = { next_attempt_at: at, fingerprintOf: () => 'f', takesPayments: () => true }
 
   test('has the id of the first report, and the newest other id', () => {
     expect(recordOf(known, ref)).toMatchObject({ provider_id: 'p-1', transaction_id: 't-1' })

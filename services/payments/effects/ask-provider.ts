@@ -38,6 +38,8 @@ const LATE_LOOKUPS_PER_ACCOUNT_MAX = 32
 const RESTORED_PER_ROUTE_MAX = 64
 /** The time until the provider is asked again about a payment that expires, when it did not respond. */
 const ASK_AGAIN_MS = 15_000
+/** The longest time, at a disabled account, which may be silent for days. */
+const ASK_AGAIN_MAX_MS = 300_000
 
 /**
  * Asks the provider for the status of an operation at growing intervals, until it has ended. Two processes may poll at once,
@@ -107,8 +109,11 @@ export function bindExpirePayment(deps: ProviderCallDeps): BoundEffect<StoredPay
     async run(_effect, payment) {
       const result = await askIfConfigured(deps, operationOf(payment))
       const at = now()
-      const ask_again_at = new Date(at.getTime() + ASK_AGAIN_MS)
-      const update = { attempt_number: payment.attempt.number, result, at, ask_again_at }
+      const is_disabled = deps.account_states.isDisabled(payment.attempt.account_id)
+      const expired_ms = at.getTime() - (payment.expires_at?.getTime() ?? 0)
+      const pause_ms = is_disabled ? Math.min(ASK_AGAIN_MS + expired_ms / 2, ASK_AGAIN_MAX_MS) : ASK_AGAIN_MS
+      const ask_again_at = new Date(at.getTime() + pause_ms)
+      const update = { attempt_number: payment.attempt.number, result, at, ask_again_at, is_disabled }
       return (current) => applyExpiry(current, { ...update, sends_callbacks: deps.sendsCallbacks(current) })
     },
   })

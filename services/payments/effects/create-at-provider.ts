@@ -1,9 +1,11 @@
+import { randomFraction } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
-import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
+import type { BoundEffect, DocumentChange } from '#lib/patterns/effects/define-effect.ts'
+import { pollIntervalMs } from '../connectors/connector.ts'
 import { isSendKept } from '../domain/account-identity.ts'
 import type { CallResult } from '../domain/call-result.ts'
-import { findOperation, OPERATION_RULES, refOf } from '../domain/operation.ts'
-import type { Payment, StoredPayment } from '../domain/payment.ts'
+import { findOperation, isCurrent, OPERATION_RULES, type Operation, refOf } from '../domain/operation.ts'
+import { addEffect, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { createAtProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 import {
@@ -27,11 +29,16 @@ const REFUNDS_PER_ACCOUNT_MAX = 128
 const REPEATS_PER_ACCOUNT_MAX = 128
 /** The part of `create_timeout_ms` that a try needs. With less left, the next account is tried after the merchant's response. */
 const ATTEMPT_MIN_PART = 0.1
+/** The pause of a create whose account's state cannot be read. */
+const UNKNOWN_STATE_MS = 1_000
 /** How much later that try is due. Not at once, because the merchant's request waits for all effects that are due. */
 const AFTER_RESPONSE_MS = 5_000
 
 /** An earlier process may have sent it to what the account was then. */
 const ACCOUNT_MOVED: CallResult = { kind: 'unknown', reason: 'the provider account is another one now' }
+
+/** The operator has switched it off before anything left. */
+const ACCOUNT_DISABLED: CallResult = { kind: 'not_sent', reason: 'the provider account is disabled' }
 
 /**
  * Sends the create of an operation once. After a try that did not end, the poll asks the provider (P4). Only
@@ -57,6 +64,10 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       const { schedule, fingerprint } = deps.accountOf(operation.payment)
       if (!isSendKept(operation.record.account, fingerprint) || (await deps.isMoved(operation)))
         return applyResult(ref, ACCOUNT_MOVED, 0)
+      // The last question before the send, so that no time passes in between.
+      const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
+      if (state === 'unknown') return sendLater(operation, UNKNOWN_STATE_MS)
+      if (state === 'disabled') return withoutSending(deps, operation)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
         is_awaited ? timeLeftOf(deps, payment) : deps.create_timeout_ms
@@ -73,6 +84,41 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       return applyCreateResponse(deps, operation, response, { poll_ms: schedule.first_ms, next_attempt_ms })
     },
   })
+}
+
+/**
+ * What follows when the account of an unsent create is disabled (P20). It goes to the next account. Without one a deposit fails, as
+ * its customer waits; a withdrawal and a refund were accepted, so they wait until the account is enabled.
+ */
+function withoutSending(deps: ProviderCallDeps, operation: Operation): DocumentChange<Payment> {
+  const { kind, payment, began_at } = operation
+  const { provider_accounts, attempt } = payment
+  const has_next = provider_accounts.slice(attempt.number).some(deps.account_states.takesPayments)
+  const schedule = deps.scheduleOf(payment)
+  if (kind === 'deposit' || (OPERATION_RULES[kind].fails_over && has_next)) {
+    const call = { began_at: now(), duration_ms: 0, http_status: undefined }
+    return applyCreateResponse(
+      deps,
+      operation,
+      { result: ACCOUNT_DISABLED, call },
+      { poll_ms: schedule.first_ms },
+    )
+  }
+  return sendLater(
+    operation,
+    pollIntervalMs(schedule, now().getTime() - began_at.getTime(), randomFraction()),
+  )
+}
+
+/** Sends the create, of which nothing has left, after a pause with all its tries. */
+function sendLater(operation: Operation, pause_ms: number): DocumentChange<Payment> {
+  const at = now()
+  const due_at = new Date(at.getTime() + pause_ms)
+  const { refund_id } = operation
+  return (current) =>
+    findOperation(current, refund_id)?.is_open && isCurrent(current, refOf(operation))
+      ? addEffect(current, createAtProviderEffect.newEffect(current, { refund_id }, { at, due_at }))
+      : current
 }
 
 /**
@@ -101,6 +147,9 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       const may_send =
         isSendKept(operation.record.account, fingerprint) && mayRepeat(operation, connector, timeout_ms)
       if (!may_send || (await deps.isMoved(operation))) return (current) => current
+      // The poll adds it again, so it is sent when the operator has enabled the account.
+      const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
+      if (state === 'unknown' || state === 'disabled') return (current) => current
       const response = await sendCreate(deps, operation, { is_repeated: true, timeout_ms })
       return applyCreateResponse(deps, operation, response, { poll_ms: schedule.first_ms })
     },

@@ -13,7 +13,7 @@ import { type FormProvider, startFormProvider } from '../connectors/form/form-pr
 import { newAccount } from '../connectors/provider-account.ts'
 import type { Payment } from '../domain/payment.ts'
 import { expirePaymentEffect, lookUpLateEffect } from '../domain/payment-effects.ts'
-import { FINGERPRINT, newDeposit } from '../payment.fixture.ts'
+import { ALL_ENABLED, FINGERPRINT, newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { bindExpirePayment, bindLookUpLate, bindPollProvider } from './ask-provider.ts'
@@ -55,6 +55,7 @@ function deps(): ProviderCallDeps {
       createFindAccount([{ ...connectAccount(account, http), fingerprint: FINGERPRINT }]),
     ),
     isMoved: async () => false,
+    account_states: ALL_ENABLED,
     providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
     create_timeout_ms: 30_000,
     stopping: new AbortController().signal,

@@ -8,6 +8,7 @@ import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
+import type { AccountStates } from '../account-states.ts'
 import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
@@ -23,6 +24,8 @@ export interface ProviderCallDeps extends AccountsOfPayments {
   providerCallbackUrl(payment: Payment): string
   /** Whether the operation was sent to something else than its account is now, so that nothing may be sent (P4). */
   isMoved(operation: Operation): Promise<boolean>
+  /** What the operator lets the accounts do (P20). */
+  readonly account_states: Pick<AccountStates, 'takesPayments' | 'isDisabled' | 'recentStateOf'>
   /** How long a create may take before the merchant is answered without the provider's result (P5). */
   readonly create_timeout_ms: number
   /** Aborted when the process stops. Provider calls then end at once. */
@@ -94,7 +97,7 @@ export async function sendCreate(
  * The change that applies the response to a create. One that was not sent goes to the next account after `next_attempt_ms`.
  */
 export function applyCreateResponse(
-  deps: Pick<ProviderCallDeps, 'fingerprintOf'>,
+  deps: Pick<ProviderCallDeps, 'fingerprintOf' | 'account_states'>,
   operation: Operation,
   { result, call }: SentCreate,
   { poll_ms, next_attempt_ms = 0 }: { readonly poll_ms: number; readonly next_attempt_ms?: number },
@@ -104,6 +107,7 @@ export function applyCreateResponse(
   const create = {
     next_attempt_at: new Date(at.getTime() + next_attempt_ms),
     fingerprintOf: (account_id: string) => deps.fingerprintOf(account_id, environment),
+    takesPayments: deps.account_states.takesPayments,
   }
   const poll_at = new Date(at.getTime() + poll_ms)
   const update = { ...refOf(operation), result, call, at, poll_at, create }

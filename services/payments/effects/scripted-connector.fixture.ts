@@ -6,7 +6,7 @@ import type { Connector, ProviderOrder } from '../connectors/connector.ts'
 import { newAccount } from '../connectors/provider-account.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
-import { FINGERPRINT } from '../payment.fixture.ts'
+import { ALL_ENABLED, FINGERPRINT } from '../payment.fixture.ts'
 import type { ProviderCallDeps } from './provider-call.ts'
 
 /** A create that a scripted connector received. */
@@ -76,6 +76,7 @@ export function scriptedConnector(
       accountOf,
       fingerprintOf: () => FINGERPRINT,
       isMoved: async () => false,
+      account_states: ALL_ENABLED,
       scheduleOf: (payment) => accountOf(payment).schedule,
       sendsCallbacks: (payment) => accountOf(payment).connector.sends_callbacks,
       providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',

@@ -1,17 +1,23 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext } from '@connectrpc/connect'
 import {
+  AccountState as AccountStateProto,
   CircuitState as CircuitStateProto,
   type ProviderAccountSchema,
 } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
-import { createEnumMap } from '#lib/contract/proto-fields.ts'
+import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
+import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
+import { principalOf } from '#lib/rpc/principal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
+import type { AccountStates } from '../account-states.ts'
 import type { CircuitState } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
+import type { AccountState, AccountSwitch } from '../domain/account-state.ts'
 import { type ConfirmAccountMovedDeps, confirmAccountMoved } from '../use-cases/confirm-account-moved.ts'
+import { type SetAccountStateDeps, setAccountState } from '../use-cases/set-account-state.ts'
 
 const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
   closed: CircuitStateProto.CLOSED,
@@ -19,12 +25,19 @@ const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
   half_open: CircuitStateProto.HALF_OPEN,
 })
 
-/** Maps a provider account with the state of its circuit breaker in this process. */
-export function accountToProto({
-  fingerprint,
-  account,
-  breaker,
-}: ConnectedAccount): MessageInitShape<typeof ProviderAccountSchema> {
+const STATES = createEnumMap<AccountState, AccountStateProto>({
+  enabled: AccountStateProto.ENABLED,
+  draining: AccountStateProto.DRAINING,
+  disabled: AccountStateProto.DISABLED,
+})
+
+const REASON_MAX = 500
+
+/** Maps a provider account with the state of its circuit breaker in this process, and what the operator has set. */
+export function accountToProto(
+  { fingerprint, account, breaker }: ConnectedAccount,
+  switched: AccountSwitch | undefined,
+): MessageInitShape<typeof ProviderAccountSchema> {
   const { state, since, failures, last_failure } = breaker.status()
   return {
     accountId: account.account_id,
@@ -36,22 +49,49 @@ export function accountToProto({
     lastFailure: last_failure?.reason,
     lastFailureTime: last_failure && timestampFromDate(last_failure.at),
     fingerprint,
+    ...stateToProto(switched),
   }
 }
 
-/** Makes the RPC service that shows the provider accounts and their circuit breakers, and confirms moved ones. */
-export function createProviderAccountRpc(deps: ConfirmAccountMovedDeps): RpcService {
+function stateToProto(switched: AccountSwitch | undefined): MessageInitShape<typeof ProviderAccountSchema> {
+  if (switched === undefined) return { state: AccountStateProto.ENABLED }
+  const { state, reason, principal_id, at, restored_at } = switched
+  return {
+    state: STATES.toProto(state),
+    stateReason: reason,
+    statePrincipalId: principal_id,
+    stateTime: timestampFromDate(at),
+    ...(restored_at && { stateRestoreTime: timestampFromDate(restored_at) }),
+  }
+}
+
+/** What the RPC service needs. */
+interface ProviderAccountDeps extends ConfirmAccountMovedDeps, SetAccountStateDeps {
+  readonly account_states: Pick<AccountStates, 'refresh' | 'switchOf'>
+}
+
+/** Makes the RPC service that shows the provider accounts and their circuit breakers, confirms moved ones, and switches them. */
+export function createProviderAccountRpc(deps: ProviderAccountDeps): RpcService {
+  const toProto = (connected: ConnectedAccount) =>
+    accountToProto(connected, deps.account_states.switchOf(connected.account.account_id))
   return rpcService(ProviderAccountService, {
     listProviderAccounts: by(['backoffice', 'internal'], async () => {
       const accounts = deps.accounts.toSorted((a, b) =>
         a.account.account_id < b.account.account_id ? -1 : 1,
       )
-      return { accounts: accounts.map(accountToProto) }
+      return { accounts: accounts.map(toProto) }
     }),
     confirmAccountMoved: by(['backoffice'], async (request) => {
       const account_id = requiredId(request.accountId, 'account_id')
       const operation_id = requiredId(request.operationId, 'operation_id')
-      return { account: accountToProto(await confirmAccountMoved(deps, { account_id, operation_id })) }
+      return { account: toProto(await confirmAccountMoved(deps, { account_id, operation_id })) }
+    }),
+    setAccountState: by(['backoffice'], async (request, context: HandlerContext) => {
+      const account_id = requiredId(request.accountId, 'account_id')
+      const state = STATES.required(request.state, 'state')
+      const reason = checkLine(requiredText(request.reason, 'reason'), 'reason', REASON_MAX)
+      const given = { state, reason, principal_id: principalOf(context) }
+      return { account: toProto(await setAccountState(deps, account_id, given)) }
     }),
   })
 }

@@ -81,10 +81,10 @@ function routeToProto(
     connector,
     enabled,
     minimumAmount,
-    accounts: accounts.map(({ account_id, connected }) => ({
+    accounts: accounts.map(({ account_id, connected, switched }) => ({
       accountId: account_id,
       configured: connected !== undefined,
-      account: connected && accountToProto(connected),
+      account: connected && accountToProto(connected, switched),
     })),
   }
 }

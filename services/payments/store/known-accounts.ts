@@ -5,12 +5,17 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { insertOrGet, upsert } from '#lib/patterns/update.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { confirmAccount, type KnownAccount, newKnownAccount } from '../domain/account-identity.ts'
+import { type AccountSwitch, switchAccount } from '../domain/account-state.ts'
 
-/** The collection of what is known of provider accounts: one document for each account that a process has had. */
+/**
+ * The collection of what is known of provider accounts: one document for each account that a process has had. `by_switch` has the
+ * accounts that the operator has switched, which every process reads once a second (P20).
+ */
 export const KNOWN_ACCOUNTS: CollectionSpec = {
   name: 'known_accounts',
   partition: ['account_id'],
   key: ['account_id'],
+  indexes: { by_switch: { fields: ['switched_at'], where: 'switched_at', across_partitions: true } },
 }
 
 /** A start has one write per account, so that one which is lost must not end it. */
@@ -59,4 +64,39 @@ export async function storeConfirmation(
   })
   if (!stored) throw new Error(`the confirmation of the account ${account_id} is gone`)
   return stored
+}
+
+/** Stores what the operator lets an account do. Returns the account as it is stored. */
+export async function storeSwitch(
+  known_accounts: Collection<KnownAccount>,
+  account: Pick<KnownAccount, 'account_id' | 'fingerprint'>,
+  switched: Omit<AccountSwitch, 'restored_at'>,
+): Promise<KnownAccount> {
+  const { account_id } = account
+  const stored = await upsert(known_accounts, { account_id }, (known) => {
+    const before = known ?? newKnownAccount(account)
+    const after = switchAccount(before, switched)
+    return after === before ? undefined : after
+  })
+  if (!stored) throw new Error(`the state of the account ${account_id} is gone`)
+  return stored
+}
+
+/** A page of the accounts that were switched. */
+const SWITCHED_PAGE = 1_000
+
+/** What the operator has set of each account that was ever switched, as of a moment after the call began. */
+export async function readSwitches(
+  known_accounts: Pick<Collection<KnownAccount>, 'find'>,
+): Promise<ReadonlyMap<string, AccountSwitch>> {
+  const switches = new Map<string, AccountSwitch>()
+  let after: KnownAccount | undefined
+  do {
+    // Linearizable: while a database fails over, a former primary would still say that the account is enabled.
+    const options = { limit: SWITCHED_PAGE, linearizable: true, ...(after && { after: { ...after } }) }
+    const page = await known_accounts.find('by_switch', {}, options)
+    for (const { account_id, switched } of page) if (switched) switches.set(account_id, switched)
+    after = page.length < SWITCHED_PAGE ? undefined : page.at(-1)
+  } while (after)
+  return switches
 }

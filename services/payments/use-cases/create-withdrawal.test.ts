@@ -231,7 +231,10 @@ async function openedBreaker(): Promise<CircuitBreaker> {
 test('a refused withdrawal is not the probe of a half-open account', async () => {
   using manual_clock = installManualClock()
   const breaker = await openedBreaker()
-  const { chooseAccounts } = createAccountSelection(() => ({ breaker }) as ConnectedAccount)
+  const { chooseAccounts } = createAccountSelection(
+    () => ({ breaker }) as ConnectedAccount,
+    () => true,
+  )
   const codes = [0, 6004]
   const used = request()
   const deps = { ...depsOver(scriptedLedger(() => codes.shift() ?? 0)), chooseAccounts }

@@ -1,9 +1,11 @@
 import type { CheckHoldResponse } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
+import type { AccountStates } from '../account-states.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { FindAccount } from '../connectors/find-account.ts'
+import type { AccountSwitch } from '../domain/account-state.ts'
 import type { PaymentRoute } from '../domain/payment.ts'
 import {
   holdLimitsToProto,
@@ -36,6 +38,8 @@ export interface RouteExplanation {
   readonly accounts: readonly {
     readonly account_id: string
     readonly connected: ConnectedAccount | undefined
+    /** What the operator lets it do; absent when it was never switched. */
+    readonly switched: AccountSwitch | undefined
   }[]
   /** Absent for deposits, and for an amount that no payment can have. */
   readonly funds?: CheckHoldResponse | undefined
@@ -47,6 +51,7 @@ export interface ExplainRouteDeps
     BalanceRoomDeps,
     Pick<AccountSelection, 'areAllDown'> {
   readonly findAccount: FindAccount
+  readonly account_states: Pick<AccountStates, 'switchOf'>
   readonly ledger: Pick<LedgerClient, 'checkHold'>
 }
 
@@ -71,6 +76,7 @@ export async function explainRoute(
     connected: deps.hasAccount(account_id, route)
       ? deps.findAccount(account_id, route.environment)
       : undefined,
+    switched: deps.account_states.switchOf(account_id),
   }))
   const refused_codes = [...(await refusalsByRoute(deps, route, amount)), ...refused_by_ledger]
   return { refused_codes, route, accounts, funds }

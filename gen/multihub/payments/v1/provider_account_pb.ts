@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/provider_account.proto.
  */
 export const file_multihub_payments_v1_provider_account: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSLsAgoPUHJvdmlkZXJBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEQoJY29ubmVjdG9yGAMgASgJEjkKDWNpcmN1aXRfc3RhdGUYBCABKA4yIi5tdWx0aWh1Yi5wYXltZW50cy52MS5DaXJjdWl0U3RhdGUSNwoTY2lyY3VpdF9jaGFuZ2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmFpbHVyZXMYBiABKAUSGQoMbGFzdF9mYWlsdXJlGAcgASgJSACIAQESNQoRbGFzdF9mYWlsdXJlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2ZpbmdlcnByaW50GAkgASgJQg8KDV9sYXN0X2ZhaWx1cmUqfAoMQ2lyY3VpdFN0YXRlEh0KGUNJUkNVSVRfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRDSVJDVUlUX1NUQVRFX0NMT1NFRBABEhYKEkNJUkNVSVRfU1RBVEVfT1BFThACEhsKF0NJUkNVSVRfU1RBVEVfSEFMRl9PUEVOEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CittdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50LnByb3RvEhRtdWx0aWh1Yi5wYXltZW50cy52MSK5BAoPUHJvdmlkZXJBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEQoJY29ubmVjdG9yGAMgASgJEjkKDWNpcmN1aXRfc3RhdGUYBCABKA4yIi5tdWx0aWh1Yi5wYXltZW50cy52MS5DaXJjdWl0U3RhdGUSNwoTY2lyY3VpdF9jaGFuZ2VfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZmFpbHVyZXMYBiABKAUSGQoMbGFzdF9mYWlsdXJlGAcgASgJSACIAQESNQoRbGFzdF9mYWlsdXJlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2ZpbmdlcnByaW50GAkgASgJEjEKBXN0YXRlGAogASgOMiIubXVsdGlodWIucGF5bWVudHMudjEuQWNjb3VudFN0YXRlEhQKDHN0YXRlX3JlYXNvbhgLIAEoCRIaChJzdGF0ZV9wcmluY2lwYWxfaWQYDCABKAkSLgoKc3RhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoSc3RhdGVfcmVzdG9yZV90aW1lGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIPCg1fbGFzdF9mYWlsdXJlKnwKDENpcmN1aXRTdGF0ZRIdChlDSVJDVUlUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUQ0lSQ1VJVF9TVEFURV9DTE9TRUQQARIWChJDSVJDVUlUX1NUQVRFX09QRU4QAhIbChdDSVJDVUlUX1NUQVRFX0hBTEZfT1BFThADKoABCgxBY2NvdW50U3RhdGUSHQoZQUNDT1VOVF9TVEFURV9VTlNQRUNJRklFRBAAEhkKFUFDQ09VTlRfU1RBVEVfRU5BQkxFRBABEhoKFkFDQ09VTlRfU1RBVEVfRFJBSU5JTkcQAhIaChZBQ0NPVU5UX1NUQVRFX0RJU0FCTEVEEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * ProviderAccount is a configured account at a provider, and its circuit breaker in the process that answers.
@@ -85,6 +85,42 @@ export type ProviderAccount = Message<"multihub.payments.v1.ProviderAccount"> & 
    * @generated from field: string fingerprint = 9;
    */
   fingerprint: string;
+
+  /**
+   * state is what the operator lets the account do. Unlike the circuit breaker it is the same for all processes.
+   *
+   * @generated from field: multihub.payments.v1.AccountState state = 10;
+   */
+  state: AccountState;
+
+  /**
+   * state_reason is why the operator set it; empty for an account that was never switched.
+   *
+   * @generated from field: string state_reason = 11;
+   */
+  stateReason: string;
+
+  /**
+   * state_principal_id is the principal that set it; empty for an account that was never switched.
+   *
+   * @generated from field: string state_principal_id = 12;
+   */
+  statePrincipalId: string;
+
+  /**
+   * state_time is when it was set; absent for an account that was never switched.
+   *
+   * @generated from field: google.protobuf.Timestamp state_time = 13;
+   */
+  stateTime?: Timestamp | undefined;
+
+  /**
+   * state_restore_time is when a backup with this state was restored. What the operator set after the backup is not in it. Absent
+   * since the operator has set a state again.
+   *
+   * @generated from field: google.protobuf.Timestamp state_restore_time = 14;
+   */
+  stateRestoreTime?: Timestamp | undefined;
 };
 
 /**
@@ -141,4 +177,52 @@ export type CircuitState = (typeof CircuitState)[keyof typeof CircuitState] | Un
  */
 export const CircuitStateSchema: GenEnum<CircuitState> = /*@__PURE__*/
   enumDesc(file_multihub_payments_v1_provider_account, 0);
+
+/**
+ * AccountState says what the operator lets a provider account do.
+ *
+ * @generated from enum multihub.payments.v1.AccountState
+ */
+export const AccountState = {
+  /**
+   * ACCOUNT_STATE_UNSPECIFIED is not a state; no provider account has it.
+   *
+   * @generated from enum value: ACCOUNT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * ACCOUNT_STATE_ENABLED: the account is used.
+   *
+   * @generated from enum value: ACCOUNT_STATE_ENABLED = 1;
+   */
+  ENABLED: 1,
+
+  /**
+   * ACCOUNT_STATE_DRAINING: the account gets no new payments. Those that it has go on, with their polls and refunds.
+   *
+   * @generated from enum value: ACCOUNT_STATE_DRAINING = 2;
+   */
+  DRAINING: 2,
+
+  /**
+   * ACCOUNT_STATE_DISABLED: the account gets nothing that moves money. Lookups and callbacks go on.
+   *
+   * @generated from enum value: ACCOUNT_STATE_DISABLED = 3;
+   */
+  DISABLED: 3,
+} as const;
+
+/**
+ * AccountState says what the operator lets a provider account do.
+ *
+ * @generated from enum multihub.payments.v1.AccountState
+ */
+export type AccountState = (typeof AccountState)[keyof typeof AccountState] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.payments.v1.AccountState.
+ */
+export const AccountStateSchema: GenEnum<AccountState> = /*@__PURE__*/
+  enumDesc(file_multihub_payments_v1_provider_account, 1);
 

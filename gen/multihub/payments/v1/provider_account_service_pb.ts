@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { ProviderAccount } from "./provider_account_pb.ts";
+import type { AccountState, ProviderAccount } from "./provider_account_pb.ts";
 import { file_multihub_payments_v1_provider_account } from "./provider_account_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/provider_account_service.proto.
  */
 export const file_multihub_payments_v1_provider_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CjNtdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIh0KG0xpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdCJXChxMaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEjcKCGFjY291bnRzGAEgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50IkYKGkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIlUKG0NvbmZpcm1BY2NvdW50TW92ZWRSZXNwb25zZRI2CgdhY2NvdW50GAEgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50MpMCChZQcm92aWRlckFjY291bnRTZXJ2aWNlEn0KFExpc3RQcm92aWRlckFjY291bnRzEjEubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFByb3ZpZGVyQWNjb3VudHNSZXF1ZXN0GjIubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFByb3ZpZGVyQWNjb3VudHNSZXNwb25zZRJ6ChNDb25maXJtQWNjb3VudE1vdmVkEjAubXVsdGlodWIucGF5bWVudHMudjEuQ29uZmlybUFjY291bnRNb3ZlZFJlcXVlc3QaMS5tdWx0aWh1Yi5wYXltZW50cy52MS5Db25maXJtQWNjb3VudE1vdmVkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_payments_v1_provider_account]);
+  fileDesc("CjNtdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIh0KG0xpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdCJXChxMaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEjcKCGFjY291bnRzGAEgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50IkYKGkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIlUKG0NvbmZpcm1BY2NvdW50TW92ZWRSZXNwb25zZRI2CgdhY2NvdW50GAEgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50Im8KFlNldEFjY291bnRTdGF0ZVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIxCgVzdGF0ZRgCIAEoDjIiLm11bHRpaHViLnBheW1lbnRzLnYxLkFjY291bnRTdGF0ZRIOCgZyZWFzb24YAyABKAkiUQoXU2V0QWNjb3VudFN0YXRlUmVzcG9uc2USNgoHYWNjb3VudBgBIAEoCzIlLm11bHRpaHViLnBheW1lbnRzLnYxLlByb3ZpZGVyQWNjb3VudDKDAwoWUHJvdmlkZXJBY2NvdW50U2VydmljZRJ9ChRMaXN0UHJvdmlkZXJBY2NvdW50cxIxLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdBoyLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQcm92aWRlckFjY291bnRzUmVzcG9uc2USegoTQ29uZmlybUFjY291bnRNb3ZlZBIwLm11bHRpaHViLnBheW1lbnRzLnYxLkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0GjEubXVsdGlodWIucGF5bWVudHMudjEuQ29uZmlybUFjY291bnRNb3ZlZFJlc3BvbnNlEm4KD1NldEFjY291bnRTdGF0ZRIsLm11bHRpaHViLnBheW1lbnRzLnYxLlNldEFjY291bnRTdGF0ZVJlcXVlc3QaLS5tdWx0aWh1Yi5wYXltZW50cy52MS5TZXRBY2NvdW50U3RhdGVSZXNwb25zZWIGcHJvdG8z", [file_multihub_payments_v1_provider_account]);
 
 /**
  * ListProviderAccountsRequest has no filter: there are at most about 1,000 accounts.
@@ -100,6 +100,62 @@ export const ConfirmAccountMovedResponseSchema: GenMessage<ConfirmAccountMovedRe
   messageDesc(file_multihub_payments_v1_provider_account_service, 3);
 
 /**
+ * SetAccountStateRequest names the account and what it may do from now on.
+ *
+ * @generated from message multihub.payments.v1.SetAccountStateRequest
+ */
+export type SetAccountStateRequest = Message<"multihub.payments.v1.SetAccountStateRequest"> & {
+  /**
+   * account_id is the id that routes name.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * state is required.
+   *
+   * @generated from field: multihub.payments.v1.AccountState state = 2;
+   */
+  state: AccountState;
+
+  /**
+   * reason is required: 1 to 500 characters, for those who look at the account later.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message multihub.payments.v1.SetAccountStateRequest.
+ * Use `create(SetAccountStateRequestSchema)` to create a new message.
+ */
+export const SetAccountStateRequestSchema: GenMessage<SetAccountStateRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 4);
+
+/**
+ * SetAccountStateResponse holds the account as it is now.
+ *
+ * @generated from message multihub.payments.v1.SetAccountStateResponse
+ */
+export type SetAccountStateResponse = Message<"multihub.payments.v1.SetAccountStateResponse"> & {
+  /**
+   * account is the account whose state was set.
+   *
+   * @generated from field: multihub.payments.v1.ProviderAccount account = 1;
+   */
+  account?: ProviderAccount | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.SetAccountStateResponse.
+ * Use `create(SetAccountStateResponseSchema)` to create a new message.
+ */
+export const SetAccountStateResponseSchema: GenMessage<SetAccountStateResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 5);
+
+/**
  * ProviderAccountService shows the operator which provider accounts work.
  *
  * @generated from service multihub.payments.v1.ProviderAccountService
@@ -129,6 +185,17 @@ export const ProviderAccountService: GenService<{
     methodKind: "unary";
     input: typeof ConfirmAccountMovedRequestSchema;
     output: typeof ConfirmAccountMovedResponseSchema;
+  },
+  /**
+   * SetAccountState switches a provider account on or off, in every process within 5 seconds. What is on its way to the provider
+   * by then goes on. A repetition with the same state and reason changes nothing.
+   *
+   * @generated from rpc multihub.payments.v1.ProviderAccountService.SetAccountState
+   */
+  setAccountState: {
+    methodKind: "unary";
+    input: typeof SetAccountStateRequestSchema;
+    output: typeof SetAccountStateResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_payments_v1_provider_account_service, 0);

@@ -8,9 +8,10 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { isCurrencyCode } from '#lib/contract/money.ts'
 import { checkText, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
+import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Principal } from '../../domain/principal.ts'
-import { APPROVAL_HEADER, PRINCIPAL_HEADER } from '../../rpc/principal-service.ts'
+import { APPROVAL_HEADER } from '../../rpc/principal-service.ts'
 import {
   type Approval,
   loosens,
