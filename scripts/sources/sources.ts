@@ -14,6 +14,7 @@ export const ROOT = join(import.meta.dirname, '..', '..')
 /** `gen/` is generated and `node_modules/` is installed, so neither is read. */
 const FOLDERS = [
   'app',
+  'apps',
   'bench',
   'docs',
   'gateway',

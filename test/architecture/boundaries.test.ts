@@ -68,6 +68,13 @@ describe('between the parts of the system', () => {
     expect(forbidden(isForeign)).toEqual([])
   })
 
+  test('the apps are clients: they import generated code and what the contract says, and nothing of the servers', () => {
+    const isServer = (to: string): boolean =>
+      /^(services|gateway|app|operations|proofs)\/|^lib\/(?!base|contract)/.test(to)
+    expect(forbidden(({ from, to }) => from.startsWith('apps/') && isServer(to))).toEqual([])
+    expect(forbidden(({ from, to }) => !from.startsWith('apps/') && to.startsWith('apps/'))).toEqual([])
+  })
+
   test('the gateway imports no service', () => {
     expect(forbidden(({ from, to }) => from.startsWith('gateway/') && to.startsWith('services/'))).toEqual([])
   })

@@ -1,0 +1,28 @@
+import type { DeclareCommand } from './commands/command.ts'
+
+/** A command that is no noun with verbs. Its code is loaded only when it is used. */
+interface CommandEntry {
+  readonly name: string
+  readonly about: string
+  readonly load: () => Promise<{ readonly declare: DeclareCommand }>
+}
+
+/** Every command besides the nouns. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'timeline',
+    about: 'show all that happened to a payment, and what comes next',
+    load: () => import('./commands/timeline.ts'),
+  },
+  {
+    name: 'login',
+    about: 'keep an address and a token as a profile',
+    load: () => import('./commands/login.ts'),
+  },
+  { name: 'whoami', about: 'show whose token this is', load: () => import('./commands/whoami.ts') },
+  {
+    name: 'completion',
+    about: 'print the completion for bash, zsh or fish',
+    load: () => import('./commands/completion.ts'),
+  },
+]

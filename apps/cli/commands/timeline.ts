@@ -1,0 +1,102 @@
+import { create, toJson } from '@bufbuild/protobuf'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import {
+  GetTimelineRequestSchema,
+  type GetTimelineResponse,
+  GetTimelineResponseSchema,
+  TimelineService,
+  type TimelineStep,
+} from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
+import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { connect } from '../call/connection.ts'
+import { findAccount } from '../call/profile.ts'
+import { amountText, cleanText, valueText } from '../output/values.ts'
+import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
+import type { Output } from '../terminal.ts'
+import type { DeclareCommand } from './command.ts'
+
+/** Rows within this time of a row with its whole time show how much later they are. */
+const NEAR_MS = 60_000
+
+/** `multihub timeline ID`: everything that happened to a payment, and what comes next. */
+export const declare: DeclareCommand = (command, terminal) => {
+  command
+    .argument('<ID>', 'the payment: its payment_id or h_id')
+    .option('--reveal', 'show personal data; it is audited')
+  addCommonFlags(command)
+  command.option('--reason <text>', 'why; it goes into the audit trail')
+  command.action(async (paymentId: string, flags: CommonFlags & { readonly reveal?: boolean }) => {
+    const connection = connect(findAccount(flags, terminal), flags.reason)
+    const request = create(GetTimelineRequestSchema, { paymentId, reveal: flags.reveal === true })
+    const answer = await connection.call(TimelineService, TimelineService.method.getTimeline, request)
+    const { stdout } = terminal
+    if (flags.json || flags.jsonl) {
+      const json = toJson(GetTimelineResponseSchema, answer as GetTimelineResponse, {
+        alwaysEmitImplicit: true,
+      })
+      stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
+    } else printTimeline(stdout, answer as GetTimelineResponse, flags.minor === true)
+  })
+}
+
+/** Prints a timeline for people. Times are in UTC. */
+export function printTimeline(output: Output, timeline: GetTimelineResponse, is_minor: boolean): void {
+  const { payment, rows, pending, unavailable, incompleteKinds } = timeline
+  if (payment !== undefined) output.write(`${titleOf(payment, is_minor)}\n`)
+  let day = ''
+  let anchor_ms = Number.NEGATIVE_INFINITY
+  for (const { time, title } of rows) {
+    const at = time === undefined ? undefined : timestampDate(time)
+    if (at === undefined) continue
+    const iso = at.toISOString()
+    if (iso.slice(0, 10) !== day) {
+      day = iso.slice(0, 10)
+      anchor_ms = Number.NEGATIVE_INFINITY
+      output.write(`${day} (UTC)\n`)
+    }
+    const later_ms = at.getTime() - anchor_ms
+    const is_near = later_ms < NEAR_MS
+    if (!is_near) anchor_ms = at.getTime()
+    const label = is_near ? `+${durationText(later_ms)}` : iso.slice(11, 23)
+    output.write(`${label.padStart(12)}  ${cleanText(title)}\n`)
+  }
+  const steps = pending.length === 0 ? ['nothing'] : pending.map(stepText)
+  for (const [n, step] of steps.entries()) output.write(`${n === 0 ? 'next' : '    '}  ${step}\n`)
+  for (const role of unavailable) output.write(`${role} did not answer: its rows are missing\n`)
+  if (incompleteKinds.length > 0) output.write(`there are more rows of: ${incompleteKinds.join(', ')}\n`)
+}
+
+function titleOf(payment: Payment, is_minor: boolean): string {
+  const field = (name: string): string => {
+    const desc = PaymentSchema.fields.find((one) => one.name === name)
+    return desc === undefined ? '' : valueText(desc, Reflect.get(payment, desc.localName), { is_minor })
+  }
+  const kind = field('direction') === 'out' ? 'Payout' : 'Deposit'
+  const { amount, cId } = payment
+  const sum = amount === undefined ? '' : amountText(amount.minor, amount.currency, { is_minor })
+  const parts = [
+    `${kind} ${sum}`,
+    field('status'),
+    cleanText(cId),
+    `merchant ${field('merchant_id')}`,
+    `route ${field('service_id')}`,
+  ]
+  return parts.filter((part) => part !== '').join('  ')
+}
+
+function stepText({ title, time, waitsFor }: TimelineStep): string {
+  return `${cleanText(title)}${time === undefined ? '' : ` (${untilText(time)})`}  waits for ${waitsFor}`
+}
+
+function untilText(time: Timestamp): string {
+  return timestampDate(time)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC')
+}
+
+/** A duration as people read it: `33 ms`, `1.2 s`. */
+export function durationText(duration_ms: number): string {
+  if (duration_ms < 1_000) return `${duration_ms} ms`
+  return `${(duration_ms / 1_000).toFixed(duration_ms < 10_000 ? 2 : 1)} s`
+}

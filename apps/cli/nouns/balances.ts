@@ -1,0 +1,36 @@
+import type { Noun } from './noun.ts'
+
+/** `multihub balances`. */
+export const noun: Noun = {
+  service: async () => (await import('#gen/multihub/balances/v1/balance_service_pb.ts')).BalanceService,
+  verbs: [
+    {
+      name: 'list',
+      about: "list a merchant's balances",
+      rpc: 'getBalances',
+      columns: ['currency', 'available:money', 'held:money'],
+    },
+    {
+      name: 'entries',
+      about: 'list the entries of the ledger',
+      rpc: 'listEntries',
+      columns: ['create_time', 'kind', 'amount', 'debit', 'credit', 'payment_id', 'entry_id'],
+    },
+    { name: 'adjust', about: 'correct a balance', rpc: 'adjust' },
+    { name: 'settle', about: 'begin a new settlement period', rpc: 'settle' },
+    {
+      name: 'verify',
+      about: 'start a verification of the ledger',
+      rpc: 'startVerification',
+      service: async () =>
+        (await import('#gen/multihub/balances/v1/verification_service_pb.ts')).VerificationService,
+    },
+    {
+      name: 'verification',
+      about: 'show the last verification of the ledger',
+      rpc: 'getVerification',
+      service: async () =>
+        (await import('#gen/multihub/balances/v1/verification_service_pb.ts')).VerificationService,
+    },
+  ],
+}

@@ -1,0 +1,35 @@
+import type { Noun } from './noun.ts'
+
+/** `multihub chargebacks`. */
+export const noun: Noun = {
+  service: async () => (await import('#gen/multihub/support/v1/chargeback_service_pb.ts')).ChargebackService,
+  verbs: [
+    {
+      name: 'list',
+      about: 'list chargebacks',
+      rpc: 'listChargebacks',
+      columns: [
+        'chargeback_id',
+        'payment_c_id',
+        'merchant_id',
+        'amount',
+        'status',
+        'deadline_time',
+        'reason_code',
+      ],
+    },
+    {
+      name: 'open',
+      about: 'record a chargeback: the amount is taken from the merchant',
+      rpc: 'openChargeback',
+      id: 'payment_id',
+    },
+    {
+      name: 'move',
+      about: 'move a chargeback to another status',
+      rpc: 'moveChargeback',
+      id: 'chargeback_id',
+    },
+    { name: 'add-evidence', about: 'add a file to a chargeback', rpc: 'addEvidence', id: 'chargeback_id' },
+  ],
+}

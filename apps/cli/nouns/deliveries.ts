@@ -1,0 +1,28 @@
+import type { Noun } from './noun.ts'
+
+/** `multihub deliveries`. */
+export const noun: Noun = {
+  service: async () => (await import('#gen/multihub/notifier/v1/delivery_service_pb.ts')).DeliveryService,
+  verbs: [
+    {
+      name: 'list',
+      about: 'list callbacks',
+      rpc: 'listDeliveries',
+      columns: ['delivery_id', 'event', 'status', 'merchant_id', 'url', 'create_time'],
+    },
+    { name: 'show', about: 'show a callback with its tries', rpc: 'getDelivery', id: 'delivery_id' },
+    {
+      name: 'replay',
+      about: 'send one callback again, or many by filters',
+      rpc: 'replayDelivery',
+      id: 'delivery_id',
+      is_bulk: true,
+    },
+    {
+      name: 'show-replay',
+      about: 'show how far a replay of many callbacks is',
+      rpc: 'getReplay',
+      id: 'replay_id',
+    },
+  ],
+}

@@ -1,0 +1,23 @@
+import type { Noun } from './noun.ts'
+
+/** `multihub principals`. */
+export const noun: Noun = {
+  service: async () => (await import('#gen/multihub/backoffice/v1/principal_service_pb.ts')).PrincipalService,
+  verbs: [
+    {
+      name: 'list',
+      about: 'list people and programs',
+      rpc: 'listPrincipals',
+      columns: ['principal_id', 'name', 'kind', 'rights', 'merchant_id', 'status'],
+    },
+    { name: 'create', about: 'create a person or program; its token is shown once', rpc: 'createPrincipal' },
+    { name: 'update', about: 'change a principal', rpc: 'updatePrincipal', id: 'principal_id' },
+    { name: 'rotate', about: 'give a principal a new token', rpc: 'rotateToken', id: 'principal_id' },
+    {
+      name: 'revoke',
+      about: 'revoke a principal: its tokens count no more',
+      rpc: 'revokePrincipal',
+      id: 'principal_id',
+    },
+  ],
+}

@@ -1,0 +1,31 @@
+import type { Noun } from './noun.ts'
+
+/** `multihub refunds`. */
+export const noun: Noun = {
+  service: async () => (await import('#gen/multihub/support/v1/refund_service_pb.ts')).RefundService,
+  verbs: [
+    {
+      name: 'list',
+      about: 'list refunds',
+      rpc: 'listRefunds',
+      columns: ['refund_id', 'payment_c_id', 'merchant_id', 'amount', 'status', 'create_time', 'reason'],
+    },
+    { name: 'show', about: 'show a refund', rpc: 'getRefund', id: 'refund_id' },
+    {
+      name: 'approve',
+      about: 'approve a refund: the provider is asked to pay it back',
+      rpc: 'approveRefund',
+      id: 'refund_id',
+    },
+    { name: 'reject', about: 'reject a refund', rpc: 'rejectRefund', id: 'refund_id' },
+    { name: 'cancel', about: 'cancel an approved refund', rpc: 'cancelRefund', id: 'refund_id' },
+    { name: 'answer', about: 'write a comment to the merchant', rpc: 'answerRefund', id: 'refund_id' },
+    {
+      name: 'comments',
+      about: 'list the comments of a refund',
+      rpc: 'listRefundComments',
+      id: 'refund_id',
+      columns: ['create_time', 'author', 'body'],
+    },
+  ],
+}

@@ -1,0 +1,155 @@
+import { type DescField, type DescMessage, type Message, toJson } from '@bufbuild/protobuf'
+import { CommandError, type Output } from '../terminal.ts'
+import { layOut } from './table.ts'
+import { amountText, fieldValue, type ValueForm, valueText } from './values.ts'
+
+/** The columns of an output that is no terminal, such as a file: nothing is left out. */
+const ENDLESS = 100_000
+
+/** Prints the rows of a list as a table. `columns` are those of the noun. */
+export function printTable(
+  output: Output,
+  row: DescMessage,
+  rows: readonly Message[],
+  columns: readonly string[],
+  form: ValueForm,
+): void {
+  const cells = columns.map((column) => cellOf(row, column, form))
+  const { lines, left_out } = layOut(
+    {
+      heads: cells.map(({ head }) => head),
+      rows: rows.map((message) => cells.map(({ textOf }) => textOf(message))),
+      right: new Set(cells.flatMap(({ is_amount }, n) => (is_amount ? [n] : []))),
+    },
+    output.isTTY === true ? (output.columns ?? 80) : ENDLESS,
+  )
+  for (const line of lines) output.write(`${line}\n`)
+  if (left_out.length > 0) output.write(`(too narrow for ${left_out.join(', ')}; --json has everything)\n`)
+}
+
+interface Cell {
+  readonly head: string
+  readonly is_amount: boolean
+  readonly textOf: (message: Message) => string
+}
+
+function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
+  const [path = '', kind] = column.split(':')
+  const head = headOf(path)
+  const fields = fieldsOn(row, path)
+  const last = fields.at(-1)
+  if (last === undefined) throw new TypeError(`a row of ${row.typeName} has no ${path}`)
+  const is_money = last.fieldKind === 'message' && last.message.typeName === 'multihub.common.v1.Money'
+  return {
+    head,
+    is_amount: kind === 'money' || is_money,
+    textOf(message) {
+      let part: Message | undefined = message
+      for (const field of fields.slice(0, -1)) part = part && (fieldValue(part, field) as Message | undefined)
+      if (part === undefined) return ''
+      const value = fieldValue(part, last)
+      if (kind !== 'money') return valueText(last, value, form)
+      return amountText(value as bigint, String(Reflect.get(part, 'currency')), form)
+    },
+  }
+}
+
+/** `payment_id` becomes PAYMENT, `create_time` CREATED, and `c_id` stays C ID. */
+function headOf(path: string): string {
+  const name = path.replace(/^.*\./, '')
+  const short = name.replace(/_(?:time|at|minor)$/, '').replace(/(?<=...)_id$/, '')
+  const is_past = /^(?:create|update|resolve|refuse)_time$/.test(name)
+  return `${short}${is_past ? 'd' : ''}`.replaceAll('_', ' ').toUpperCase()
+}
+
+function fieldsOn(row: DescMessage, path: string): readonly DescField[] {
+  const fields: DescField[] = []
+  let desc: DescMessage | undefined = row
+  for (const name of path.split('.')) {
+    const field: DescField | undefined = desc?.fields.find((one) => one.name === name)
+    if (field === undefined) return []
+    fields.push(field)
+    desc = field.fieldKind === 'message' ? field.message : undefined
+  }
+  return fields
+}
+
+/** Prints one resource as lines of names and values; parts are indented, lists have one line per item. */
+export function printResource(
+  output: Output,
+  desc: DescMessage,
+  message: Message,
+  form: ValueForm,
+  indent = '',
+): void {
+  const shown = desc.fields.filter((field) => isSet(fieldValue(message, field)))
+  const width = Math.max(0, ...shown.map(({ name }) => name.length))
+  for (const field of shown) {
+    const value = fieldValue(message, field)
+    const label = `${indent}${field.name.padEnd(width)}`
+    if (isNested(field)) {
+      output.write(`${indent}${field.name}\n`)
+      for (const item of Array.isArray(value) ? value : [value]) {
+        printResource(output, field.message, item as Message, form, `${indent}  `)
+        if (Array.isArray(value) && value.length > 1) output.write('\n')
+      }
+    } else output.write(`${label}  ${valueText(field, value, form)}\n`)
+  }
+}
+
+type NestedField = DescField & { readonly message: DescMessage }
+
+function isNested(field: DescField): field is NestedField {
+  if (field.fieldKind === 'map' || field.message === undefined) return false
+  return !['google.protobuf.Timestamp', 'multihub.common.v1.Money'].includes(field.message.typeName)
+}
+
+function isSet(value: unknown): boolean {
+  if (value === undefined || value === '' || value === 0 || value === false) return false
+  if (typeof value === 'object' && value !== null && !('$typeName' in value))
+    return Object.keys(value).length > 0
+  return true
+}
+
+/** One JSON document with the messages' own names. Every field without presence is in it, so that programs need no defaults. */
+export function jsonOf(desc: DescMessage, message: Message, space?: number): string {
+  return JSON.stringify(toJson(desc, message, { alwaysEmitImplicit: true }), null, space)
+}
+
+/** The one resource of an answer, or the whole answer when it has several parts, such as a resource with its secret. */
+export function resourceOf(desc: DescMessage, answer: Message): readonly [DescMessage, Message] {
+  const [field, ...more] = desc.fields
+  if (field?.fieldKind !== 'message' || more.length > 0) return [desc, answer]
+  const resource = fieldValue(answer, field) as Message | undefined
+  return resource === undefined ? [desc, answer] : [field.message, resource]
+}
+
+/** The field of a list's answer that has the rows. */
+export function rowsField(desc: DescMessage): DescField & { readonly message: DescMessage } {
+  const field = desc.fields.find((one) => one.fieldKind === 'list' && one.listKind === 'message')
+  if (field?.fieldKind !== 'list' || field.message === undefined)
+    throw new TypeError(`${desc.typeName} has no rows`)
+  return field as DescField & { readonly message: DescMessage }
+}
+
+/** Prints a table as CSV (RFC 4180), for entries and reports. */
+export function printCsv(
+  output: Output,
+  row: DescMessage,
+  rows: readonly Message[],
+  columns: readonly string[],
+  form: ValueForm,
+  with_heads: boolean,
+): void {
+  const cells = columns.map((column) => cellOf(row, column, form))
+  if (cells.length === 0) throw new CommandError(2, 'this command has no CSV')
+  const lines = rows.map((message) => cells.map(({ textOf }) => textOf(message)))
+  if (with_heads) lines.unshift(cells.map(({ head }) => head.toLowerCase().replaceAll(' ', '_')))
+  for (const line of lines) output.write(`${line.map(csvCell).join(',')}\r\n`)
+}
+
+/** A cell that no spreadsheet takes for a formula. */
+function csvCell(text: string): string {
+  const safe = /^[=+@\t\r]|^-(?![\d.]+( [A-Z]{3})?$)/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

@@ -1,0 +1,88 @@
+import type { DescField, Message } from '@bufbuild/protobuf'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { exponentOf, formatDecimal } from '#lib/contract/decimal-amount.ts'
+
+/** How values are shown. */
+export interface ValueForm {
+  readonly is_minor: boolean
+}
+
+/** Characters that move the cursor, hide text or turn its direction; merchants can write them. */
+const HOSTILE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/** Text as one line that a terminal shows as it is. */
+export function cleanText(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ').replace(HOSTILE, '\u{fffd}')
+}
+
+/** An amount in major units with its currency, such as `-123.00 INR`; `12300 INR` with `--minor`. */
+export function amountText(minor: bigint, currency: string, { is_minor }: ValueForm): string {
+  if (is_minor || exponentOf(currency) === undefined) return `${minor} ${currency}`.trim()
+  const sign = minor < 0n ? '-' : ''
+  return `${sign}${grouped(formatDecimal({ minor: minor < 0n ? -minor : minor, currency }))} ${currency}`
+}
+
+function grouped(decimal: string): string {
+  const [whole = '', fraction] = decimal.split('.')
+  const with_commas = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? with_commas : `${with_commas}.${fraction}`
+}
+
+/** An instant in UTC, to the second. */
+export function timeText(time: Timestamp): string {
+  return timestampDate(time)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, '')
+}
+
+/** The value of a field as people read it. Parts of a message are joined; an absent value is empty. */
+export function valueText(field: DescField, value: unknown, form: ValueForm): string {
+  if (value === undefined) return ''
+  if (field.fieldKind === 'list')
+    return (value as readonly unknown[]).map((item) => itemText(field, item, form)).join(', ')
+  if (field.fieldKind === 'map')
+    return Object.entries(value as object)
+      .map(([key, item]) => `${cleanText(key)}=${cleanText(String(item))}`)
+      .join(', ')
+  return itemText(field, value, form)
+}
+
+function itemText(field: DescField, value: unknown, form: ValueForm): string {
+  if (field.fieldKind !== 'map' && field.enum !== undefined) {
+    const { values, sharedPrefix = '' } = field.enum
+    const name = values.find(({ number }) => number === value)?.name
+    return value === 0 ? '' : (name?.slice(sharedPrefix.length).toLowerCase() ?? String(value))
+  }
+  if (field.fieldKind !== 'map' && field.message !== undefined)
+    return messageText(value as Message, field, form)
+  if (value instanceof Uint8Array) return `${value.length} bytes`
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return cleanText(String(value))
+}
+
+function messageText(message: Message, field: DescField, form: ValueForm): string {
+  switch (message.$typeName) {
+    case 'google.protobuf.Timestamp':
+      return timeText(message as Timestamp)
+    case 'multihub.common.v1.Money': {
+      const { minor, currency } = message as Message & { readonly minor: bigint; readonly currency: string }
+      return amountText(minor, currency, form)
+    }
+    default: {
+      const parts = field.message?.fields ?? []
+      return parts
+        .map((part) => [part.name, valueText(part, fieldValue(message, part), form)])
+        .filter(([, text]) => text !== '')
+        .map(([name, text]) => `${name}=${text}`)
+        .join(' ')
+    }
+  }
+}
+
+/** The value of a field of a message, also in a oneof. `undefined` when it is absent. */
+export function fieldValue(message: Message, { localName, oneof }: DescField): unknown {
+  if (oneof === undefined) return Reflect.get(message, localName)
+  const chosen: { readonly case?: string; readonly value?: unknown } = Reflect.get(message, oneof.localName)
+  return chosen.case === localName ? chosen.value : undefined
+}

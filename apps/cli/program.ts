@@ -1,0 +1,110 @@
+import { Command, CommanderError } from 'commander'
+import { COMMANDS } from './commands.ts'
+import type { Noun, Verb } from './nouns/noun.ts'
+import { NOUNS } from './nouns.ts'
+import { CommandError, type Terminal } from './terminal.ts'
+
+const KNOWN_WORDS = {
+  first: [...NOUNS, ...COMMANDS].map(({ name }) => name),
+  readVerbs: async () =>
+    new Map(
+      await Promise.all(
+        NOUNS.map(
+          async ({ name, load }) => [name, (await load()).noun.verbs.map((verb) => verb.name)] as const,
+        ),
+      ),
+    ),
+}
+
+/** What `--version` prints is read only when it is asked for. */
+async function readVersion(): Promise<string> {
+  return (await import('#lib/base/build-info.ts')).readBuildInfo().version
+}
+
+/** Runs the command line. Returns the exit code: 0 done, 1 refused, 2 wrong usage, 3 unreachable. Never throws. */
+export async function runCommand(words: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    if (words[0] === '--version' || words[0] === '-V') {
+      terminal.stdout.write(`${await readVersion()}\n`)
+      return 0
+    }
+    const program = await createProgram(words, terminal)
+    await program.parseAsync([...words], { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (error instanceof CommandError) {
+      terminal.stderr.write(`${error.message}\n`)
+      return error.exit_code
+    }
+    terminal.stderr.write(`the command failed: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
+
+/** The program with all nouns. Only the commands of the noun in use are loaded, and of its commands only the RPC in use. */
+async function createProgram(words: readonly string[], terminal: Terminal): Promise<Command> {
+  const program = newCommand('multihub', terminal)
+    .description('The command line of Multihub: for the operator, and for developers of merchants.')
+    .usage('NOUN VERB [ID] [--flags]')
+    .addHelpText('after', '\nExit codes: 0 done, 1 refused, 2 wrong usage, 3 unreachable.')
+  for (const { name, about, load } of NOUNS) {
+    const command = newCommand(name, terminal).description(about)
+    if (words[0] === name) await addVerbs(command, (await load()).noun, words[1], terminal)
+    program.addCommand(command)
+  }
+  for (const { name, about, load } of COMMANDS) {
+    const command = newCommand(name, terminal).description(about)
+    if (words[0] === name) (await load()).declare(command, terminal, KNOWN_WORDS)
+    program.addCommand(command)
+  }
+  return program
+}
+
+function newCommand(name: string, { stdout, stderr }: Terminal): Command {
+  return new Command(name)
+    .exitOverride()
+    .helpCommand(false)
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      getOutHelpWidth: () => stdout.columns ?? 100,
+    })
+}
+
+async function addVerbs(
+  command: Command,
+  noun: Noun,
+  chosen: string | undefined,
+  terminal: Terminal,
+): Promise<void> {
+  for (const verb of noun.verbs) {
+    const one = newCommand(verb.name, terminal).description(verb.about)
+    if (verb.id !== undefined) one.argument('[ID]', `the ${verb.id.replaceAll('_', ' ')}`)
+    if (verb.name === chosen) await addFlags(one, noun, verb, terminal)
+    command.addCommand(one)
+  }
+}
+
+async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Terminal): Promise<void> {
+  const [service, { addFieldFlags }, { addCommonFlags }, { methodOf, runVerb }] = await Promise.all([
+    (verb.service ?? noun.service)(),
+    import('./request/flags.ts'),
+    import('./request/common-flags.ts'),
+    import('./run-verb.ts'),
+  ])
+  const method = methodOf(service, verb)
+  addFieldFlags(command, method, verb)
+  if (verb.columns !== undefined)
+    command
+      .option('--limit <number>', 'how many rows, or all (default: 100)')
+      .option('--watch', 'show it again every 2 s')
+      .option('--csv', 'print CSV')
+  if (method.input.fields.every(({ name }) => name !== 'reason'))
+    command.option('--reason <text>', 'why; it goes into the audit trail')
+  addCommonFlags(command)
+  command.action(async (...given: unknown[]) => {
+    const id = verb.id === undefined ? undefined : (given[0] as string | undefined)
+    await runVerb(verb, service, id, command.opts(), terminal)
+  })
+}

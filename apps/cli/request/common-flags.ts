@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+
+/** The flags that every command has which calls the back office. Their names are none of fields. */
+export interface CommonFlags {
+  readonly url?: string
+  readonly token?: string
+  readonly profile?: string
+  readonly json?: boolean
+  readonly jsonl?: boolean
+  readonly minor?: boolean
+  readonly reason?: string
+}
+
+/** Adds the flags of every command that calls the back office. */
+export function addCommonFlags(command: Command): void {
+  command
+    .option('--json', 'print one JSON document')
+    .option('--jsonl', 'print one JSON document per line')
+    .option('--minor', 'give and show amounts in minor units')
+    .option('--url <url>', 'the back office (MULTIHUB_URL)')
+    .option('--token <token>', 'your token (MULTIHUB_TOKEN)')
+    .option('--profile <name>', 'the profile of "multihub login" (MULTIHUB_PROFILE)')
+}

@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs'
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  fromJson,
+  type JsonValue,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
+import { clock } from '#lib/base/time.ts'
+import { exponentOf, parseDecimal } from '#lib/contract/decimal-amount.ts'
+import { CommandError } from '../terminal.ts'
+
+/** How amounts of a command are written: in minor units, or as decimals in a currency given once for the command. */
+export interface AmountForm {
+  readonly is_minor: boolean
+  readonly currency: string | undefined
+}
+
+/** The short names of an enum, such as `test` for `ENVIRONMENT_TEST`; the value that means nothing is left out. */
+export function enumNames({ values, sharedPrefix = '' }: DescEnum): ReadonlyMap<string, number> {
+  return new Map(
+    values
+      .filter(({ number }) => number !== 0)
+      .map(({ name, number }) => [name.slice(sharedPrefix.length).toLowerCase(), number]),
+  )
+}
+
+/** What a flag takes, for its line of the help; empty for a flag without a value. */
+export function valueShown(field: DescField): string {
+  if (field.fieldKind === 'list') return `<${itemShown(field)},...>`
+  if (field.fieldKind === 'scalar' && field.scalar === ScalarType.BOOL) return '[true|false]'
+  return `<${itemShown(field)}>`
+}
+
+function itemShown(field: DescField): string {
+  if (isOfMessage(field, 'multihub.common.v1.Money')) return 'amount'
+  if (isOfMessage(field, 'google.protobuf.Timestamp')) return 'time'
+  if (field.fieldKind === 'map' || field.message !== undefined) return 'json'
+  if (field.enum !== undefined) return [...enumNames(field.enum).keys()].join('|')
+  if (field.scalar === ScalarType.BYTES) return 'file'
+  return field.scalar === ScalarType.STRING ? 'text' : 'number'
+}
+
+/**
+ * Reads the text of a flag as the value of a field: lists by comma, enums short and in lower case, instants in ISO 8601 or as an
+ * age such as `2h`, amounts in major units, files by their path, everything else that has parts as JSON. Throws `CommandError` 2.
+ */
+export function parseValue(field: DescField, text: string, form: AmountForm): unknown {
+  if (field.fieldKind !== 'list') return parseItem(field, text, form)
+  const is_of_values = field.listKind !== 'message'
+  return is_of_values
+    ? text.split(',').map((item) => parseItem(field, item.trim(), form))
+    : parseJson(field, text)
+}
+
+function parseItem(field: DescField, text: string, form: AmountForm): unknown {
+  if (isOfMessage(field, 'multihub.common.v1.Money')) return parseMoney(field, text, form)
+  if (isOfMessage(field, 'google.protobuf.Timestamp')) return parseTime(field, text)
+  if (field.fieldKind === 'map' || field.message !== undefined) return parseJson(field, text)
+  if (field.enum !== undefined) return parseEnum(field, field.enum, text)
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return text
+    case ScalarType.BOOL:
+      if (text === 'true' || text === 'false') return text === 'true'
+      throw wrongValue(field, 'true or false')
+    case ScalarType.BYTES:
+      return readBytes(text)
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return parseNumber(field, text)
+    case ScalarType.INT32:
+    case ScalarType.UINT32:
+    case ScalarType.SINT32:
+      return Number(parseInteger(field, text))
+    default:
+      return parseInteger(field, text)
+  }
+}
+
+function isOfMessage(field: DescField, name: string): boolean {
+  return field.fieldKind !== 'map' && field.message?.typeName === name
+}
+
+/** Reads `123.00 INR`, or `123.00` in the currency of the command; with `--minor`, `12300`. */
+function parseMoney(field: DescField, text: string, { is_minor, currency }: AmountForm): object {
+  const [, sign = '', digits = '', own] = /^(-?)([0-9.]+)(?: ?([A-Z]{3}))?$/.exec(text) ?? []
+  const code = own ?? currency
+  if (digits === '') throw wrongValue(field, 'an amount such as "123.00 INR"')
+  if (is_minor) {
+    if (!/^\d+$/.test(digits)) throw wrongValue(field, 'an integer, because of --minor')
+    return create(MoneySchema, { minor: BigInt(sign + digits), currency: code ?? '' })
+  }
+  if (code === undefined) throw wrongValue(field, 'an amount with its currency, such as "123.00 INR"')
+  const money = parseDecimal(digits, code)
+  if (money === undefined)
+    throw wrongValue(field, `an amount with at most ${exponentOf(code) ?? 0} decimal places of ${code}`)
+  return create(MoneySchema, { minor: sign === '-' ? -money.minor : money.minor, currency: code })
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function parseTime(field: DescField, text: string): Timestamp {
+  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
+  const unit_ms = UNIT_MS[unit]
+  if (unit_ms !== undefined) return timestampFromMs(clock.now_ms() - Number(count) * unit_ms)
+  const date = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(date.getTime()))
+    throw wrongValue(field, 'a time such as 2026-11-22T08:00:00Z, or an age such as 2h')
+  return timestampFromDate(date)
+}
+
+function parseEnum(field: DescField, desc: DescEnum, text: string): number {
+  const names = enumNames(desc)
+  const value = names.get(text.toLowerCase().replaceAll('-', '_'))
+  if (value === undefined) throw wrongValue(field, `one of ${[...names.keys()].join(', ')}`)
+  return value
+}
+
+function parseInteger(field: DescField, text: string): bigint {
+  if (!/^-?\d{1,19}$/.test(text)) throw wrongValue(field, 'an integer')
+  return BigInt(text)
+}
+
+function parseNumber(field: DescField, text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || Number.isNaN(value)) throw wrongValue(field, 'a number')
+  return value
+}
+
+/** JSON of a field is read as that field of its message, so that every name and form of protobuf's JSON works. */
+function parseJson(field: DescField, text: string): unknown {
+  try {
+    const value: JsonValue = JSON.parse(text)
+    const message = fromJson(field.parent, { [field.jsonName]: value })
+    return Reflect.get(message, field.localName)
+  } catch (error) {
+    throw wrongValue(field, `JSON (${error instanceof Error ? error.message : 'unreadable'})`)
+  }
+}
+
+function readBytes(path: string): Uint8Array {
+  try {
+    return readFileSync(path)
+  } catch {
+    throw new CommandError(2, `${path} cannot be read`)
+  }
+}
+
+function wrongValue(field: DescField, wanted: string): CommandError {
+  return new CommandError(2, `--${flagName(field.name)} takes ${wanted}`)
+}
+
+/** The flag of a field: `merchant-id` for `merchant_id`. */
+export function flagName(field_name: string): string {
+  return field_name.replaceAll('_', '-')
+}

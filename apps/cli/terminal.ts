@@ -1,0 +1,30 @@
+/** What a command is run with. Tests replace all of it. */
+export interface Terminal {
+  readonly variables: Readonly<Record<string, string | undefined>>
+  /** The folder in which `.local/demo.json` of a local run is looked for. */
+  readonly directory: string
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: Output
+  readonly stderr: Output
+}
+
+/** A stream that text is written to. */
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+/** How a command can end without its result. */
+export type ExitCode = 1 | 2 | 3
+
+/** A failure with the sentence that people read: 1 refused, 2 wrong usage, 3 unreachable. */
+export class CommandError extends Error {
+  readonly exit_code: ExitCode
+
+  constructor(exit_code: ExitCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CommandError'
+    this.exit_code = exit_code
+  }
+}
