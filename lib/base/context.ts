@@ -3,13 +3,15 @@ import type { Trace } from './trace.ts'
 
 /**
  * The data of a request that travels with it through every RPC: the gateway's request id, its place in a W3C trace, the
- * calling role, and its deadline on the monotonic clock. Background work has a trace at most.
+ * calling role, and its deadline on the monotonic clock. An act of the operator has an `audit_id` too. Background work has a
+ * trace at most.
  */
 export interface RequestContext {
   readonly request_id?: string
   readonly trace?: Trace
   readonly caller?: string
   readonly deadline_ms?: number
+  readonly audit_id?: string
 }
 
 const storage = new AsyncLocalStorage<RequestContext>()
@@ -29,11 +31,11 @@ export function withTrace<T>(trace: Trace, work: () => T): T {
   return storage.run({ ...storage.getStore(), trace }, work)
 }
 
-/** Runs `work` with the request id and trace of the present request, but without its deadline and caller. */
+/** Runs `work` with the request id and trace of the present request, but without its deadline, caller and act. */
 export function withoutDeadline<T>(work: () => T): T {
   const request = storage.getStore()
   if (!request) return work()
-  const { deadline_ms: _deadline, caller: _caller, ...rest } = request
+  const { deadline_ms: _deadline, caller: _caller, audit_id: _act, ...rest } = request
   return storage.run(rest, work)
 }
 

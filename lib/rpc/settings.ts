@@ -13,6 +13,9 @@ import { CALLERS, type CallerName } from './service.ts'
 /** The largest message, over every transport. It applies in memory too, so that splitting a process breaks no call. */
 export const MESSAGE_MAX_BYTES = 4 * 1024 * 1024
 
+/** The metadata by which the back office tells an owner which act of the audit trail a call is (O4). */
+export const AUDIT_HEADER = 'x-multihub-audit'
+
 /** The default time that a client waits for a response. */
 export const CALL_TIMEOUT_MS = 10_000
 

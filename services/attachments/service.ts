@@ -6,12 +6,14 @@ import { type Listening, listen } from '#lib/http/network.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from './domain/attachment.ts'
 import { bindCleanUp } from './effects/clean-up.ts'
 import { createContentCheck } from './effects/content-check.ts'
 import { bindInspectContent } from './effects/inspect-content.ts'
 import { bindScanContent } from './effects/scan-content.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createAttachmentRpc } from './rpc/attachment-service.ts'
 import { NO_SCANNER, SCANNER_SETTING } from './scanner/clamd.ts'
 import { keyOfAttachment, openAttachmentsStore } from './store/attachments-store.ts'
@@ -34,9 +36,8 @@ export const role: Role<'attachments'> = {
   settings: ATTACHMENTS_CONFIG,
   async start(context) {
     const { host, port, scanner } = readConfig(ATTACHMENTS_CONFIG, context.variables)
-    const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(
-      await context.openStore(),
-    )
+    const acts = keepActs(await context.openStore())
+    const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(acts.store)
     if (scanner === NO_SCANNER)
       log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
     const content_check = createContentCheck()
@@ -62,7 +63,7 @@ export const role: Role<'attachments'> = {
     const handleStream = createTransferHandler(deps)
     let listening: Listening | undefined
     return {
-      services: [createAttachmentRpc(deps)],
+      services: [createAttachmentRpc(deps), createActRpc(acts.findAct)],
       handleStream,
       async open() {
         const { draining, tls } = context

@@ -6,12 +6,14 @@ import { describedSetting, optionalSetting, readConfig, setting } from '#lib/bas
 import { choiceSetting, HOST_SETTING, portSetting, urlSetting } from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Role } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { createApprovalRpc } from './approvals/rpc/approval-service.ts'
 import { startSecondPerson } from './approvals/second-person.ts'
 import { openAudit } from './audit/audit.ts'
 import { createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
 import { maskMessage } from './audit/domain/mask-message.ts'
+import { createFindAct } from './audit/find-act.ts'
 import { createRefusedCalls } from './audit/refused-calls.ts'
 import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authenticate.ts'
@@ -20,6 +22,7 @@ import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createSessionPaths } from './door/session-paths.ts'
 import { createStreams, streamOf } from './door/streams.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -62,32 +65,24 @@ export const role: Role<'backoffice'> = {
   async start(context) {
     const config = readConfig(BACKOFFICE_CONFIG, context.variables)
     const signer = context.keys.audit
-    const {
-      principals,
-      sessions: session_store,
-      audit_log,
-      approvals,
-    } = await openBackofficeStore(await context.openStore(), signer)
+    const acts = keepActs(await context.openStore())
+    const stores = await openBackofficeStore(acts.store, signer)
+    const { principals, audit_log, approvals } = stores
     const now_ms = context.clock_guard.store_now_ms
-    // No owner keeps the ids of acts yet, so none can say whether an act was done.
-    const audit = openAudit({ log: audit_log, signer, now_ms, findAct: async () => undefined })
+    const callOwner = createCallOwner(context.clientOf)
+    const findAct = createFindAct(callOwner)
+    const audit = openAudit({ log: audit_log, signer, now_ms, findAct })
     const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
     const getPrincipal = async (id: string) => findFirst(id) ?? (await principals.get(id))
-    const callOwner = createCallOwner(context.clientOf)
     const second_person = startSecondPerson({
       approvals,
       getPrincipal,
       callOwner,
       show: ({ rpc, request }) => maskMessage(rpc.method.input, request),
     })
-    const approval_rpc = createApprovalRpc({
-      approvals,
-      getPrincipal,
-      execute: second_person.execute,
-    })
     const refused_calls = createRefusedCalls(createRefusedCall({ audit, now_ms }))
     const site = createSite({ url: config.url, has_tls: context.tls !== undefined })
-    const sessions = createSessions(session_store)
+    const sessions = createSessions(stores.sessions)
     const authenticate = createPrincipalAuthenticator(
       { principals, sessions, site },
       { ...config, has_admin_group: false },
@@ -107,7 +102,7 @@ export const role: Role<'backoffice'> = {
         authenticate,
         callOwner,
         cursor: context.keys.cursor,
-        act: createAuditedAct({ audit, now_ms }),
+        act: createAuditedAct({ audit, findAct, now_ms }),
         refused: refused_calls.refused,
         secondPerson: second_person.guard,
         streams,
@@ -121,9 +116,10 @@ export const role: Role<'backoffice'> = {
       services: [
         createPrincipalRpc(principals, findFirst),
         createAuditRpc(audit),
-        approval_rpc,
+        createApprovalRpc({ approvals, getPrincipal, execute: second_person.execute }),
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals }), getPrincipal),
         createExchangeRpc(gateway),
+        createActRpc(acts.findAct),
       ],
       async open() {
         await app.ready()

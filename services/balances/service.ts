@@ -2,9 +2,12 @@ import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import { sizeSetting, textSetting } from '#lib/base/config/settings.ts'
 import type { Role } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import { createLedger } from './ledger.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createBalanceRpc } from './rpc/balance-service.ts'
+import { createFindEntryOfAct } from './rpc/find-act.ts'
 import { createForwardClient } from './rpc/forward-proto.ts'
 import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { createVerificationRpc } from './rpc/verification-service.ts'
@@ -35,7 +38,8 @@ export const role: Role<'balances'> = {
   settings: BALANCES_CONFIG,
   async start(context) {
     const { self_address, memory_max_bytes } = readConfig(BALANCES_CONFIG, context.variables)
-    const opened = await openLedgerStore(await context.openStore(), context.keys.journal)
+    const acts = keepActs(await context.openStore())
+    const opened = await openLedgerStore(acts.store, context.keys.journal)
     const heads = withExportedHeads(withJournalMetrics(opened.journal), context.keys.journal)
     const store = { ...opened, journal: heads.journal }
     const { clientAt } = context
@@ -50,6 +54,7 @@ export const role: Role<'balances'> = {
         createBalanceRpc(ledger, store.verifications),
         createLedgerRpc(ledger),
         createVerificationRpc(store.verifications, verifier),
+        createActRpc(createFindEntryOfAct(store.journal), acts.findAct),
       ],
       async onServing() {
         await ledger.join()

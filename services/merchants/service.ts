@@ -6,7 +6,9 @@ import {
   createCallbackHostCheck,
 } from '#lib/http/callback-host.ts'
 import type { Role } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import { checkMasterKeys } from './operations.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'
 import { createMerchantRpc } from './rpc/merchant-service.ts'
@@ -31,9 +33,10 @@ export const role: Role<'merchants'> = {
   async start(context) {
     const config = readConfig(MERCHANTS_CONFIG, context.variables)
     const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
+    const acts = keepActs(await context.openStore())
     const deps: MerchantsDeps = {
       store: watchWrites(
-        await openMerchantsStore(await context.openStore()),
+        await openMerchantsStore(acts.store),
         context.clock_guard,
         createAnnounceChange(context.bus),
       ),
@@ -51,6 +54,7 @@ export const role: Role<'merchants'> = {
         createRouteRpc(deps),
         createEndpointRpc(deps),
         createRegistryRpc(deps),
+        createActRpc(acts.findAct),
       ],
       stop: async () => {},
     }

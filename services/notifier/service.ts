@@ -7,11 +7,13 @@ import { createHttpClient } from '#lib/http/client.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import { createFindTarget } from './delivery/find-target.ts'
 import { createMakeAttempt } from './delivery/make-attempt.ts'
 import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import { SLOT_LIMITS } from './pipeline/slots.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createDeliveryErasureRpc } from './rpc/delivery-erasure-service.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
@@ -43,7 +45,8 @@ export const role: Role<'notifier'> = {
   async start(context) {
     const { bus, clock_guard, stopping } = context
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
-    const store = await openNotifierStore(await context.openStore(), context.keys.person)
+    const acts = keepActs(await context.openStore())
+    const store = await openNotifierStore(acts.store, context.keys.person)
     const { events, deliveries, replays, event_checks } = store
     const registry = context.clientOf(RegistryService)
     const registry_cache = createRegistryCache({
@@ -98,7 +101,7 @@ export const role: Role<'notifier'> = {
       (subject, data) => receiveEvent(deps, data, subject),
     )
     return {
-      services: [createDeliveryRpc(deps), createDeliveryErasureRpc(deps)],
+      services: [createDeliveryRpc(deps), createDeliveryErasureRpc(deps), createActRpc(acts.findAct)],
       limitations: () => busLimitations(config.bus_auth),
       async stop() {
         await Promise.all([subscription.close(), replay_walk.stop(), event_check.stop()])

@@ -24,6 +24,7 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { startAccountStates } from './account-states.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
@@ -39,6 +40,7 @@ import {
   createProviderCallbackReceiver,
   providerCallbackPath,
 } from './provider-callbacks/receive-provider-callback.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createPaymentErasureRpc } from './rpc/payment-erasure-service.ts'
 import { createPaymentExplanationRpc } from './rpc/payment-explanation-service.ts'
 import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
@@ -126,7 +128,8 @@ export const role: Role<'payments'> = {
   settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
-    const store = await openPaymentsStore(await context.openStore(), context.keys)
+    const acts = keepActs(await context.openStore())
+    const store = await openPaymentsStore(acts.store, context.keys)
     const { registry, ...clients } = clientsOf(context)
     const registry_cache = createRegistryCache({ client: registry, bus: context.bus, role: 'payments' })
     const findRoute = async (service_id: string) => routeFromProto(await registry_cache.route(service_id))
@@ -176,7 +179,7 @@ export const role: Role<'payments'> = {
     const measuring = startMeasuring(store)
     const retention_walk = startRetentionWalk(deps, config.retention_ms)
     return {
-      services: RPCS.map((createRpc) => createRpc(deps)),
+      services: [...RPCS.map((createRpc) => createRpc(deps)), createActRpc(acts.findAct)],
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }

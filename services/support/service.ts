@@ -16,6 +16,7 @@ import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } fro
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
+import { keepActs } from '#lib/store/kept-acts.ts'
 import type { CollectionSpec } from '#lib/store/store.ts'
 import type { Chargeback } from './chargebacks/domain/chargeback.ts'
 import { bindReturnAmount } from './chargebacks/effects/return-amount.ts'
@@ -34,6 +35,7 @@ import { createRefundRpc } from './refunds/rpc/refund-service.ts'
 import { keyOfRefund, REFUNDS } from './refunds/store/refunds.ts'
 import { refundComments } from './refunds/use-cases/comment-refund.ts'
 import { getRefund } from './refunds/use-cases/find-refund.ts'
+import { createActRpc } from './rpc/act-service.ts'
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { createSupportErasureRpc } from './rpc/support-erasure-service.ts'
@@ -61,7 +63,8 @@ export const role: Role<'support'> = {
   settings: SUPPORT_CONFIG,
   async start(context) {
     const config = readConfig(SUPPORT_CONFIG, context.variables)
-    const store = await openSupportStore(await context.openStore())
+    const acts = keepActs(await context.openStore())
+    const store = await openSupportStore(acts.store)
     const { tickets, ticket_comments, refunds, refund_comments, chargebacks } = store
     const payment_refunds = context.clientOf(PaymentRefundService)
     const publisher = await openPublisher(context, context.keys.event_support)
@@ -112,6 +115,7 @@ export const role: Role<'support'> = {
         createChargebackRpc(chargeback_deps),
         createAttachmentUseRpc(fileUsers(store)),
         createSupportErasureRpc(erasure),
+        createActRpc(acts.findAct),
         createEffectRpc(new Map(all_effects.map(({ name, stuck }) => [name, stuck]))),
         createPaymentSupportRpc({
           ...store,

@@ -140,9 +140,13 @@ test('every command of main.ts on a page exists, with its options', () => {
 })
 
 /** The callers that a file permits each RPC of its service to: `getRoute: by(['payments'], async () => …)`. */
-function permissionsIn({ text }: SourceFile): readonly { rpc: string; callers: readonly string[] }[] {
+function permissionsIn({ path, text }: SourceFile): readonly { rpc: string; callers: readonly string[] }[] {
   const [, descriptor = ''] = /\brpcService\((\w+),/.exec(text) ?? []
-  const service = services.find(({ name }) => name === descriptor)
+  // Services of several roles can have the same name.
+  const [, role] = /^(?:services\/)?([^/]+)/.exec(path) ?? []
+  const service = services.find(
+    ({ name, typeName }) => name === descriptor && typeName.split('.')[1] === role,
+  )
   if (service === undefined) return []
   return [...text.matchAll(/^ {4}(\w+): by\(\s*\[([^\]]*)\]/gm)].map(([, local = '', callers = '']) => ({
     rpc: `${service.typeName}/${local.replace(/^./, (letter) => letter.toUpperCase())}`,

@@ -1,12 +1,12 @@
 import type { Message } from '@bufbuild/protobuf'
 import { type ContextValues, createContextValues, type HandlerContext } from '@connectrpc/connect'
 import type { RequestContext } from '#lib/base/context.ts'
-import { uuidv7 } from '#lib/base/ids.ts'
+import { isUuid, uuidv7 } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { parseTrace } from '#lib/base/trace.ts'
 import type { CallCredentials } from '../credentials.ts'
 import type { CallerName, ServedMethod } from '../service.ts'
-import { CALL_TIMEOUT_MAX_MS } from '../settings.ts'
+import { AUDIT_HEADER, CALL_TIMEOUT_MAX_MS } from '../settings.ts'
 
 /** What is known of an incoming call before its message is read. */
 export interface CallHead {
@@ -42,7 +42,7 @@ export type CallRequestContext = RequestContext & {
 /**
  * The request context of a call: request id, trace, deadline and caller. A malformed id is replaced and a malformed trace
  * dropped, because no call should fail for a logging detail. So is the trace of an unknown caller, who could otherwise have
- * any request recorded.
+ * any request recorded. Only the back office names an act of the audit trail.
  */
 export function requestContextOf(
   call: CallHead,
@@ -51,11 +51,13 @@ export function requestContextOf(
 ): CallRequestContext {
   const request_id = call.header('x-request-id')
   const trace = caller === undefined ? undefined : parseTrace(call.header('traceparent'))
+  const audit_id = caller === 'backoffice' ? call.header(AUDIT_HEADER) : undefined
   return {
     request_id: request_id !== undefined && REQUEST_ID.test(request_id) ? request_id : uuidv7(),
     deadline_ms: started_ms + Math.min(call.timeout_ms ?? CALL_TIMEOUT_MAX_MS, CALL_TIMEOUT_MAX_MS),
     ...(trace === undefined ? {} : { trace }),
     ...(caller === undefined ? {} : { caller }),
+    ...(audit_id !== undefined && isUuid(audit_id) ? { audit_id } : {}),
   }
 }
 

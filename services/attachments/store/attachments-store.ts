@@ -1,5 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { keyOf } from '#lib/store/lookup.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
@@ -28,7 +29,7 @@ export const ATTACHMENTS = {
   name: 'attachments',
   partition: ['merchant_id', 'environment', 'attachment_id'],
   key: ['merchant_id', 'environment', 'attachment_id'],
-  indexes: EFFECT_INDEXES,
+  indexes: { ...ACT_INDEX, ...EFFECT_INDEXES },
 } as const satisfies CollectionSpec
 
 /** Takes the key from an attachment or from a request that names one. */

@@ -3,6 +3,7 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every, now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
+import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -63,7 +64,11 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     const { input } = rpc.method
     let error_code = 0
     try {
-      const headers = { [PRINCIPAL_HEADER]: approval.proposer_id, [APPROVAL_HEADER]: approval.approval_id }
+      const headers = {
+        [PRINCIPAL_HEADER]: approval.proposer_id,
+        [APPROVAL_HEADER]: approval.approval_id,
+        ...(approval.audit_id === undefined ? {} : { [AUDIT_HEADER]: approval.audit_id }),
+      }
       await callOwner(rpc.method, fromBinary(input, approval.request), { headers })
     } catch (error) {
       if (isUnclear(error)) {

@@ -99,11 +99,10 @@ test('processes that write at once chain their batches, and lose nothing', async
 
 describe('an act whose process was lost', () => {
   test.each([
-    [true, 'done'],
-    [false, 'unknown'],
+    [{ before: '{"n":1}', after: '{"n":2}' }, 'done'],
     [undefined, 'unknown'],
-  ] as const)('is completed 60 s after its deadline: owner says %s', async (found, outcome) => {
-    await using fixture = await openAuditFixture(async () => found)
+  ] as const)('is completed 60 s after its deadline: the owner has kept %j', async (kept, outcome) => {
+    await using fixture = await openAuditFixture(async () => kept)
     const { audit } = fixture
     const lost = await audit.begin(intent({ deadline: new Date(now().getTime() + 1_000) }))
     const ended = await audit.begin(intent())
@@ -114,7 +113,7 @@ describe('an act whose process was lost', () => {
     const other = await fixture.open()
     // Both follow the audit trail, and the act is completed once.
     await Promise.all([audit.completeActs(), other.completeActs()])
-    expect((await listAll(audit)).map((entry) => entry.outcome)).toEqual(['done', outcome])
+    expect(await listAll(audit)).toMatchObject([{ outcome: 'done' }, { outcome, ...kept }])
     await other.completeActs()
     expect(await fixture.log.getCompleted()).toBeGreaterThan(0n)
     await other.end(lost, { outcome: 'refused', error_code: 6004 })
@@ -122,6 +121,22 @@ describe('an act whose process was lost', () => {
     expect(await audit.verify()).toEqual({ entries: 2n, problems: [] })
   })
 })
+
+test.each([
+  [{ before: '{}', after: '{}' }, { outcome: 'done' }],
+  [undefined, { outcome: 'unknown', error_code: 2002 }],
+] as const)(
+  'an act whose owner gave no answer is asked for later: the owner has kept %j',
+  async (kept, entry) => {
+    await using fixture = await openAuditFixture(async () => kept)
+    const { audit } = fixture
+    await audit.end(await audit.begin(intent()), { outcome: 'unknown', error_code: 2002 })
+    fixture.advance(300_000)
+    await audit.completeActs()
+    expect(await listAll(audit)).toMatchObject([entry])
+    expect((await audit.verify()).problems).toEqual([])
+  },
+)
 
 test('an outcome that cannot be written is written later, at the latest when the process stops, and no act begins meanwhile', async () => {
   await using fixture = await openAuditFixture()

@@ -2,21 +2,21 @@ import type { Message } from '@bufbuild/protobuf'
 import { currentRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
-import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
+import { AUDIT_HEADER, CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
+import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Act, OperatorCall } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import type { Audit } from './audit.ts'
+import type { FindAct } from './complete-acts.ts'
 import type { AuditIntent, AuditOutcome, AuditTarget } from './domain/audit-record.ts'
 import { maskMessage } from './domain/mask-message.ts'
 
-/** The metadata by which an owner knows the act, so that it can keep its id with what it changes. */
-export const AUDIT_HEADER = 'x-multihub-audit'
-
 interface ActDeps {
   readonly audit: Pick<Audit, 'begin' | 'end'>
+  readonly findAct: FindAct
   readonly now_ms: () => number
 }
 
@@ -24,9 +24,24 @@ interface ActDeps {
  * Surrounds each act with its intent, which is durable before, and its outcome (O4). Without the intent nothing is done: then it
  * throws `Unavailable`.
  */
-export function createAuditedAct({ audit, now_ms }: ActDeps): Act {
+export function createAuditedAct({ audit, findAct, now_ms }: ActDeps): Act {
+  /** What the act changed, as its owner has kept it. What is not known is left out: the act is done all the same. */
+  async function changeOf(audit_id: string, { rpc, request }: AuditIntent): Promise<Partial<KeptAct>> {
+    try {
+      const { before, after } = (await findAct({ audit_id, rpc, request })) ?? {}
+      return {
+        ...(before !== undefined && before !== '{}' && { before }),
+        ...(after !== undefined && after !== '{}' && { after }),
+      }
+    } catch (error) {
+      log.warn({ error, kind: rpc }, 'the owner of an act could not be asked what it has changed')
+      return {}
+    }
+  }
+
   return async (call, run) => {
-    const audit_id = await audit.begin(intentOf(call, now_ms()))
+    const intent = intentOf(call, now_ms())
+    const audit_id = await audit.begin(intent)
     let answer: Message
     try {
       answer = await run({ [AUDIT_HEADER]: audit_id })
@@ -35,10 +50,10 @@ export function createAuditedAct({ audit, now_ms }: ActDeps): Act {
       throw error
     }
     const { method, changes } = call.rpc
-    await audit.end(audit_id, {
-      outcome: 'done',
-      after: changes ? maskMessage(method.output, answer) : undefined,
-    })
+    const change = changes
+      ? { after: maskMessage(method.output, answer), ...(await changeOf(audit_id, intent)) }
+      : {}
+    await audit.end(audit_id, { outcome: 'done', ...change })
     return answer
   }
 }
@@ -47,7 +62,7 @@ export function createAuditedAct({ audit, now_ms }: ActDeps): Act {
  * Records a call that was refused for a missing right, before its message was read (O1). An entry for several calls says in its
  * request how many they were (O22).
  */
-export function createRefusedCall({ audit, now_ms }: ActDeps) {
+export function createRefusedCall({ audit, now_ms }: Omit<ActDeps, 'findAct'>) {
   return async (rpc: OperatorRpc, principal: Principal, error: unknown, calls = 1): Promise<void> => {
     const one = intentOf({ rpc, principal, request: undefined, reason: undefined }, now_ms())
     const intent = calls === 1 ? one : { ...one, request: JSON.stringify({ refused_calls: calls }) }

@@ -1,4 +1,5 @@
 import { every } from '#lib/base/time.ts'
+import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { log as processLog } from '#lib/telemetry/log.ts'
 import { counter, gauge } from '#lib/telemetry/metrics.ts'
 import type { AppendRecord } from './append-records.ts'
@@ -11,8 +12,13 @@ export const COMPLETE_AFTER_MS = 60_000
 const SWEEP_MS = 10_000
 const BATCHES_PER_READ = 64
 
-/** Whether the owner of an RPC has kept the `audit_id` of an act in what it changed; `undefined` when it cannot say. */
-export type FindAct = (intent: IntentRecord) => Promise<boolean | undefined>
+/**
+ * What the owner of an RPC has done for an act: it keeps the `audit_id` in the write of the change. `undefined` when it has done
+ * nothing. Throws when the owner cannot be reached.
+ */
+export type FindAct = (
+  act: Pick<IntentRecord, 'audit_id' | 'rpc' | 'request'>,
+) => Promise<KeptAct | undefined>
 
 const completed_total = counter(
   'multihub_audit_completed_total',
@@ -31,13 +37,21 @@ interface CompleteDeps {
   readonly now_ms: () => number
 }
 
+/** An act whose outcome nobody knows. */
+interface OpenAct {
+  readonly intent: IntentRecord
+  readonly seq: bigint
+  /** Whether its process has written that it does not know the outcome, such as after a time-out of the owner. */
+  readonly is_unknown: boolean
+}
+
 /**
- * Completes the acts whose process was lost before it wrote an outcome: as done when the owner has the act, as unknown when it
- * cannot say. Every process follows the whole audit trail; that a record is unique keeps them from completing an act twice.
+ * Completes the acts whose process was lost before it wrote an outcome: as done when the owner has the act, else as unknown. An
+ * act whose process wrote that it does not know becomes done too when the owner has it. Every process follows the whole audit trail; that a record is unique keeps them from completing an act twice.
  * `sweep` does it once; it is repeated every 10 s.
  */
 export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) {
-  const open = new Map<string, { readonly intent: IntentRecord; readonly seq: bigint }>()
+  const open = new Map<string, OpenAct>()
   let read_to: bigint | undefined
 
   /** Reads the batches that are new, and returns the last batch before the first act that is open. */
@@ -47,8 +61,12 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
       const batches = await log.listFrom(from + 1n, BATCHES_PER_READ)
       for (const { seq, records } of batches) {
         for (const record of records) {
-          if (record.kind === 'intent') open.set(record.audit_id, { intent: record, seq })
-          else open.delete(record.audit_id)
+          const { kind, audit_id } = record
+          const act = open.get(audit_id)
+          if (kind === 'intent') open.set(audit_id, { intent: record, seq, is_unknown: false })
+          else if (kind === 'outcome' && record.outcome === 'unknown' && act)
+            open.set(audit_id, { ...act, is_unknown: true })
+          else open.delete(audit_id)
         }
         from = seq
       }
@@ -57,17 +75,19 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
     }
   }
 
-  async function complete(intent: IntentRecord): Promise<void> {
+  async function complete({ intent, is_unknown }: OpenAct): Promise<void> {
     const { audit_id } = intent
-    const is_done = await findAct(intent)
-    const outcome = is_done === true ? 'done' : 'unknown'
-    await append({ kind: 'completion', audit_id, outcome })
+    const kept = await findAct(intent)
+    const outcome = kept === undefined ? 'unknown' : 'done'
+    if (kept !== undefined || !is_unknown) {
+      await append({ kind: 'completion', audit_id, outcome, ...kept })
+      completed_total.increment({ outcome })
+      processLog.warn(
+        { kind: intent.rpc, event: outcome },
+        'an act of the audit trail had no outcome and was completed',
+      )
+    }
     open.delete(audit_id)
-    completed_total.increment({ outcome })
-    processLog.warn(
-      { kind: intent.rpc, event: outcome },
-      'an act of the audit trail had no outcome and was completed',
-    )
   }
 
   async function sweep(): Promise<void> {
@@ -75,7 +95,7 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
     const overdue = [...open.values()].filter(
       ({ intent }) => intent.deadline.getTime() + COMPLETE_AFTER_MS <= now_ms(),
     )
-    const results = await Promise.allSettled(overdue.map(({ intent }) => complete(intent)))
+    const results = await Promise.allSettled(overdue.map(complete))
     const failures = results.filter((result) => result.status === 'rejected')
     overdue_acts.set({}, failures.length)
     const [failure] = failures

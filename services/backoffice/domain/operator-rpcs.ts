@@ -1,22 +1,29 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import { ActService as AttachmentActs } from '#gen/multihub/attachments/v1/act_service_pb.ts'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { ActService as BackofficeActs } from '#gen/multihub/backoffice/v1/act_service_pb.ts'
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
+import { ActService as BalanceActs } from '#gen/multihub/balances/v1/act_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
+import { ActService as MerchantActs } from '#gen/multihub/merchants/v1/act_service_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { ActService as NotifierActs } from '#gen/multihub/notifier/v1/act_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { ActService as PaymentActs } from '#gen/multihub/payments/v1/act_service_pb.ts'
 import { PaymentErasureService } from '#gen/multihub/payments/v1/payment_erasure_service_pb.ts'
 import { PaymentExplanationService } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
 import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { ActService as SupportActs } from '#gen/multihub/support/v1/act_service_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { PaymentSupportService } from '#gen/multihub/support/v1/payment_support_service_pb.ts'
@@ -83,6 +90,9 @@ const change = (
 
 const ofMerchant = (right: Right, personal?: readonly string[]): Rules =>
   change(right, { merchant: IN_REQUEST, ...(personal && { personal }) })
+
+/** What the owner of an RPC has kept of an act. */
+const FIND_ACT = read(undefined, ['admin'])
 
 /** The rows of one service, by the names of its RPCs. */
 function rowsOf<S extends DescService & { readonly method: Readonly<Record<string, unknown>> }>(
@@ -255,6 +265,13 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     listAuditEntries: read(undefined, ['admin']),
     verifyAudit: read(undefined, ['admin']),
   }),
+  ...rowsOf(MerchantActs, { findAct: FIND_ACT }),
+  ...rowsOf(PaymentActs, { findAct: FIND_ACT }),
+  ...rowsOf(SupportActs, { findAct: FIND_ACT }),
+  ...rowsOf(AttachmentActs, { findAct: FIND_ACT }),
+  ...rowsOf(NotifierActs, { findAct: FIND_ACT }),
+  ...rowsOf(BalanceActs, { findAct: FIND_ACT }),
+  ...rowsOf(BackofficeActs, { findAct: FIND_ACT }),
 ]
 
 /** Whether a decision about an anomaly moves no money (O14). */

@@ -12,7 +12,11 @@ import { notFound } from './not-found.ts'
 export type CallOwner = (
   method: ServedMethod,
   request: object,
-  options?: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
+  options?: {
+    readonly headers?: Readonly<Record<string, string>>
+    readonly signal?: AbortSignal
+    readonly timeoutMs?: number
+  },
 ) => Promise<Message>
 
 type AnyClient = Readonly<Record<string, (request: object, options: object) => Promise<Message>>>

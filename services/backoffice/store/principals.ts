@@ -1,5 +1,6 @@
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import { insertOrGet, update } from '#lib/patterns/update.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import { isActive, type Principal } from '../domain/principal.ts'
@@ -20,6 +21,7 @@ const SPEC = {
   indexes: {
     by_token: { fields: ['token_hashes[]'], across_partitions: true },
     in_order: { fields: ['created_at'], across_partitions: true },
+    ...ACT_INDEX,
     admins: { fields: ['admin_since'], where: 'admin_since', across_partitions: true },
   },
 } as const satisfies CollectionSpec

@@ -47,6 +47,7 @@ interface ResolveHold<Kind> extends CommandBase {
 export interface AdjustCommand extends CommandBase {
   readonly kind: 'adjustment'
   readonly operation_id: string
+  readonly audit_id?: string | undefined
   readonly currency: string
   readonly amount: bigint
 }
@@ -58,6 +59,7 @@ export interface AdjustCommand extends CommandBase {
 export interface SettleCommand extends CommandBase {
   readonly kind: 'settlement'
   readonly operation_id: string
+  readonly audit_id?: string | undefined
   readonly currency: string
 }
 

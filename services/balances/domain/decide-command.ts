@@ -118,7 +118,9 @@ function postingOf(command: Command, draft: BatchDraft): Posting | undefined {
   const { currency, payment_id } = command
   // The period that a settlement begins.
   const period = kind === 'settlement' ? draft.accounts(merchant_id, currency).period + 1 : undefined
-  return { id, kind, merchant_id, currency, payment_id, reason, period, ...movementOf(command) }
+  const audit_id =
+    command.kind === 'adjustment' || command.kind === 'settlement' ? command.audit_id : undefined
+  return { id, kind, merchant_id, currency, payment_id, reason, period, audit_id, ...movementOf(command) }
 }
 
 function movementOf(command: Exclude<Command, ResolveCommand>): Movement {

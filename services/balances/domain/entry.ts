@@ -30,6 +30,8 @@ export interface Entry {
   readonly counted?: WithdrawalCount | undefined
   /** The settlement period that a settlement begins. Only settlements have it. */
   readonly period?: number | undefined
+  /** The act of the operator that made an adjustment or a settlement (O4). */
+  readonly audit_id?: string | undefined
 }
 
 /** The code of a release that arrived before its hold, and of that hold when it arrives: the status forbids the action. */

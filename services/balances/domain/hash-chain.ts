@@ -101,6 +101,7 @@ const STORED_ENTRY = record<Entry>({
   held: BIGINT,
   counted: optional(record(STORED_COUNT)),
   period: optional(INTEGER),
+  audit_id: optional(TEXT),
 })
 
 /** How the fields of a stored batch are checked. */

@@ -88,8 +88,11 @@ export function resolutionFromProto(request: ResolveHoldRequest): CommandInEnvir
   return { environment, command: { kind, ...content } }
 }
 
-/** The command of an Adjust request. Its reason is required. */
-export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironment<AdjustCommand> {
+/** The command of an Adjust request, which is the act `audit_id` of the operator. Its reason is required. */
+export function adjustmentFromProto(
+  request: AdjustRequest,
+  audit_id: string | undefined,
+): CommandInEnvironment<AdjustCommand> {
   const { environment, merchant_id } = scopeOf(request)
   const money = requiredMessage(request.amount, 'amount')
   const currency = currencyOf(request.currency === '' ? money.currency : request.currency, 'currency')
@@ -102,18 +105,24 @@ export function adjustmentFromProto(request: AdjustRequest): CommandInEnvironmen
   const purpose = purposeOf(request)
   return {
     environment,
-    command: { kind: 'adjustment', id, merchant_id, operation_id, currency, amount, ...purpose },
+    command: { kind: 'adjustment', id, merchant_id, operation_id, audit_id, currency, amount, ...purpose },
   }
 }
 
-/** The command of a Settle request. */
-export function settlementFromProto(request: SettleRequest): CommandInEnvironment<SettleCommand> {
+/** The command of a Settle request, which is the act `audit_id` of the operator. */
+export function settlementFromProto(
+  request: SettleRequest,
+  audit_id: string | undefined,
+): CommandInEnvironment<SettleCommand> {
   const { environment, merchant_id } = scopeOf(request)
   const currency = currencyOf(request.currency, 'currency')
   const operation_id = idOf(request.operationId, 'operation_id', OPERATION_ID_CHARACTERS_MAX)
   const id = settlementId(merchant_id, operation_id)
   const reason = reasonOf(request)
-  return { environment, command: { kind: 'settlement', id, merchant_id, operation_id, currency, reason } }
+  return {
+    environment,
+    command: { kind: 'settlement', id, merchant_id, operation_id, audit_id, currency, reason },
+  }
 }
 
 function limitsFromProto(limits: HoldLimits): PayoutLimits {

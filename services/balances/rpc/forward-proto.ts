@@ -73,7 +73,7 @@ function resultFromProto({ result }: LedgerCommandResult): ForwardedResult {
   return reason && reason !== 'unavailable' ? { not_recorded: reason } : 'unavailable'
 }
 
-function commandFromProto({ command }: LedgerCommand, path: string): CommandInEnvironment<Command> {
+function commandFromProto({ command, auditId }: LedgerCommand, path: string): CommandInEnvironment<Command> {
   switch (command.case) {
     case 'transfer':
       return transferFromProto(command.value)
@@ -82,9 +82,9 @@ function commandFromProto({ command }: LedgerCommand, path: string): CommandInEn
     case 'resolution':
       return resolutionFromProto(command.value)
     case 'adjustment':
-      return adjustmentFromProto(command.value)
+      return adjustmentFromProto(command.value, auditId)
     case 'settlement':
-      return settlementFromProto(command.value)
+      return settlementFromProto(command.value, auditId)
     default:
       throw fieldError(9000, path)
   }
@@ -106,14 +106,14 @@ function commandToProto(shard: number, command: Command): LedgerCommand {
       return create(LedgerCommandSchema, { command: { case: 'hold', value } })
     }
     case 'adjustment': {
-      const { currency, operation_id: operationId } = command
+      const { currency, operation_id: operationId, audit_id: auditId } = command
       const value = { ...common, ...amountAndPaymentToProto(command), currency, operationId }
-      return create(LedgerCommandSchema, { command: { case: 'adjustment', value } })
+      return create(LedgerCommandSchema, { command: { case: 'adjustment', value }, auditId })
     }
     case 'settlement': {
-      const { currency, operation_id: operationId } = command
+      const { currency, operation_id: operationId, audit_id: auditId } = command
       const value = { ...common, currency, operationId }
-      return create(LedgerCommandSchema, { command: { case: 'settlement', value } })
+      return create(LedgerCommandSchema, { command: { case: 'settlement', value }, auditId })
     }
     default: {
       const resolution = RESOLUTIONS.toProto(command.kind)

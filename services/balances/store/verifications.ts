@@ -1,6 +1,7 @@
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import { upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { Store, Stored } from '#lib/store/store.ts'
 import { SHARDS } from '../domain/shard.ts'
 import type { LedgerVerification, ShardVerification } from '../domain/verification.ts'
@@ -30,6 +31,7 @@ export async function openVerifications(store: Store, signer: Signer) {
     name: 'verifications',
     partition: ['name'],
     key: ['name'],
+    indexes: ACT_INDEX,
   })
   const shards = await store.collection<ShardVerificationDocument>({
     name: 'shard_verifications',

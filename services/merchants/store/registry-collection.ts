@@ -3,6 +3,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { update } from '#lib/patterns/update.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { CollectionSpec, Fields, Store } from '#lib/store/store.ts'
 import { parseNumericId, type RegistryDocument } from '../domain/settings.ts'
 
@@ -52,6 +53,7 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     key: [id_field],
     indexes: {
       in_order: { fields: order, across_partitions: true },
+      ...ACT_INDEX,
       by_updated: { fields: ['updated_at'], across_partitions: true },
     },
   }

@@ -1,3 +1,4 @@
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
@@ -21,6 +22,7 @@ export const DELIVERIES: CollectionSpec = {
     by_status: { fields: ['merchant_id', 'status', 'created_at'] },
     by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
     by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
+    ...ACT_INDEX,
     by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
     by_due: { fields: ['destination_key', 'try_kind', 'due_at'], where: 'due_at', across_partitions: true },
     by_waiting: {

@@ -2,6 +2,7 @@ import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
 import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { createMembers, MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Replay } from '../domain/delivery-filter.ts'
 import type { Destination } from '../domain/destination.ts'
@@ -97,7 +98,7 @@ export function openReplays(store: Store): Promise<Replays> {
     name: 'replays',
     partition: ['replay_id'],
     key: ['replay_id'],
-    indexes: { by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
+    indexes: { ...ACT_INDEX, by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
     expires: 'kept_until',
   })
 }

@@ -1,4 +1,5 @@
 import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
@@ -15,6 +16,7 @@ export const ANOMALIES = {
     by_open: { fields: ['open_since'], where: 'open_since', across_partitions: true },
     by_id: { fields: ['anomaly_id'], across_partitions: true },
     by_payment: { fields: ['payment_id'], across_partitions: true },
+    ...ACT_INDEX,
   },
 } as const satisfies CollectionSpec
 

@@ -3,6 +3,7 @@ import { randomFraction } from '#lib/base/crypto/random.ts'
 import { sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { insertOrGet, upsert } from '#lib/patterns/update.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { confirmAccount, type KnownAccount, newKnownAccount } from '../domain/account-identity.ts'
 import { type AccountSwitch, switchAccount } from '../domain/account-state.ts'
@@ -15,7 +16,10 @@ export const KNOWN_ACCOUNTS: CollectionSpec = {
   name: 'known_accounts',
   partition: ['account_id'],
   key: ['account_id'],
-  indexes: { by_switch: { fields: ['switched_at'], where: 'switched_at', across_partitions: true } },
+  indexes: {
+    ...ACT_INDEX,
+    by_switch: { fields: ['switched_at'], where: 'switched_at', across_partitions: true },
+  },
 }
 
 /** A start has one write per account, so that one which is lost must not end it. */

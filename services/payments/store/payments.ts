@@ -1,4 +1,5 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import type { StoredPayment } from '../domain/payment.ts'
@@ -17,6 +18,7 @@ export const PAYMENTS = {
     by_created: { fields: ['merchant_id', 'created_at'] },
     by_person: { fields: ['person_hashes[]'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
+    ...ACT_INDEX,
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec

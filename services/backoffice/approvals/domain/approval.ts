@@ -24,6 +24,8 @@ export interface Approval {
   readonly decider_id?: string
   readonly decision_reason?: string
   readonly decided_at?: Date
+  /** The act of the decider, which is also the act of the call when it is executed (O4). */
+  readonly audit_id?: string | undefined
   readonly error_code?: number
 }
 
@@ -94,12 +96,13 @@ export function decide(
     readonly status: 'approved' | 'rejected'
     readonly decider_id: string
     readonly reason: string
+    readonly audit_id?: string | undefined
   },
   at: Date,
 ): Approval | undefined {
   if (statusAt(approval, at) !== 'pending') return undefined
-  const { status, decider_id, reason } = decision
-  return { ...approval, status, decider_id, decision_reason: reason, decided_at: at }
+  const { status, decider_id, reason, audit_id } = decision
+  return { ...approval, status, decider_id, decision_reason: reason, decided_at: at, audit_id }
 }
 
 /** The approval after the owner has answered; `undefined` when that is known already. */

@@ -1,5 +1,6 @@
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
-import { insertOrGet, update, updateOrDelete, upsert } from '#lib/patterns/update.ts'
+import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { Store } from '#lib/store/store.ts'
 import type { Approval, ApprovalPolicy, ApprovalStatus } from '../domain/approval.ts'
 
@@ -16,14 +17,18 @@ const LIST = { name: 'approvals' } as const
 
 type ApprovalDocument = Approval & { readonly list: string }
 
+/** A policy; without an amount it was removed, and keeps who did it. */
+type PolicyDocument = ChangedPolicy & { readonly list: string }
+
 type ChangedPolicy = Pick<ApprovalPolicy, 'rpc' | 'currency'> & { readonly above_minor?: bigint | undefined }
 
 /** Opens the collections `approval_policies` and `approvals`. */
 export async function openApprovals(store: Store) {
-  const policies = await store.collection<ApprovalPolicy & { readonly list: string }>({
+  const policies = await store.collection<PolicyDocument>({
     name: 'approval_policies',
     partition: ['list'],
     key: ['list', 'rpc', 'currency'],
+    indexes: ACT_INDEX,
   })
   const approvals = await store.collection<ApprovalDocument>({
     name: 'approvals',
@@ -32,6 +37,7 @@ export async function openApprovals(store: Store) {
     indexes: {
       by_time: { fields: ['list', 'created_at'] },
       by_status: { fields: ['list', 'status', 'created_at'] },
+      ...ACT_INDEX,
       by_expiry: { fields: ['list', 'status', 'expires_at'] },
     },
   })
@@ -39,8 +45,14 @@ export async function openApprovals(store: Store) {
   const keyOf = (approval_id: string) => ({ list, approval_id })
   return {
     /** All policies, which no process may read from a cache: a new policy counts at once. */
-    listPolicies: (): Promise<ApprovalPolicy[]> =>
-      policies.find('key', { equals: [list] }, { limit: POLICIES_MAX, linearizable: true }),
+    async listPolicies(): Promise<ApprovalPolicy[]> {
+      const found = await policies.find(
+        'key',
+        { equals: [list] },
+        { limit: POLICIES_MAX, linearizable: true },
+      )
+      return found.filter((policy) => isPolicy(policy))
+    },
     /**
      * Sets a policy, or removes it without an amount. Throws what `check` throws of the present one, in the guarded write: a
      * colleague may have made it stricter meanwhile.
@@ -50,19 +62,10 @@ export async function openApprovals(store: Store) {
       check: (present: ApprovalPolicy | undefined) => void = () => {},
     ): Promise<void> {
       const key = { list, rpc, currency }
-      if (above_minor !== undefined) {
-        await upsert(policies, key, (present) => {
-          check(present)
-          return { ...key, above_minor }
-        })
-        return
-      }
-      const stored = await policies.get(key)
-      const remove = (present: ApprovalPolicy): 'delete' => {
-        check(present)
-        return 'delete'
-      }
-      if (stored) await updateOrDelete(policies, key, remove, stored)
+      await upsert(policies, key, (present) => {
+        check(isPolicy(present) ? present : undefined)
+        return present === undefined && above_minor === undefined ? undefined : { ...key, above_minor }
+      })
     },
     /** The approval with this id. */
     get: (approval_id: string): Promise<Approval | undefined> =>
@@ -104,4 +107,8 @@ export async function openApprovals(store: Store) {
       )
     },
   }
+}
+
+function isPolicy(policy: ChangedPolicy | undefined): policy is ApprovalPolicy & ChangedPolicy {
+  return policy?.above_minor !== undefined
 }

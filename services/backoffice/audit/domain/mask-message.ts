@@ -6,44 +6,7 @@ import {
   type ReflectMessage,
   reflect,
 } from '@bufbuild/protobuf/reflect'
-
-/** What stands for a text that is not shown. */
-const HIDDEN = '[hidden]'
-
-/**
- * The names of texts, in all messages, that are neither a secret nor tell of a person. A text with another name is hidden, so
- * that a new field is until it is listed here. The reason of an act has its own place in the entry.
- */
-const PLAIN: ReadonlySet<string> = new Set([
-  'code',
-  'connector',
-  'currencies',
-  'currency',
-  'day',
-  'disabled_methods',
-  'environments',
-  'event',
-  'events',
-  'ip_allowlist',
-  'kind',
-  'method',
-  'mime_type',
-  'name',
-  'provider_accounts',
-  'purpose',
-  'reason_code',
-  'rights',
-  'rpc',
-  'scopes',
-  'sha256',
-  'support_resources',
-  'target_kind',
-  'timezone',
-  'type',
-])
-
-/** Names of ids that a person gave, unlike every other name that ends in `_id` or `_ids`. */
-const PERSONAL_IDS: ReadonlySet<string> = new Set(['document_id'])
+import { HIDDEN, isPlainText } from '#lib/contract/plain-texts.ts'
 
 /** A request or an answer as JSON for the audit trail: without bytes, secrets and what tells of a person (O4). */
 export function maskMessage(schema: DescMessage, message: Message): string {
@@ -78,9 +41,10 @@ function isHidden(field: DescField): boolean {
   // The key of a map can be anything.
   if (field.fieldKind === 'map') return true
   if (field.scalar === ScalarType.BYTES) return true
-  return field.scalar === ScalarType.STRING && !isPlain(field.name)
+  return field.scalar === ScalarType.STRING && !isPlain(field)
 }
 
-function isPlain(name: string): boolean {
-  return PLAIN.has(name) || (/(^|_)ids?$/.test(name) && !PERSONAL_IDS.has(name))
+/** Names are of merchants, people of the operator and programs; the reason of an act has its own place in the entry. */
+function isPlain({ name }: DescField): boolean {
+  return name === 'name' || isPlainText(name)
 }

@@ -5,7 +5,7 @@ import {
   type PageRequest,
 } from '#lib/patterns/paging/read-page.ts'
 import { type AuditFilter, filterKey, matchesFilter } from '../domain/audit-chain.ts'
-import type { AuditIntent, AuditOutcome, IntentRecord } from '../domain/audit-record.ts'
+import type { AuditIntent, AuditOutcome, IntentRecord, OutcomeRecord } from '../domain/audit-record.ts'
 import type { AuditLog, BatchRange, ReadBatch } from '../store/audit-log.ts'
 
 /** One act: its intent, joined with its outcome when there is one. */
@@ -113,15 +113,24 @@ async function withOutcomes(log: AuditLog, found: readonly FoundIntent[]): Promi
   return entries
 }
 
-/** What the acting process reported counts before what another one concluded. */
+/** What the acting process reported counts before what another one concluded, unless it did not know. */
 async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promise<AuditEntry> {
   const { kind: _kind, ...fields } = intent
   const { audit_id } = fields
-  const outcome =
-    (await log.findRecord({ kind: 'outcome', audit_id })) ??
-    (await log.findRecord({ kind: 'completion', audit_id }))
+  const reported = await findOutcome(log, { kind: 'outcome', audit_id })
+  const is_known = reported !== undefined && reported.outcome !== 'unknown'
+  const completion = is_known ? undefined : await findOutcome(log, { kind: 'completion', audit_id })
+  const outcome = completion?.outcome === 'done' ? completion : (reported ?? completion)
   const entry = { ...fields, time: batch.time, is_damaged: !batch.is_sound }
-  if (outcome === undefined || outcome.kind === 'intent') return entry
+  if (outcome === undefined) return entry
   const { outcome: name, error_code, before, after, approval_id = entry.approval_id } = outcome
   return { ...entry, outcome: name, error_code, before, after, approval_id }
+}
+
+async function findOutcome(
+  log: AuditLog,
+  wanted: Pick<OutcomeRecord, 'kind' | 'audit_id'>,
+): Promise<OutcomeRecord | undefined> {
+  const found = await log.findRecord(wanted)
+  return found?.kind === 'intent' ? undefined : found
 }

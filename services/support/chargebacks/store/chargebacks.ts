@@ -1,5 +1,6 @@
 import { CHARGEBACK_STATUSES } from '#lib/contract/public-support.ts'
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
@@ -26,6 +27,7 @@ export const CHARGEBACKS = {
     by_id: { fields: ['chargeback_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...listIndexes(CHARGEBACK_LIST),
+    ...ACT_INDEX,
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec

@@ -1,5 +1,6 @@
 import { REFUND_STATUSES } from '#lib/contract/public-support.ts'
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
@@ -30,6 +31,7 @@ export const REFUNDS = {
     by_id: { fields: ['refund_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...listIndexes(REFUND_LIST),
+    ...ACT_INDEX,
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec

@@ -1,5 +1,6 @@
 import { TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from '#lib/contract/ticket.ts'
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
@@ -39,6 +40,7 @@ export const TICKETS = {
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     by_replaced: { fields: [...SCOPE, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
     ...listIndexes(TICKET_LIST),
+    ...ACT_INDEX,
     ...EFFECT_INDEXES,
   },
 } as const satisfies CollectionSpec

@@ -1,0 +1,128 @@
+import { currentRequest } from '#lib/base/context.ts'
+import { type DocumentChange, documentChange, joinChanges } from './document-change.ts'
+import { Conflict } from './errors.ts'
+import { keyOf } from './lookup.ts'
+import type { Collection, CollectionSpec, Store, Stored } from './store.ts'
+
+// An act of the operator leaves its `audit_id` in each document that it changes, in the very write of the change (O4):
+//
+//   back office ──x-multihub-audit──▶ request context ──▶ insert, replace ──▶ { …, act_ids, act_changes }
+//
+// No use case does anything for it. A collection takes part when its declaration has `ACT_INDEX`.
+
+/** The last acts of a document. The two lists belong together; the newest act is the last one. */
+interface ActFields {
+  readonly act_ids?: readonly string[]
+  /** Each a `DocumentChange` as JSON. */
+  readonly act_changes?: readonly string[]
+}
+
+/** How many acts a document keeps. */
+const ACTS_MAX = 8
+
+/** The index that makes a collection keep acts. Documents that no operator has touched are not in it, and cost nothing. */
+export const ACT_INDEX = {
+  by_act: { fields: ['act_ids[]'], where: 'act_ids', across_partitions: true },
+} as const satisfies CollectionSpec['indexes']
+
+/** What an act has changed, as JSON: for each document by its name, such as `routes 12`, the fields. */
+export interface KeptAct {
+  readonly before: string
+  readonly after: string
+}
+
+/** Documents of one act and collection that are shown. An act that changes more of them says so in its answer. */
+const DOCUMENTS_SHOWN_MAX = 4
+
+interface KeepingCollection {
+  readonly spec: CollectionSpec
+  readonly find: Collection<ActFields & object>['find']
+}
+
+/**
+ * Wraps the store of an owner so that every collection with `ACT_INDEX` keeps the acts that change it, and gives the look-up of an
+ * act. What the request of an act changes later and in the background, such as its effects, is not part of the act.
+ */
+export function keepActs(store: Store): {
+  readonly store: Store
+  readonly findAct: (audit_id: string) => Promise<KeptAct | undefined>
+} {
+  const collections: KeepingCollection[] = []
+  return {
+    store: {
+      ...store,
+      async collection<D extends object>(spec: CollectionSpec) {
+        const collection = await store.collection<D>(spec)
+        if (spec.indexes?.['by_act'] === undefined) return collection
+        // Every document can have the fields of acts.
+        collections.push({ spec, find: (collection as unknown as KeepingCollection).find })
+        return withActs(spec, collection)
+      },
+    },
+    async findAct(audit_id) {
+      const found = await Promise.all(
+        collections.map(async ({ spec, find }) => {
+          const documents = await find('by_act', { equals: [audit_id] }, { limit: DOCUMENTS_SHOWN_MAX })
+          return documents.map((document) => [nameOf(spec, document), changeOf(document, audit_id)] as const)
+        }),
+      )
+      const changes = found.flat()
+      if (changes.length === 0) return undefined
+      const side = (which: keyof DocumentChange): string =>
+        JSON.stringify(
+          Object.fromEntries(
+            changes.flatMap(([name, change]) =>
+              change === undefined || Object.keys(change[which]).length === 0 ? [] : [[name, change[which]]],
+            ),
+          ),
+        )
+      return { before: side('before'), after: side('after') }
+    },
+  }
+}
+
+function withActs<D extends object>(spec: CollectionSpec, collection: Collection<D>): Collection<D> {
+  const keyOfDocument = keyOf(spec)
+  return {
+    ...collection,
+    insert(document, options) {
+      const audit_id = currentRequest()?.audit_id
+      return collection.insert(
+        audit_id === undefined ? document : withAct(document, audit_id, undefined),
+        options,
+      )
+    },
+    async replace(document, expected_version) {
+      const audit_id = currentRequest()?.audit_id
+      if (audit_id === undefined) return await collection.replace(document, expected_version)
+      // Only the document of that version is replaced, so this is exactly what was there before.
+      const before = await collection.get(keyOfDocument(document as never))
+      if (before?.version !== expected_version) throw new Conflict(`${spec.name}: changed before an act`)
+      return await collection.replace(withAct(document, audit_id, before), expected_version)
+    },
+  }
+}
+
+function withAct<D extends object>(document: D, audit_id: string, before: Stored<D> | undefined): D {
+  const { act_ids = [], act_changes = [] }: ActFields & object = before ?? {}
+  const change = documentChange(before, document)
+  const earlier = before && changeOf(before, audit_id)
+  const others = act_ids.flatMap((id, at) => (id === audit_id ? [] : [{ id, json: act_changes[at] ?? '{}' }]))
+  const json = JSON.stringify(earlier === undefined ? change : joinChanges(earlier, change))
+  const acts = [...others, { id: audit_id, json }].slice(-ACTS_MAX)
+  return { ...document, act_ids: acts.map(({ id }) => id), act_changes: acts.map((act) => act.json) }
+}
+
+function changeOf(
+  { act_ids = [], act_changes = [] }: ActFields & object,
+  audit_id: string,
+): DocumentChange | undefined {
+  const json = act_changes[act_ids.indexOf(audit_id)]
+  // Only `withAct` writes it.
+  return json === undefined ? undefined : (JSON.parse(json) as DocumentChange)
+}
+
+/** The name of a document for people: its collection, and the last field of its key. */
+function nameOf({ name, key }: CollectionSpec, document: object): string {
+  return `${name} ${String(Reflect.get(document, key.at(-1) ?? ''))}`
+}
