@@ -44,11 +44,17 @@ export async function startDoor(
   owners: readonly Role[],
   variables: Readonly<Record<string, string>> = {},
 ): Promise<TestDoor> {
-  const roles = await startRoles([...owners, backoffice], {
-    MULTIHUB_BACKOFFICE_PORT: '0',
-    MULTIHUB_BACKOFFICE_FIRST_TOKEN: sha256Hex(FIRST_TOKEN),
-    ...variables,
-  })
+  return doorOf(await startRoles([...owners, backoffice], { ...DOOR_VARIABLES, ...variables }))
+}
+
+/** The variables of a back office with the first token, on a port of its own. */
+export const DOOR_VARIABLES = {
+  MULTIHUB_BACKOFFICE_PORT: '0',
+  MULTIHUB_BACKOFFICE_FIRST_TOKEN: sha256Hex(FIRST_TOKEN),
+}
+
+/** The door of roles with a back office, which ends with them. */
+export function doorOf(roles: TestRoles): TestDoor {
   const url = roles.urls['backoffice_url'] ?? ''
   return {
     roles,

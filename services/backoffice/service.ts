@@ -117,7 +117,7 @@ export const role: Role<'backoffice'> = {
         createPrincipalRpc(principals, findFirst),
         createAuditRpc(audit),
         createApprovalRpc({ approvals, getPrincipal, execute: second_person.execute }),
-        createTimelineRpc(timelineSources(context.clientOf, { audit, approvals }), getPrincipal),
+        createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),
         createActRpc(acts.findAct),
       ],

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fromJson } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
+import { GetTimelineResponseSchema } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { GetVerificationResponseSchema } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { checkBankAccount } from '#lib/contract/bank-account.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
@@ -81,4 +82,13 @@ test('the errors on the pages are as the reference describes them', async () => 
   const [exhausted, ...more] = await jsonOf('limits')
   expect(more).toEqual([])
   expect(violationsOf('Failure429', withError(exhausted))).toEqual([])
+})
+
+// O7
+test('the timeline of the page for operators is an answer of GetTimeline', async () => {
+  const text = await readFile(join(ROOT, 'docs', 'operators', 'explain-a-payment.md'), 'utf8')
+  const [json = ''] = [...text.matchAll(/```json\n(.*?)```/gs)].map(([, found]) => found)
+  const { rows, next, pending } = fromJson(GetTimelineResponseSchema, JSON.parse(json))
+  expect(rows.length).toBeGreaterThan(5)
+  expect(next).toEqual(pending[0])
 })

@@ -1,6 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { ROLES } from '#lib/role/role.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { roleOf, type ServedMethod } from '#lib/rpc/service.ts'
@@ -42,8 +43,12 @@ export function createCallOwner(clientOf: ClientOf): CallOwner {
 /** The refusal of an owner in the words of the operator. Code and typed detail stay. */
 function refusalOf(error: unknown, role: string): unknown {
   if (!(error instanceof PublicError)) return error
-  if (error.code === 2002)
-    return new RpcStatusError(Code.Unavailable, `${role} is unavailable; try again`, error)
+  if (error.code === 2002) {
+    // The back office itself names the owner that it could not read.
+    const { description } = error.details ?? {}
+    const name = ROLES.find((one) => one === description) ?? role
+    return new RpcStatusError(Code.Unavailable, `${name} is unavailable; try again`, error)
+  }
   return namesNothing(error) ? notFound(error) : error
 }
 

@@ -77,7 +77,10 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
     ),
     getPayment: by(['backoffice', 'internal'], async (request) => {
       const payment = await getPayment(deps, paymentNameFromProto(request))
-      return { payment: shownToPerson(payment, request), ...providerHistoryToProto(payment) }
+      return {
+        payment: shownToPerson(payment, request),
+        ...providerHistoryToProto(payment, request.asMerchant),
+      }
     }),
     listPayments: by(['backoffice', 'internal'], async (request) => {
       const page = await listPayments(deps.payments, filterFromProto(request), pageRequest(request))

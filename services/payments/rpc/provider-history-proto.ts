@@ -4,22 +4,34 @@ import type { ProviderAttemptSchema, ProviderReportSchema } from '#gen/multihub/
 import type { CreateRecord, ReportRecord } from '../domain/call-result.ts'
 import type { Payment } from '../domain/payment.ts'
 
-/** What providers were sent about a payment and what they said, as the operator and internal teams see it (O7). */
-export function providerHistoryToProto({ creates = [], reports = [] }: Payment): {
+/**
+ * What providers were sent about a payment and what they said, as the operator and internal teams see it (O7); `as_merchant`
+ * without the provider accounts and what is about them.
+ */
+export function providerHistoryToProto(
+  { creates = [], reports = [] }: Payment,
+  as_merchant = false,
+): {
   attempts: MessageInitShape<typeof ProviderAttemptSchema>[]
   reports: MessageInitShape<typeof ProviderReportSchema>[]
 } {
-  return { attempts: creates.map(attemptToProto), reports: reports.map(reportToProto) }
+  return {
+    attempts: creates.map((record) => attemptToProto(record, as_merchant)),
+    reports: reports.map(reportToProto),
+  }
 }
 
-function attemptToProto(record: CreateRecord): MessageInitShape<typeof ProviderAttemptSchema> {
+function attemptToProto(
+  record: CreateRecord,
+  as_merchant: boolean,
+): MessageInitShape<typeof ProviderAttemptSchema> {
   return {
     ...heardToProto(record),
-    accountId: record.account_id,
-    httpStatus: record.http_status,
     durationMs: BigInt(record.duration_ms),
     createTime: timestampFromDate(record.began_at),
-    reason: record.reason,
+    ...(as_merchant
+      ? {}
+      : { accountId: record.account_id, httpStatus: record.http_status, reason: record.reason }),
   }
 }
 

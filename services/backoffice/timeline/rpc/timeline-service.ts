@@ -14,7 +14,6 @@ import { requiredId } from '#lib/contract/operator-fields.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
-import type { Principal } from '../../domain/principal.ts'
 import type { PendingStep } from '../domain/pending-steps.ts'
 import type { TimelineRow } from '../domain/timeline-row.ts'
 import { getTimeline } from '../use-cases/get-timeline.ts'
@@ -35,19 +34,13 @@ export function timelineSources(
 }
 
 /** Implements `TimelineService` (O7). The door has checked that a merchant's principal asks for a payment of its merchant. */
-export function createTimelineRpc(
-  sources: TimelineSources,
-  getPrincipal: (principal_id: string) => Promise<Principal | undefined>,
-): RpcService {
+export function createTimelineRpc(sources: TimelineSources): RpcService {
   return rpcService(TimelineService, {
-    getTimeline: by(['backoffice'], async ({ paymentId, reveal }, { requestHeader }: HandlerContext) => {
-      const payment_id = requiredId(paymentId, 'payment_id')
-      const principal = await getPrincipal(requestHeader.get(PRINCIPAL_HEADER) ?? '')
-      const is_merchant = principal?.merchant_id !== undefined
+    getTimeline: by(['backoffice'], async (request, { requestHeader }: HandlerContext) => {
       const { payment, rows, pending, unavailable, incomplete_kinds } = await getTimeline(sources, {
-        payment_id,
-        reveal,
-        merchant_principal_id: is_merchant ? principal.principal_id : undefined,
+        payment_id: requiredId(request.paymentId, 'payment_id'),
+        reveal: request.reveal,
+        merchant_principal_id: request.asMerchant ? (requestHeader.get(PRINCIPAL_HEADER) ?? '') : undefined,
       })
       const steps = pending.map(stepToProto)
       return {

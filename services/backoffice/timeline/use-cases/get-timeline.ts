@@ -4,6 +4,7 @@ import type { ExplainPaymentResponse } from '#gen/multihub/payments/v1/payment_e
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import type { GetPaymentSupportResponse } from '#gen/multihub/support/v1/payment_support_service_pb.ts'
 import { now } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Act, actRows } from '../domain/act-rows.ts'
 import { callbackRows } from '../domain/callback-rows.ts'
@@ -30,7 +31,7 @@ import {
 export interface TimelineQuery {
   readonly payment_id: string
   readonly reveal: boolean
-  /** The principal, if it belongs to the merchant: it sees its own acts only. */
+  /** The principal, when it sees what the merchant may see: of the acts its own. */
   readonly merchant_principal_id?: string | undefined
 }
 
@@ -94,7 +95,11 @@ async function explain(
   paymentId: string,
   reveal: boolean,
 ): Promise<ExplainPaymentResponse & { payment: Payment }> {
-  const explanation = await payments.explainPayment({ paymentId, reveal }, { timeoutMs: PART_TIMEOUT_MS })
+  const call = payments.explainPayment({ paymentId, reveal }, { timeoutMs: PART_TIMEOUT_MS })
+  const explanation = await call.catch((cause: unknown) => {
+    if (!(cause instanceof PublicError) || cause.code !== 2002) throw cause
+    throw new PublicError(2002, { cause, details: { description: 'payments' } })
+  })
   const { payment } = explanation
   if (payment === undefined) throw new Unavailable('payments answered without the payment')
   return { ...explanation, payment }
