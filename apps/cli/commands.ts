@@ -15,6 +15,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/timeline.ts'),
   },
   {
+    name: 'logs',
+    about: 'logs tail: requests of a merchant as they come',
+    load: () => import('./commands/logs.ts'),
+  },
+  {
     name: 'login',
     about: 'keep an address and a token as a profile',
     load: () => import('./commands/login.ts'),

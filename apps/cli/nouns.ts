@@ -51,6 +51,11 @@ export const NOUNS: readonly NounEntry[] = [
   { name: 'stuck', about: 'work that failed too often', load: () => import('./nouns/stuck.ts') },
   { name: 'deliveries', about: 'callbacks and their tries', load: () => import('./nouns/deliveries.ts') },
   {
+    name: 'exchanges',
+    about: 'requests of merchants as the gateway answered them',
+    load: () => import('./nouns/exchanges.ts'),
+  },
+  {
     name: 'approvals',
     about: 'calls that wait for a second person, and the limits',
     load: () => import('./nouns/approvals.ts'),

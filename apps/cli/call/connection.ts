@@ -1,4 +1,4 @@
-import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import type { DescMethodServerStreaming, DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
@@ -10,6 +10,8 @@ import type { Account } from './profile.ts'
 export interface Connection {
   /** Calls a unary RPC. Throws `CommandError` 1 for a refusal and 3 when nothing answers. */
   call(service: DescService, method: DescMethodUnary, request: Message): Promise<Message>
+  /** Calls an RPC that answers with a stream. Throws as `call` does, also in the middle of the stream. */
+  stream(service: DescService, method: DescMethodServerStreaming, request: Message): AsyncIterable<Message>
 }
 
 const RELEASE_HEADER = 'multihub-release'
@@ -35,6 +37,16 @@ export function connect({ url, token }: Account, reason: string | undefined): Co
     ],
   })
   return {
+    async *stream(service, method, request) {
+      const client = createClient(service, transport) as unknown as Readonly<
+        Record<string, (request: Message) => AsyncIterable<Message>>
+      >
+      try {
+        yield* client[method.localName]?.(request) ?? []
+      } catch (error) {
+        throw toCommandError(ConnectError.from(error), url, server_release)
+      }
+    },
     async call(service, method, request) {
       const client = createClient(service, transport) as unknown as Readonly<
         Record<string, (request: Message) => Promise<Message>>

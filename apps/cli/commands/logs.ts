@@ -1,0 +1,84 @@
+import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import {
+  ExchangeService,
+  WatchExchangesRequestSchema,
+  type WatchExchangesResponse,
+} from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
+import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange_pb.ts'
+import { connect } from '../call/connection.ts'
+import { followStream } from '../call/follow.ts'
+import { findAccount } from '../call/profile.ts'
+import { cleanText } from '../output/values.ts'
+import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
+import { CommandError } from '../terminal.ts'
+import type { DeclareCommand } from './command.ts'
+
+interface LogsFlags extends CommonFlags {
+  readonly merchant?: string
+  readonly application?: string
+  readonly method?: string
+  readonly code?: string
+  readonly onlyRefused?: boolean
+}
+
+/** `multihub logs tail`: requests of a merchant as the gateway answers them. */
+export const declare: DeclareCommand = (command, terminal) => {
+  const tail = command
+    .command('tail')
+    .description('show requests as they come, until Ctrl-C; earlier ones: multihub exchanges list')
+    .option('--merchant <id>', 'whose requests; your own merchant without it')
+    .option('--application <id>', 'of one application')
+    .option('--method <name>', 'of one method, such as payment.in')
+    .option('--code <number>', 'refused with this code')
+    .option('--only-refused', 'only refusals')
+  addCommonFlags(tail)
+  tail.action(async (flags: LogsFlags) => {
+    const code = flags.code === undefined ? 0 : Number(flags.code)
+    if (!Number.isInteger(code)) throw new CommandError(2, '--code takes a number of the error table')
+    const filter: MessageInitShape<typeof WatchExchangesRequestSchema> = {
+      merchantId: flags.merchant ?? '',
+      applicationId: flags.application ?? '',
+      method: flags.method ?? '',
+      code,
+      onlyRefused: flags.onlyRefused === true,
+    }
+    const connection = connect(findAccount(flags, terminal), flags.reason)
+    const open = (sinceCursor: string): AsyncIterable<WatchExchangesResponse> =>
+      connection.stream(
+        ExchangeService,
+        ExchangeService.method.watchExchanges,
+        create(WatchExchangesRequestSchema, { ...filter, sinceCursor }),
+      ) as AsyncIterable<WatchExchangesResponse>
+    const seen = new Set<string>()
+    for await (const { exchanges, lost } of followStream(open, terminal)) {
+      if (lost > 0n) terminal.stderr.write(`${lost} requests were not kept\n`)
+      // After a cursor, an exchange can come a second time.
+      const fresh = exchanges.filter(({ exchangeId }) => !seen.has(exchangeId))
+      if (exchanges.length > 0) seen.clear()
+      for (const exchange of exchanges) seen.add(exchange.exchangeId)
+      for (const one of fresh) terminal.stdout.write(`${lineOf(one, flags)}\n`)
+    }
+  })
+}
+
+function lineOf(exchange: Exchange, { json, jsonl }: CommonFlags): string {
+  if (json || jsonl) return JSON.stringify(toJson(ExchangeSchema, exchange, { alwaysEmitImplicit: true }))
+  const { time, httpStatus, code, method, field, durationMs, cId, requestId, applicationId } = exchange
+  const at = time === undefined ? '' : timestampDate(time).toISOString().slice(11, 23)
+  const refusal = code === 0 ? '' : `${code}${field === '' ? '' : ` ${field}`}`
+  const parts = [
+    at,
+    String(httpStatus),
+    method.padEnd(16),
+    `${durationMs} ms`.padStart(8),
+    applicationId,
+    cId,
+    refusal,
+    requestId,
+  ]
+  return parts
+    .map(cleanText)
+    .filter((part) => part !== '')
+    .join('  ')
+}
