@@ -25,14 +25,14 @@ interface BillOfMaterials {
 
 const PROJECT = resolve(import.meta.dirname, '../..')
 const PRODUCT = ['main.ts', 'package.json', 'package-lock.json', 'LICENSE'] as const
-const FOLDERS = ['app', 'gateway', 'gen', 'lib', 'operations', 'services'] as const
+const FOLDERS = ['app', 'apps/cli', 'gateway', 'gen', 'lib', 'operations', 'services'] as const
 /** Files of the project that only tests use. */
 const TEST_FILE = /\.(test|suite|fixture|child)\.ts$/
 /** The unprivileged user of the final image, who owns nothing in it. */
 const NONROOT = 65_532
-/** Loads the code of every role and ends. */
+/** Loads the code of every role and of the command line, and ends. */
 const LOAD_ROLES =
-  'const { loadRoles } = await import("./app/roles.ts"); const { ROLES } = await import("./lib/role/role.ts"); await loadRoles(ROLES); (await import("node:module")).flushCompileCache()'
+  'const { loadRoles } = await import("./app/roles.ts"); const { ROLES } = await import("./lib/role/role.ts"); await loadRoles(ROLES); await import("./apps/cli/run-verb.ts"); (await import("node:module")).flushCompileCache()'
 
 /** Folders of packages that their users never load. */
 const UNUSED_FOLDERS = new Set([
@@ -81,6 +81,10 @@ function copyProduct(): void {
       recursive: true,
       filter: (path) => !TEST_FILE.test(path) && extname(path) !== '.md',
     })
+  // The command line, for kubectl exec and jobs: the image has no env to find a Node.js with.
+  mkdirSync(join(app, 'bin'))
+  const command = `#!/nodejs/bin/node ${NODE_OPTIONS[0]}\nimport '../apps/cli/main.ts'\n`
+  writeFileSync(join(app, 'bin/multihub'), command, { mode: 0o755 })
 }
 
 /** The package of Node.js is pinned with its hash in the lock file of `scripts/runtime`, like every other package. */

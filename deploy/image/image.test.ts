@@ -70,6 +70,14 @@ test('the image has the pinned Node.js, started with the options of the project'
   expect(entrypoint()).toEqual(['/nodejs/bin/node', ...NODE_OPTIONS, '/app/main.ts'])
 })
 
+test('the image has the command line, started with its own Node.js', () => {
+  const command = readFileSync(join(root, 'app/bin/multihub'), 'utf8')
+  expect(command).toMatch(/^#!\/nodejs\/bin\/node --disable-warning=ExperimentalWarning\n/)
+  expect(statSync(join(root, 'app/bin/multihub')).mode & 0o111).toBe(0o111)
+  const words = [join(root, 'app/bin/multihub'), '--help']
+  expect(execFileSync(join(root, 'nodejs/bin/node'), words, { encoding: 'utf8' })).toContain('refunds')
+})
+
 test('the image has the code of all roles compiled, and nothing of tests and development', () => {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
   const unused = Object.keys(packages).filter((path) => packages[path].dev)
