@@ -24,11 +24,13 @@ import { createSessionPaths } from './door/session-paths.ts'
 import { createStreams, streamOf } from './door/streams.ts'
 import { createActRpc } from './rpc/act-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
+import { createOverviewRpc } from './rpc/overview-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSite } from './sessions/site.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 import { createTimelineRpc, timelineSources } from './timeline/rpc/timeline-service.ts'
+import { createOverview, overviewSources } from './use-cases/overview.ts'
 import { watchExchanges } from './use-cases/watch-exchanges.ts'
 
 /** The settings of the back office. */
@@ -120,6 +122,7 @@ export const role: Role<'backoffice'> = {
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),
         createActRpc(acts.findAct),
+        createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals))),
       ],
       async open() {
         await app.ready()

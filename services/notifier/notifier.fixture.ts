@@ -81,6 +81,7 @@ export async function openNotifier(
     store,
     events,
     deliveries,
+    destinations: store.destinations,
     replays,
     pipeline,
     endpointsReadAfter,

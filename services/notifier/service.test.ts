@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
@@ -294,7 +295,9 @@ describe('the operator', () => {
   })
 
   test.each<[string, object, number]>([
-    ['no merchant', {}, 1005],
+    ['an event of all merchants', { event: 'payment.completed' }, 9000],
+    ['a time of all merchants', { createdTo: timestampFromMs(1) }, 9000],
+    ['a trouble of one merchant', { merchantId: '1', trouble: 3 }, 9000],
     ['an unknown status', { merchantId: '1', status: 99 }, 9000],
     ['an unknown environment', { merchantId: '1', environment: 99 }, 9000],
     ['a page size over 1,000', { merchantId: '1', pageSize: 1_001 }, 9000],

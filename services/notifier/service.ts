@@ -47,7 +47,7 @@ export const role: Role<'notifier'> = {
     const config = readConfig(NOTIFIER_CONFIG, context.variables)
     const acts = keepActs(await context.openStore())
     const store = await openNotifierStore(acts.store, context.keys.person)
-    const { events, deliveries, replays, event_checks } = store
+    const { events, deliveries, destinations, replays, event_checks } = store
     const registry = context.clientOf(RegistryService)
     const registry_cache = createRegistryCache({
       client: registry,
@@ -83,6 +83,7 @@ export const role: Role<'notifier'> = {
     const deps = {
       events,
       deliveries,
+      destinations,
       replays,
       event_checks,
       pipeline,

@@ -39,7 +39,9 @@ import { createActRpc } from './rpc/act-service.ts'
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { createSupportErasureRpc } from './rpc/support-erasure-service.ts'
+import { createSupportSummaryRpc } from './rpc/support-summary-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
+import { summarizeSupport } from './summarize-support.ts'
 import type { Ticket } from './tickets/domain/ticket.ts'
 import { createMerchantTicketRpc } from './tickets/rpc/merchant-ticket-service.ts'
 import { createTicketRpc } from './tickets/rpc/ticket-service.ts'
@@ -116,6 +118,7 @@ export const role: Role<'support'> = {
         createAttachmentUseRpc(fileUsers(store)),
         createSupportErasureRpc(erasure),
         createActRpc(acts.findAct),
+        createSupportSummaryRpc(() => summarizeSupport(store)),
         createEffectRpc(new Map(all_effects.map(({ name, stuck }) => [name, stuck]))),
         createPaymentSupportRpc({
           ...store,

@@ -5,6 +5,7 @@ import { ActService as BackofficeActs } from '#gen/multihub/backoffice/v1/act_se
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
+import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { ActService as BalanceActs } from '#gen/multihub/balances/v1/act_service_pb.ts'
@@ -29,6 +30,7 @@ import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { PaymentSupportService } from '#gen/multihub/support/v1/payment_support_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
+import { SupportSummaryService } from '#gen/multihub/support/v1/support_summary_service_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import type { ServedMethod } from '#lib/rpc/service.ts'
 import type { Right } from './rights.ts'
@@ -219,6 +221,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     listChargebacks: read(IN_REQUEST),
   }),
   ...rowsOf(PaymentSupportService, { getPaymentSupport: read() }),
+  ...rowsOf(SupportSummaryService, { summarizeSupport: read() }),
   ...rowsOf(EffectService, { listStuckEffects: read(), retryEffect: change('support') }),
   ...rowsOf(AttachmentService, {
     prepareEvidence: ofMerchant('money', ['file']),
@@ -232,7 +235,8 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     getDelivery: inAnswer('delivery'),
     replayDelivery: change('support'),
     replayDeliveries: change('support'),
-    getReplay: read(),
+    getReplay: inAnswer('replay'),
+    summarizeDeliveries: read(),
     sendTestEvent: change('support'),
   }),
   ...rowsOf(PrincipalService, {
@@ -261,6 +265,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     }),
   }),
   ...rowsOf(ExchangeService, { listExchanges: read(IN_REQUEST), watchExchanges: read(IN_REQUEST) }),
+  ...rowsOf(OverviewService, { getOverview: read() }),
   ...rowsOf(AuditService, {
     listAuditEntries: read(undefined, ['admin']),
     verifyAudit: read(undefined, ['admin']),

@@ -1,4 +1,4 @@
-import type { AttemptRecord, Delivery } from './delivery.ts'
+import { type AttemptRecord, type Delivery, withTrouble } from './delivery.ts'
 
 /** The wait after an attempt that could not be made for a reason of this system (N7). */
 const POSTPONED_MS = 10_000
@@ -52,16 +52,18 @@ export function recordAttempt<D extends Delivery>(
   const tries = delivery.tries + 1
   const attempts = [...delivery.attempts, { number, ...result }].slice(-ATTEMPTS_KEPT_MAX)
   const recorded = { ...delivery, attempts, tries, attempt: undefined }
-  if (result.failure === undefined) return { ...ended(recorded), status: 'delivered' }
+  if (result.failure === undefined) return withTrouble({ ...ended(recorded), status: 'delivered' }, at)
   // A probe has one try, also when its endpoint permits more retries than before.
   if (delivery.is_probe || tries > delivery.max_retries) {
     const is_waiting = delivery.is_probe
       ? at.getTime() - delivery.created_at.getTime() < PROBED_MS
       : attempts.slice(-tries).some(({ failure }) => failure === 'breaker_open')
-    return { ...ended(recorded), status: 'dead', waits_since: is_waiting ? at : undefined }
+    const waits_since = is_waiting ? at : undefined
+    return withTrouble({ ...ended(recorded), status: 'dead', waits_since }, at)
   }
   const delay_ms = retryDelayMs(tries, delivery.retry_delay_seconds, random)
-  return { ...recorded, try_kind: 'retry', due_at: new Date(at.getTime() + delay_ms) }
+  const due_at = new Date(at.getTime() + delay_ms)
+  return withTrouble({ ...recorded, try_kind: 'retry', due_at }, at)
 }
 
 /** Ends an attempt that was not made for a reason of this system. The receiver loses no try (N7). */
@@ -71,7 +73,7 @@ export function postponeAttempt<D extends Delivery>(delivery: D, at: Date, postp
 
 /** Makes a delivery wait until its endpoint has a secret. It uses up no tries (N7). */
 export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
-  return { ...ended(delivery), attempt: undefined, status: 'blocked', waits_since: at }
+  return withTrouble({ ...ended(delivery), attempt: undefined, status: 'blocked', waits_since: at }, at)
 }
 
 /**
@@ -81,7 +83,7 @@ export function blockDelivery<D extends Delivery>(delivery: D, at: Date): D {
 export function queueAgain<D extends Delivery>(delivery: D, at: Date, tries = 0): D {
   const try_kind = delivery.attempts.length === 0 ? 'first' : 'retry'
   const waiting = { status: 'pending', try_kind, due_at: at, waits_since: undefined } as const
-  return { ...delivery, ...waiting, attempt: undefined, is_probe: undefined, tries }
+  return withTrouble({ ...delivery, ...waiting, attempt: undefined, is_probe: undefined, tries }, at)
 }
 
 /** Queues a delivery that an open breaker cost its tries for the one try of a probe (N5). */

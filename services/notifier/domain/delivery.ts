@@ -9,6 +9,15 @@ import type { StoredEvent } from './event.ts'
  */
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead' | 'blocked'
 
+/**
+ * What keeps a delivery from its receiver: its last try failed and another one follows, it waits for a breaker or a secret, or it
+ * is dead and only a replay sends it again (O8).
+ */
+export const TROUBLES = ['failing', 'held', 'dead'] as const
+
+/** What keeps a delivery from its receiver. */
+export type Trouble = (typeof TROUBLES)[number]
+
 /** The kinds of tries, in the order in which they are read. They wait in separate queues, so that neither delays the other. */
 export const TRY_KINDS = ['first', 'retry'] as const
 
@@ -77,6 +86,9 @@ export interface Delivery extends DeliveryTarget {
    * breaker that cost it a try closes.
    */
   readonly waits_since?: Date | undefined
+  /** What keeps it from its receiver, and since when: absent unless something does, so that the index of it stays small. */
+  readonly trouble?: Trouble | undefined
+  readonly trouble_since?: Date | undefined
   /** When what it says was erased (O11). It ended then, and cannot be replayed. */
   readonly erased_at?: Date | undefined
   /** Set while it is the probe of its breaker: if the probe fails, it waits again. */
@@ -104,6 +116,8 @@ export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date):
   const { status, attempts } = delivery
   return {
     ...delivery,
+    trouble: undefined,
+    trouble_since: undefined,
     status: status === 'delivered' ? status : 'dead',
     attempt: undefined,
     attempts: attempts.map(({ response_start: _erased, ...attempt }) => attempt),
@@ -113,6 +127,20 @@ export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date):
     is_probe: undefined,
     erased_at,
   }
+}
+
+/** The delivery with what keeps it from its receiver now, and since when. Pure. */
+export function withTrouble<D extends Delivery>(delivery: D, at: Date): D {
+  const trouble = troubleOf(delivery)
+  if (trouble === delivery.trouble) return delivery
+  return { ...delivery, trouble, trouble_since: trouble && at }
+}
+
+function troubleOf({ status, waits_since, attempts, erased_at }: Delivery): Trouble | undefined {
+  if (status === 'delivered' || erased_at !== undefined) return undefined
+  if (waits_since !== undefined) return 'held'
+  if (status === 'dead') return 'dead'
+  return attempts.length > 0 ? 'failing' : undefined
 }
 
 /** Where the beginning of a response belongs, for its seal. */

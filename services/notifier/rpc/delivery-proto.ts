@@ -4,6 +4,7 @@ import {
   type AttemptSchema,
   type DeliverySchema,
   DeliveryStatus as DeliveryStatusProto,
+  DeliveryTrouble as DeliveryTroubleProto,
 } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import type { ListDeliveriesRequest } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import type { ReplayFilter, ReplaySchema } from '#gen/multihub/notifier/v1/replay_pb.ts'
@@ -11,7 +12,7 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { checkLine, createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { AttemptRecord, Delivery, DeliveryStatus } from '../domain/delivery.ts'
+import type { AttemptRecord, Delivery, DeliveryStatus, Trouble } from '../domain/delivery.ts'
 import type { DeliverySelection, Replay } from '../domain/delivery-filter.ts'
 
 /** The statuses of a delivery, in code and in proto. */
@@ -22,6 +23,13 @@ export const DELIVERY_STATUSES = createEnumMap<DeliveryStatus, DeliveryStatusPro
   blocked: DeliveryStatusProto.BLOCKED,
 })
 
+/** The troubles of a delivery, in code and in proto. */
+export const DELIVERY_TROUBLES = createEnumMap<Trouble, DeliveryTroubleProto>({
+  failing: DeliveryTroubleProto.FAILING,
+  held: DeliveryTroubleProto.HELD,
+  dead: DeliveryTroubleProto.DEAD,
+})
+
 /**
  * Converts a delivery. Without `openResponse` it has no `responseStart`: that may identify a person, and a page of deliveries with
  * it would be too large.
@@ -30,7 +38,7 @@ export function deliveryToProto(
   delivery: Delivery,
   openResponse?: (sealed: Uint8Array) => Uint8Array,
 ): MessageInitShape<typeof DeliverySchema> {
-  const { due_at } = delivery
+  const { due_at, trouble, trouble_since } = delivery
   return {
     deliveryId: delivery.delivery_id,
     ...scopeToProto(delivery),
@@ -45,6 +53,9 @@ export function deliveryToProto(
     nextAttemptTime: due_at && timestampFromDate(due_at),
     createTime: timestampFromDate(delivery.created_at),
     eraseTime: delivery.erased_at && timestampFromDate(delivery.erased_at),
+    ...(trouble && { trouble: DELIVERY_TROUBLES.toProto(trouble) }),
+    troubleTime: trouble_since && timestampFromDate(trouble_since),
+    destinationKey: delivery.destination_key,
   }
 }
 
@@ -86,6 +97,7 @@ export function replayToProto(replay: Replay): MessageInitShape<typeof ReplaySch
   const { environment, created_from, position, ended_at } = replay
   return {
     replayId: replay.replay_id,
+    merchantId: replay.merchant_id,
     filter: {
       merchantId: replay.merchant_id,
       ...(environment && { environment: ENVIRONMENTS.toProto(environment) }),

@@ -1,12 +1,17 @@
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
-import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import {
+  DeliveryService,
+  type ListDeliveriesRequest,
+  ListDeliveriesRequestSchema,
+} from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { currentRequest } from '#lib/base/context.ts'
 import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { createKeyedCount } from '#lib/base/limit.ts'
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { isKeyOfEvent, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
+import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage } from '#lib/contract/proto-fields.ts'
 import { openEvent } from '#lib/patterns/sealed-event.ts'
 import { mayReveal } from '#lib/rpc/reveal.ts'
@@ -15,6 +20,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { placeOfResponse } from '../domain/delivery.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
+import type { Destinations } from '../store/notifier-store.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
 import {
   type ReceiveEventDeps,
@@ -28,11 +34,19 @@ import {
   replayDeliveries,
   replayDelivery,
 } from '../use-cases/replay-deliveries.ts'
-import { DELIVERY_STATUSES, deliveryToProto, replayToProto, selectionFromProto } from './delivery-proto.ts'
+import { listTroubled, summarizeDeliveries } from '../use-cases/troubled-deliveries.ts'
+import {
+  DELIVERY_STATUSES,
+  DELIVERY_TROUBLES,
+  deliveryToProto,
+  replayToProto,
+  selectionFromProto,
+} from './delivery-proto.ts'
 
 /** What the delivery service needs: the dependencies of its use cases. */
 export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesDeps, SendTestEventDeps {
   readonly deliveries: Deliveries
+  readonly destinations: Destinations
   readonly pipeline: Pipeline
 }
 
@@ -61,6 +75,8 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       }
     }),
     listDeliveries: by(['backoffice', 'internal'], async (request) => {
+      if (request.merchantId === '') return listTroubles(deliveries, request)
+      refuseGiven(request, ['trouble', 'destination_key'], 'absent in a list of one merchant')
       const status = DELIVERY_STATUSES.optional(request.status, 'status')
       const filter = { ...selectionFromProto(request, ''), status }
       const page = await listDeliveries(deliveries, filter, request.pageSize, request.pageToken)
@@ -94,7 +110,28 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
     sendTestEvent: by(['backoffice'], async ({ endpointId }) => ({
       deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),
     })),
+    summarizeDeliveries: by(['backoffice', 'internal'], () => summarizeDeliveries(deps)),
   })
+}
+
+/** Answers a list of all merchants. Throws 9000 for a filter that it does not have. */
+async function listTroubles(deliveries: Deliveries, request: ListDeliveriesRequest) {
+  const others = ['event', 'status', 'payment_id', 'endpoint_id', 'created_from', 'created_to']
+  refuseGiven(request, others, 'absent in a list of all merchants: give merchant_id too')
+  const filter = {
+    environment: ENVIRONMENTS.optional(request.environment, 'environment'),
+    trouble: DELIVERY_TROUBLES.optional(request.trouble, 'trouble'),
+    destination_key: checkLine(request.destinationKey, 'destination_key') || undefined,
+  }
+  const requested = { page_size: request.pageSize, page_token: request.pageToken }
+  const { items, next_page_token } = await listTroubled(deliveries, filter, requested)
+  return { deliveries: items.map((delivery) => deliveryToProto(delivery)), nextPageToken: next_page_token }
+}
+
+/** Refuses with 9000 a field of a list that is given. */
+function refuseGiven(request: ListDeliveriesRequest, names: readonly string[], expected: string): void {
+  for (const { name, localName } of ListDeliveriesRequestSchema.fields)
+    if (names.includes(name) && Reflect.get(request, localName)) throw fieldError(9000, name, expected)
 }
 
 /** The event of a request. Throws 1005 without one, and 9000 for one that cannot be read or that another role publishes. */

@@ -8,7 +8,8 @@ export type Deliveries = Collection<Delivery>
 
 /**
  * The declaration of the deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
- * `by_waiting` and `by_waiting_since` what waits for a secret or for a breaker: of one destination, and of all. The store deletes
+ * `by_waiting` and `by_waiting_since` what waits for a secret or for a breaker: of one destination, and of all. `by_trouble` and
+ * `by_trouble_of` have only what has failed, so a delivery that succeeds at once is never in them. The store deletes
  * a delivery together with its event.
  */
 export const DELIVERIES: CollectionSpec = {
@@ -28,6 +29,16 @@ export const DELIVERIES: CollectionSpec = {
     by_waiting: {
       fields: ['destination_key', 'status', 'waits_since'],
       where: 'waits_since',
+      across_partitions: true,
+    },
+    by_trouble: {
+      fields: ['environment', 'trouble', 'trouble_since', 'delivery_id'],
+      where: 'trouble',
+      across_partitions: true,
+    },
+    by_trouble_of: {
+      fields: ['destination_key', 'environment', 'trouble', 'trouble_since', 'delivery_id'],
+      where: 'trouble',
       across_partitions: true,
     },
     by_waiting_since: {

@@ -80,12 +80,15 @@ const EVENT_CHECKS: CollectionSpec = {
 /** The collection of destinations. */
 export type Destinations = Collection<Destination>
 
-/** `by_wake` has the destinations that wait for an owner. */
+/** `by_wake` has the destinations that wait for an owner, `by_open` those whose breaker is open. */
 const DESTINATIONS: CollectionSpec = {
   name: 'destinations',
   partition: ['destination_key'],
   key: ['destination_key'],
-  indexes: { by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true } },
+  indexes: {
+    by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true },
+    by_open: { fields: ['breaker.opened_at'], where: 'breaker.opened_at', across_partitions: true },
+  },
   expires: 'expires_at',
 }
 

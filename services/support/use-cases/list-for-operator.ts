@@ -62,21 +62,13 @@ export function listForOperator<D extends ListedResource>(
  */
 export function listByDeadline<D extends ListedResource>(
   source: OperatorSource<D> & { readonly deadlines: DeadlineList },
-  { merchant_id, environment, only }: OperatorFilter,
+  filter: OperatorFilter,
   page: PageRequest,
 ): Promise<Page<D>> {
   const { deadlines } = source
-  const words: ResourceList['words'] = { ...source.words, status: deadlines.statuses }
   const list: MergedList<D> = {
     collection: source.collection,
-    selections: selections(merchant_id === undefined ? 'every_deadline' : 'list_deadline', [
-      ...(merchant_id === undefined ? [] : [['merchant_id', [merchant_id]] as const]),
-      ['environment', environmentsOf(environment)],
-      ...source.operator_fields.map(
-        (field) =>
-          [field, wordsOf(words, only, field).filter((word) => words[field]?.includes(word))] as const,
-      ),
-    ]),
+    selections: selectionsByDeadline(source, filter),
     reverse: false,
     order: { [deadlines.field]: 'instant', [source.id_field]: 'text' },
     key: keyOf(source),
@@ -85,7 +77,23 @@ export function listByDeadline<D extends ListedResource>(
   return readMergedPage(list, page)
 }
 
-function selectionsByCreation(
+/** The ranges of the index by deadline that a list reads. */
+export function selectionsByDeadline(
+  source: ResourceList & { readonly deadlines: DeadlineList },
+  { merchant_id, environment, only }: OperatorFilter,
+): readonly Selection[] {
+  const words: ResourceList['words'] = { ...source.words, status: source.deadlines.statuses }
+  return selections(merchant_id === undefined ? 'every_deadline' : 'list_deadline', [
+    ...(merchant_id === undefined ? [] : [['merchant_id', [merchant_id]] as const]),
+    ['environment', environmentsOf(environment)],
+    ...source.operator_fields.map(
+      (field) => [field, wordsOf(words, only, field).filter((word) => words[field]?.includes(word))] as const,
+    ),
+  ])
+}
+
+/** The ranges of indexes by creation that a list reads: one for each combination of words. */
+export function selectionsByCreation(
   source: ResourceList,
   { merchant_id, environment, only }: OperatorFilter,
 ): readonly Selection[] {

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery.proto.
  */
 export const file_multihub_notifier_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEinAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUSFgoOcmVzcG9uc2Vfc3RhcnQYBiABKAwiwQMKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgplcmFzZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCqkAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGAoUREVMSVZFUllfU1RBVFVTX0RFQUQQAxIbChdERUxJVkVSWV9TVEFUVVNfQkxPQ0tFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiNtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEinAEKB0F0dGVtcHQSDgoGbnVtYmVyGAEgASgFEi4KCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2h0dHBfc3RhdHVzGAMgASgFEg8KB2ZhaWx1cmUYBCABKAkSEwoLZHVyYXRpb25fbXMYBSABKAUSFgoOcmVzcG9uc2Vfc3RhcnQYBiABKAwixAQKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhMKC21lcmNoYW50X2lkGAIgASgJEjQKC2Vudmlyb25tZW50GAMgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAQgASgJEhEKCWV2ZW50X2tleRgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEhMKC2VuZHBvaW50X2lkGAcgASgJEgsKA3VybBgIIAEoCRI0CgZzdGF0dXMYCSABKA4yJC5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeVN0YXR1cxIvCghhdHRlbXB0cxgKIAMoCzIdLm11bHRpaHViLm5vdGlmaWVyLnYxLkF0dGVtcHQSNQoRbmV4dF9hdHRlbXB0X3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgplcmFzZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgd0cm91YmxlGA4gASgOMiUubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnlUcm91YmxlEjAKDHRyb3VibGVfdGltZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPZGVzdGluYXRpb25fa2V5GBAgASgJKqQBCg5EZWxpdmVyeVN0YXR1cxIfChtERUxJVkVSWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdERUxJVkVSWV9TVEFUVVNfUEVORElORxABEh0KGURFTElWRVJZX1NUQVRVU19ERUxJVkVSRUQQAhIYChRERUxJVkVSWV9TVEFUVVNfREVBRBADEhsKF0RFTElWRVJZX1NUQVRVU19CTE9DS0VEEAQqhwEKD0RlbGl2ZXJ5VHJvdWJsZRIgChxERUxJVkVSWV9UUk9VQkxFX1VOU1BFQ0lGSUVEEAASHAoYREVMSVZFUllfVFJPVUJMRV9GQUlMSU5HEAESGQoVREVMSVZFUllfVFJPVUJMRV9IRUxEEAISGQoVREVMSVZFUllfVFJPVUJMRV9ERUFEEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * Attempt is one try of a delivery, with its HTTP request if one was sent.
@@ -172,6 +172,27 @@ export type Delivery = Message<"multihub.notifier.v1.Delivery"> & {
    * @generated from field: google.protobuf.Timestamp erase_time = 13;
    */
   eraseTime?: Timestamp | undefined;
+
+  /**
+   * trouble is what keeps it from its receiver; unspecified when nothing does.
+   *
+   * @generated from field: multihub.notifier.v1.DeliveryTrouble trouble = 14;
+   */
+  trouble: DeliveryTrouble;
+
+  /**
+   * trouble_time is since when it has this trouble; absent without one.
+   *
+   * @generated from field: google.protobuf.Timestamp trouble_time = 15;
+   */
+  troubleTime?: Timestamp | undefined;
+
+  /**
+   * destination_key names the receiver, whose limits and breaker it shares with other deliveries.
+   *
+   * @generated from field: string destination_key = 16;
+   */
+  destinationKey: string;
 };
 
 /**
@@ -235,4 +256,52 @@ export type DeliveryStatus = (typeof DeliveryStatus)[keyof typeof DeliveryStatus
  */
 export const DeliveryStatusSchema: GenEnum<DeliveryStatus> = /*@__PURE__*/
   enumDesc(file_multihub_notifier_v1_delivery, 0);
+
+/**
+ * DeliveryTrouble is what keeps a delivery from its receiver.
+ *
+ * @generated from enum multihub.notifier.v1.DeliveryTrouble
+ */
+export const DeliveryTrouble = {
+  /**
+   * DELIVERY_TROUBLE_UNSPECIFIED is no trouble: the delivery was delivered, or waits for its first try. In a filter it means all.
+   *
+   * @generated from enum value: DELIVERY_TROUBLE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * DELIVERY_TROUBLE_FAILING means that the last try failed, and another one follows.
+   *
+   * @generated from enum value: DELIVERY_TROUBLE_FAILING = 1;
+   */
+  FAILING: 1,
+
+  /**
+   * DELIVERY_TROUBLE_HELD means that the delivery waits until the breaker of its receiver closes, or its endpoint has a secret.
+   *
+   * @generated from enum value: DELIVERY_TROUBLE_HELD = 2;
+   */
+  HELD: 2,
+
+  /**
+   * DELIVERY_TROUBLE_DEAD means that only a replay sends it again.
+   *
+   * @generated from enum value: DELIVERY_TROUBLE_DEAD = 3;
+   */
+  DEAD: 3,
+} as const;
+
+/**
+ * DeliveryTrouble is what keeps a delivery from its receiver.
+ *
+ * @generated from enum multihub.notifier.v1.DeliveryTrouble
+ */
+export type DeliveryTrouble = (typeof DeliveryTrouble)[keyof typeof DeliveryTrouble] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.notifier.v1.DeliveryTrouble.
+ */
+export const DeliveryTroubleSchema: GenEnum<DeliveryTrouble> = /*@__PURE__*/
+  enumDesc(file_multihub_notifier_v1_delivery, 1);
 

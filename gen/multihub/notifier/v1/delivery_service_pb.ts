@@ -8,7 +8,9 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
-import type { Delivery, DeliveryStatus } from "./delivery_pb.ts";
+import type { OpenItems } from "../../common/v1/open_items_pb.ts";
+import { file_multihub_common_v1_open_items } from "../../common/v1/open_items_pb.ts";
+import type { Delivery, DeliveryStatus, DeliveryTrouble } from "./delivery_pb.ts";
 import { file_multihub_notifier_v1_delivery } from "./delivery_pb.ts";
 import type { Replay, ReplayFilter } from "./replay_pb.ts";
 import { file_multihub_notifier_v1_replay } from "./replay_pb.ts";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSLZAgoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg4KBnJldmVhbBgCIAEoCCJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiLAoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIkoKFlJlcGxheURlbGl2ZXJ5UmVzcG9uc2USMAoIZGVsaXZlcnkYASABKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeSJeChdSZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBIyCgZmaWx0ZXIYASABKAsyIi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlGaWx0ZXISDwoHZHJ5X3J1bhgCIAEoCCJIChhSZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IiUKEEdldFJlcGxheVJlcXVlc3QSEQoJcmVwbGF5X2lkGAEgASgJIkEKEUdldFJlcGxheVJlc3BvbnNlEiwKBnJlcGxheRgBIAEoCzIcLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheSIrChRTZW5kVGVzdEV2ZW50UmVxdWVzdBITCgtlbmRwb2ludF9pZBgBIAEoCSIsChVTZW5kVGVzdEV2ZW50UmVzcG9uc2USEwoLZGVsaXZlcnlfaWQYASABKAky8QUKD0RlbGl2ZXJ5U2VydmljZRJlCgxSZWNlaXZlRXZlbnQSKS5tdWx0aWh1Yi5ub3RpZmllci52MS5SZWNlaXZlRXZlbnRSZXF1ZXN0GioubXVsdGlodWIubm90aWZpZXIudjEuUmVjZWl2ZUV2ZW50UmVzcG9uc2USawoOTGlzdERlbGl2ZXJpZXMSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlEmIKC0dldERlbGl2ZXJ5EigubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXF1ZXN0GikubXVsdGlodWIubm90aWZpZXIudjEuR2V0RGVsaXZlcnlSZXNwb25zZRJrCg5SZXBsYXlEZWxpdmVyeRIrLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJ5UmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJ5UmVzcG9uc2UScQoQUmVwbGF5RGVsaXZlcmllcxItLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJpZXNSZXF1ZXN0Gi4ubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcmllc1Jlc3BvbnNlElwKCUdldFJlcGxheRImLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldFJlcGxheVJlcXVlc3QaJy5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXRSZXBsYXlSZXNwb25zZRJoCg1TZW5kVGVzdEV2ZW50EioubXVsdGlodWIubm90aWZpZXIudjEuU2VuZFRlc3RFdmVudFJlcXVlc3QaKy5tdWx0aWh1Yi5ub3RpZmllci52MS5TZW5kVGVzdEV2ZW50UmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_replay]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSKqAwoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgd0cm91YmxlGAsgASgOMiUubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnlUcm91YmxlEhcKD2Rlc3RpbmF0aW9uX2tleRgMIAEoCSJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg4KBnJldmVhbBgCIAEoCCJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiLAoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIkoKFlJlcGxheURlbGl2ZXJ5UmVzcG9uc2USMAoIZGVsaXZlcnkYASABKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeSJeChdSZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBIyCgZmaWx0ZXIYASABKAsyIi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlGaWx0ZXISDwoHZHJ5X3J1bhgCIAEoCCJIChhSZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IiUKEEdldFJlcGxheVJlcXVlc3QSEQoJcmVwbGF5X2lkGAEgASgJIkEKEUdldFJlcGxheVJlc3BvbnNlEiwKBnJlcGxheRgBIAEoCzIcLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheSIrChRTZW5kVGVzdEV2ZW50UmVxdWVzdBITCgtlbmRwb2ludF9pZBgBIAEoCSIsChVTZW5kVGVzdEV2ZW50UmVzcG9uc2USEwoLZGVsaXZlcnlfaWQYASABKAkiHAoaU3VtbWFyaXplRGVsaXZlcmllc1JlcXVlc3Qi/gEKG1N1bW1hcml6ZURlbGl2ZXJpZXNSZXNwb25zZRI2Cg9kZWFkX2RlbGl2ZXJpZXMYASABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjYKD2hlbGRfZGVsaXZlcmllcxgCIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSOQoSZmFpbGluZ19kZWxpdmVyaWVzGAMgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI0Cg1vcGVuX2JyZWFrZXJzGAQgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtczLtBgoPRGVsaXZlcnlTZXJ2aWNlEmUKDFJlY2VpdmVFdmVudBIpLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlY2VpdmVFdmVudFJlcXVlc3QaKi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZWNlaXZlRXZlbnRSZXNwb25zZRJrCg5MaXN0RGVsaXZlcmllcxIrLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USYgoLR2V0RGVsaXZlcnkSKC5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlcXVlc3QaKS5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlc3BvbnNlEmsKDlJlcGxheURlbGl2ZXJ5EisubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcnlSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcnlSZXNwb25zZRJxChBSZXBsYXlEZWxpdmVyaWVzEi0ubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcmllc1JlcXVlc3QaLi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USXAoJR2V0UmVwbGF5EiYubXVsdGlodWIubm90aWZpZXIudjEuR2V0UmVwbGF5UmVxdWVzdBonLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldFJlcGxheVJlc3BvbnNlEmgKDVNlbmRUZXN0RXZlbnQSKi5tdWx0aWh1Yi5ub3RpZmllci52MS5TZW5kVGVzdEV2ZW50UmVxdWVzdBorLm11bHRpaHViLm5vdGlmaWVyLnYxLlNlbmRUZXN0RXZlbnRSZXNwb25zZRJ6ChNTdW1tYXJpemVEZWxpdmVyaWVzEjAubXVsdGlodWIubm90aWZpZXIudjEuU3VtbWFyaXplRGVsaXZlcmllc1JlcXVlc3QaMS5tdWx0aWh1Yi5ub3RpZmllci52MS5TdW1tYXJpemVEZWxpdmVyaWVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_open_items, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_replay]);
 
 /**
  * ReceiveEventRequest is the request of ReceiveEvent.
@@ -70,7 +72,8 @@ export const ReceiveEventResponseSchema: GenMessage<ReceiveEventResponse> = /*@_
  */
 export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveriesRequest"> & {
   /**
-   * merchant_id is required.
+   * merchant_id is the merchant of the deliveries. Without it, only environment, trouble and destination_key may restrict the
+   * list; with it, trouble and destination_key must be absent.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -138,6 +141,20 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
    * @generated from field: google.protobuf.Timestamp created_to = 10;
    */
   createdTo?: Timestamp | undefined;
+
+  /**
+   * trouble restricts a list of all merchants to one trouble.
+   *
+   * @generated from field: multihub.notifier.v1.DeliveryTrouble trouble = 11;
+   */
+  trouble: DeliveryTrouble;
+
+  /**
+   * destination_key restricts a list of all merchants to one receiver.
+   *
+   * @generated from field: string destination_key = 12;
+   */
+  destinationKey: string;
 };
 
 /**
@@ -154,7 +171,7 @@ export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*
  */
 export type ListDeliveriesResponse = Message<"multihub.notifier.v1.ListDeliveriesResponse"> & {
   /**
-   * deliveries are sorted newest first. A page can be short, even empty, and yet not be the last.
+   * deliveries are in the order of the list. Every page but the last is full.
    *
    * @generated from field: repeated multihub.notifier.v1.Delivery deliveries = 1;
    */
@@ -400,6 +417,63 @@ export const SendTestEventResponseSchema: GenMessage<SendTestEventResponse> = /*
   messageDesc(file_multihub_notifier_v1_delivery_service, 13);
 
 /**
+ * SummarizeDeliveriesRequest has no filter: the numbers are about all merchants.
+ *
+ * @generated from message multihub.notifier.v1.SummarizeDeliveriesRequest
+ */
+export type SummarizeDeliveriesRequest = Message<"multihub.notifier.v1.SummarizeDeliveriesRequest"> & {
+};
+
+/**
+ * Describes the message multihub.notifier.v1.SummarizeDeliveriesRequest.
+ * Use `create(SummarizeDeliveriesRequestSchema)` to create a new message.
+ */
+export const SummarizeDeliveriesRequestSchema: GenMessage<SummarizeDeliveriesRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 14);
+
+/**
+ * SummarizeDeliveriesResponse holds numbers of all merchants and environments.
+ *
+ * @generated from message multihub.notifier.v1.SummarizeDeliveriesResponse
+ */
+export type SummarizeDeliveriesResponse = Message<"multihub.notifier.v1.SummarizeDeliveriesResponse"> & {
+  /**
+   * dead_deliveries are the deliveries that only a replay sends again.
+   *
+   * @generated from field: multihub.common.v1.OpenItems dead_deliveries = 1;
+   */
+  deadDeliveries?: OpenItems | undefined;
+
+  /**
+   * held_deliveries are the deliveries that wait until a breaker closes or an endpoint has a secret.
+   *
+   * @generated from field: multihub.common.v1.OpenItems held_deliveries = 2;
+   */
+  heldDeliveries?: OpenItems | undefined;
+
+  /**
+   * failing_deliveries are the deliveries whose last try failed and that are tried again.
+   *
+   * @generated from field: multihub.common.v1.OpenItems failing_deliveries = 3;
+   */
+  failingDeliveries?: OpenItems | undefined;
+
+  /**
+   * open_breakers are the receivers whose circuit breaker is open.
+   *
+   * @generated from field: multihub.common.v1.OpenItems open_breakers = 4;
+   */
+  openBreakers?: OpenItems | undefined;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.SummarizeDeliveriesResponse.
+ * Use `create(SummarizeDeliveriesResponseSchema)` to create a new message.
+ */
+export const SummarizeDeliveriesResponseSchema: GenMessage<SummarizeDeliveriesResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 15);
+
+/**
  * DeliveryService receives events, and shows deliveries to the operator.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
@@ -418,7 +492,8 @@ export const DeliveryService: GenService<{
     output: typeof ReceiveEventResponseSchema;
   },
   /**
-   * ListDeliveries lists the deliveries of a merchant, newest first. A text of more than 128 characters and a time outside
+   * ListDeliveries lists the deliveries of a merchant, newest first. Without merchant_id it lists the deliveries of all
+   * merchants that have a trouble, the longest first. A text of more than 128 characters and a time outside
    * the years 1 to 9999 are refused with 9000.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ListDeliveries
@@ -479,6 +554,16 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof SendTestEventRequestSchema;
     output: typeof SendTestEventResponseSchema;
+  },
+  /**
+   * SummarizeDeliveries counts the deliveries that need somebody, over all merchants and environments.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.SummarizeDeliveries
+   */
+  summarizeDeliveries: {
+    methodKind: "unary";
+    input: typeof SummarizeDeliveriesRequestSchema;
+    output: typeof SummarizeDeliveriesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_notifier_v1_delivery_service, 0);

@@ -1,3 +1,4 @@
+import { countOpen } from '#lib/patterns/open-items.ts'
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
@@ -90,21 +91,21 @@ export async function openApprovals(store: Store) {
     /** Pending approvals whose time is over. */
     listOverdue: (at: Date): Promise<Approval[]> =>
       approvals.find('by_expiry', { equals: [list, 'pending'], to: at }, { limit: APPROVED_MAX }),
+    /** Counts the approvals that wait for a decision. */
+    countPending: () =>
+      countOpen(
+        approvals,
+        [{ index: 'by_status', fixed: { list, status: 'pending' } }],
+        (one) => one.created_at,
+      ),
     /** A page of approvals, the newest first. */
     list(status: ApprovalStatus | undefined, request: PageRequest): Promise<Page<Approval>> {
       const position = { created_at: 'instant', approval_id: 'text' } as const
       const common = { collection: approvals, reverse: true, position }
-      return readPage(
-        status === undefined
-          ? { ...common, index: 'by_time', range: { equals: [list] }, token_scope: { list } }
-          : {
-              ...common,
-              index: 'by_status',
-              range: { equals: [list, status] },
-              token_scope: { list, status },
-            },
-        request,
-      )
+      const token_scope = status === undefined ? { list } : { list, status }
+      const index = status === undefined ? 'by_time' : 'by_status'
+      const range = { equals: Object.values(token_scope) }
+      return readPage({ ...common, index, range, token_scope }, request)
     },
   }
 }
