@@ -33,7 +33,7 @@ fail() { echo "$1" >&2; exit 1; }
 # What the keys of each role, and of the commands that have no master key, are for: KEY_PURPOSES of lib/role/role.ts.
 declare -A purposes=(
   [attachments]=link
-  [backoffice]='audit cursor'
+  [backoffice]='audit cursor session'
   [backup]=journal
   [balances]=journal
   [gateway]='credential webhook link'

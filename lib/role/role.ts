@@ -41,7 +41,7 @@ export const KEY_PURPOSES = {
   attachments: ['link'],
   support: ['cursor', 'event_support', 'receipt', 'search'],
   gateway: ['credential', 'webhook', 'link'],
-  backoffice: ['audit', 'cursor'],
+  backoffice: ['audit', 'cursor', 'session'],
 } as const satisfies Readonly<Record<RoleName, readonly Purpose[]>>
 
 /** The keys of a role. */

@@ -3,7 +3,7 @@ import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb
 import { ExchangeReadService } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { describedSetting, optionalSetting, readConfig, setting } from '#lib/base/config/config.ts'
-import { choiceSetting, HOST_SETTING, portSetting, urlSetting } from '#lib/base/config/settings.ts'
+import { choiceSetting, HOST_SETTING, portSetting } from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Role } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
@@ -16,18 +16,17 @@ import { maskMessage } from './audit/domain/mask-message.ts'
 import { createFindAct } from './audit/find-act.ts'
 import { createRefusedCalls } from './audit/refused-calls.ts'
 import { createAuditRpc } from './audit/rpc/audit-service.ts'
-import { createPrincipalAuthenticator, FIRST_PRINCIPAL } from './door/authenticate.ts'
+import { FIRST_PRINCIPAL } from './door/authenticate.ts'
+import { openBrowsers } from './door/browsers.ts'
 import { createCallOwner } from './door/call-owner.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
-import { createSessionPaths } from './door/session-paths.ts'
 import { createStreams, streamOf } from './door/streams.ts'
 import { createActRpc } from './rpc/act-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
 import { createOverviewRpc } from './rpc/overview-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
-import { createSessions } from './sessions/sessions.ts'
-import { createSite } from './sessions/site.ts'
+import { SIGN_IN_SETTINGS } from './sign-in/open-id-settings.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 import { createTimelineRpc, timelineSources } from './timeline/rpc/timeline-service.ts'
 import { createOverview, overviewSources } from './use-cases/overview.ts'
@@ -50,10 +49,7 @@ export const BACKOFFICE_CONFIG = {
       ),
     ),
   ),
-  url: describedSetting(
-    'The address of the back office in browsers. Without it, browsers reach it at an IP address or at localhost only.',
-    optionalSetting(urlSetting('MULTIHUB_BACKOFFICE_URL')),
-  ),
+  ...SIGN_IN_SETTINGS,
   audience: describedSetting(
     'With `merchants`, only principals of merchants may call this process, so that it can face the internet.',
     choiceSetting('MULTIHUB_BACKOFFICE_AUDIENCE', ['all', 'merchants'], 'all'),
@@ -83,12 +79,8 @@ export const role: Role<'backoffice'> = {
       show: ({ rpc, request }) => maskMessage(rpc.method.input, request),
     })
     const refused_calls = createRefusedCalls(createRefusedCall({ audit, now_ms }))
-    const site = createSite({ url: config.url, has_tls: context.tls !== undefined })
-    const sessions = createSessions(stores.sessions)
-    const authenticate = createPrincipalAuthenticator(
-      { principals, sessions, site },
-      { ...config, has_admin_group: false },
-    )
+    const browsers = openBrowsers(context, config, stores)
+    const { authenticate, paths } = browsers
     const gateway = context.clientOf(ExchangeReadService)
     const log = createLog('backoffice')
     const streams = createStreams({
@@ -99,7 +91,7 @@ export const role: Role<'backoffice'> = {
       log,
     })
     const app = createHttpServer({
-      paths: createSessionPaths({ sessions, site, authenticate, has_oidc: false }),
+      paths,
       endpoints: createOperatorEndpoints({
         authenticate,
         callOwner,
@@ -135,6 +127,7 @@ export const role: Role<'backoffice'> = {
       async stop() {
         await listening?.close()
         await app.close()
+        await browsers.close()
         await second_person.stop()
         await refused_calls.stop()
         await audit.stop()

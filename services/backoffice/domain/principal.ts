@@ -19,6 +19,8 @@ export interface Principal {
   /** The only merchant that it sees (O2); absent for a principal of the operator. */
   readonly merchant_id?: string
   readonly expires_at?: Date
+  /** Who it is at the OpenID provider, for a person who signs in there (O21). It has no tokens. */
+  readonly identity?: { readonly issuer: string; readonly subject: string }
   readonly status: 'active' | 'revoked'
   readonly revoke_reason?: string
   readonly tokens: readonly PrincipalToken[]

@@ -31,7 +31,7 @@ export type CookieProof = 'page' | 'site'
 export type AuthenticatePrincipal = (head: CallerHead, proof?: CookieProof) => Promise<Principal | undefined>
 
 /** The settings of the authentication. */
-interface AuthenticationSettings {
+export interface AuthenticationSettings {
   /** The SHA-256 of the first token (O3). */
   readonly first_token: string | undefined
   readonly audience: Audience

@@ -1,14 +1,11 @@
 import { Code } from '@connectrpc/connect'
 import { LRUCache } from 'lru-cache'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
-import { createRate } from '#lib/base/limit.ts'
-import { networkOf } from '#lib/http/network-of.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
+import { createNetworkRates } from './network-rates.ts'
 
 /** How many unknown tokens a network may try per minute in each process (O22). */
 const WRONG_PER_MINUTE = 120
-const MINUTE_MS = 60_000
-const NETWORKS_MAX = 10_000
 const KNOWN_MAX = 10_000
 
 /** Limits how often the store is asked for tokens that do not count. */
@@ -20,20 +17,12 @@ export type WrongTokens = ReturnType<typeof createWrongTokens>
  */
 export function createWrongTokens() {
   const known = new LRUCache<string, true>(entriesUpTo(KNOWN_MAX))
-  const rates = new LRUCache<string, ReturnType<typeof createRate>>(entriesUpTo(NETWORKS_MAX))
-  const rateOf = (address: string | undefined): ReturnType<typeof createRate> => {
-    const network = networkOf(address)
-    const existing = rates.get(network)
-    if (existing !== undefined) return existing
-    const fresh = createRate(WRONG_PER_MINUTE, MINUTE_MS)
-    rates.set(network, fresh)
-    return fresh
-  }
+  const rates = createNetworkRates(WRONG_PER_MINUTE)
   return {
     /** Finds what belongs to a token by asking the store. Throws RESOURCE_EXHAUSTED instead where its network tried too many. */
     async ask<T>(sha256: string, address: string | undefined, find: () => Promise<T | undefined>) {
       if (known.has(sha256)) return find()
-      const rate = rateOf(address)
+      const rate = rates.of(address)
       if (!rate.hasRoom())
         throw new RpcStatusError(
           Code.ResourceExhausted,

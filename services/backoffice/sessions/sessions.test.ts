@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../../../test/support/eventually.ts'
 import { FIRST_TOKEN, startDoor, type TestDoor } from '../backoffice.fixture.ts'
@@ -159,4 +160,21 @@ test('a session of the first token ends with the first token', async () => {
   } finally {
     door = before
   }
+})
+
+// O21: a name that an attacker points at this machine gets neither a session nor an answer for one.
+test('a request with a session for another host is refused', async () => {
+  const cookie = cookieOf(await signIn((await door.newPrincipal(['read'])).token))
+  const statusFor = (host: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = { ...ofPage(cookie), host, origin: `http://${host}` }
+      request(`${door.url}/${WHO}`, { method: 'POST', headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+        .once('error', reject)
+        .end('{}')
+    })
+  expect(await statusFor('evil.example')).toBe(403)
+  expect(await statusFor(new URL(door.url).host)).toBe(200)
 })

@@ -53,7 +53,11 @@ function newToken(): Secret {
 
 /** A repetition of a creation meets its own document: the id is a UUID that follows from the `operation_id`. */
 function idOfCreation(operation_id: string): string {
-  const digest = sha256Hex(`principal ${operation_id}`)
+  return idFromHash(sha256Hex(`principal ${operation_id}`))
+}
+
+/** The id that follows from a digest. Its time says nothing. */
+export function idFromHash(digest: string): string {
   return uuidFromHash(digest, new Date(Number.parseInt(digest.slice(-12), 16)))
 }
 
@@ -69,7 +73,7 @@ export interface PrincipalChanges {
   readonly expires_at?: Date | 'never' | undefined
 }
 
-/** Changes a principal. Throws NOT_FOUND for an unknown one, and 1003 for one that was revoked. */
+/** Changes a principal. Throws NOT_FOUND for an unknown one, and 1003 for one that was revoked, or for rights that follow groups. */
 export async function updatePrincipal(
   principals: Principals,
   principal_id: string,
@@ -77,6 +81,7 @@ export async function updatePrincipal(
 ): Promise<Principal> {
   if (expires_at !== 'never') checkExpiry(expires_at)
   return changeActive(principals, principal_id, (current) => {
+    if (rights.length > 0) checkHasNoProvider(current)
     const { expires_at: expires_before, ...rest } = current
     const expires = expires_at === undefined ? expires_before : expires_at
     return {
@@ -88,7 +93,7 @@ export async function updatePrincipal(
   })
 }
 
-/** Issues another token. Throws NOT_FOUND for an unknown principal, and 1003 for one that was revoked or has expired. */
+/** Issues another token. Throws NOT_FOUND for an unknown principal, and 1003 for one that may have none any more, or never. */
 export async function rotateToken(
   principals: Principals,
   principal_id: string,
@@ -99,6 +104,7 @@ export async function rotateToken(
   const token = newToken()
   const principal = await changeActive(principals, principal_id, (current) => {
     if (!isActive(current, now())) throw wrongStatus('the principal has expired')
+    checkHasNoProvider(current)
     return {
       ...current,
       tokens: rotateTokens(current, hashToken(token.reveal()), overlap_seconds * 1_000, now()),
@@ -135,6 +141,11 @@ async function changeActive(
   })
   if (changed === undefined) throw unknownPrincipal()
   return changed
+}
+
+/** Its rights are those of its groups at each sign-in, and a token would outlive them. */
+function checkHasNoProvider({ identity }: Principal): void {
+  if (identity !== undefined) throw wrongStatus('the person signs in by OpenID Connect')
 }
 
 /** The back office answers it as NOT_FOUND (O15). */
