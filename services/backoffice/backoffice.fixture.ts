@@ -7,7 +7,7 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { Role } from '#lib/role/role.ts'
 import type { ServedMethod } from '#lib/rpc/service.ts'
-import { startRoles, type TestRoles } from '../../test/support/roles.ts'
+import { type RolesPlace, startRoles, type TestRoles } from '../../test/support/roles.ts'
 import type { Right } from './domain/rights.ts'
 import { role as backoffice } from './service.ts'
 
@@ -43,8 +43,9 @@ export interface TestDoor extends AsyncDisposable {
 export async function startDoor(
   owners: readonly Role[],
   variables: Readonly<Record<string, string>> = {},
+  place: RolesPlace = {},
 ): Promise<TestDoor> {
-  return doorOf(await startRoles([...owners, backoffice], { ...DOOR_VARIABLES, ...variables }))
+  return doorOf(await startRoles([...owners, backoffice], { ...DOOR_VARIABLES, ...variables }, place))
 }
 
 /** The variables of a back office with the first token, on a port of its own. */

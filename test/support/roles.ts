@@ -10,6 +10,7 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import { createMemoryBus } from '#lib/bus/memory.ts'
+import type { Tls } from '#lib/http/tls.ts'
 import type { Role, RoleName, RunningRole } from '#lib/role/role.ts'
 import { createRpc } from '#lib/rpc/rpc.ts'
 import type { CallerName } from '#lib/rpc/service.ts'
@@ -48,6 +49,8 @@ export interface RolesPlace {
   readonly bus?: Bus
   /** A directory that is kept. */
   readonly directory?: string
+  /** The certificate of the ports that the roles open for others. */
+  readonly tls?: Tls
   /** A server for some of the roles, in new databases that are dropped at the end. */
   readonly mongodb?: { readonly uri: string; readonly roles: readonly RoleName[] }
 }
@@ -56,7 +59,7 @@ export interface RolesPlace {
 export async function startRoles(
   roles: readonly Role[],
   variables: Readonly<Record<string, string>>,
-  { directory: kept_directory, mongodb, bus = createMemoryBus() }: RolesPlace = {},
+  { directory: kept_directory, mongodb, tls, bus = createMemoryBus() }: RolesPlace = {},
 ): Promise<TestRoles> {
   const directory = kept_directory ?? (await mkdtemp(join(tmpdir(), 'multihub-roles-')))
   const databases = new Map<string, string>()
@@ -84,6 +87,7 @@ export async function startRoles(
       variables: role_variables,
       clientOf: rpc.clientsOf(role.name === 'sandbox' ? 'internal' : role.name),
       urls,
+      tls,
       bus,
       clock_guard: trustedClock,
       keys,
