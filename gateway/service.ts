@@ -1,6 +1,7 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
+  ATTACHMENTS_URL_SETTING,
   booleanSetting,
   CREATE_TIMEOUT_SETTING,
   durationSetting,
@@ -66,10 +67,7 @@ export const GATEWAY_CONFIG = {
       'which is refused where it stands for all addresses, such as 0.0.0.0.',
     optionalSetting(urlSetting('MULTIHUB_PUBLIC_URL')),
   ),
-  attachments_url: describedSetting(
-    'The URL of the port for the bytes of attachments.',
-    urlSetting('MULTIHUB_ATTACHMENTS_URL', { fallback: 'http://127.0.0.1:9095' }),
-  ),
+  attachments_url: ATTACHMENTS_URL_SETTING,
 }
 
 /** The most time that a create needs in addition to its provider's response. */

@@ -1,33 +1,16 @@
-import { pipeline } from 'node:stream/promises'
-import { type AttachmentType, DOWNLOAD_PATH } from '#lib/contract/attachments.ts'
+import { DOWNLOAD_PATH } from '#lib/contract/attachments.ts'
 import { isPrematureClose } from '#lib/http/internal-link.ts'
-import { INTERNAL_DOWNLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
+import {
+  downloadHeaders,
+  INTERNAL_DOWNLOAD_PATH,
+  pipeDownload,
+  sendTransfer,
+} from '#lib/patterns/attachment-transfer.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
 import { drainRequest } from '../http/request-body.ts'
 import type { PublicPath } from '../http/server.ts'
 import { DOWNLOAD_TARGET } from '../paths.ts'
-import { type OpenTransfer, sendTransfer, type TransferDeps } from './open-transfer.ts'
-
-/** The type of a download, as browsers need it. There is no other (F6). */
-const CONTENT_TYPES: Readonly<Record<AttachmentType, string>> = {
-  'application/pdf': 'application/pdf',
-  'image/png': 'image/png',
-  'image/jpeg': 'image/jpeg',
-  'image/webp': 'image/webp',
-  'text/plain': 'text/plain; charset=utf-8',
-  'text/csv': 'text/csv; charset=utf-8',
-}
-
-/** Every browser saves the file and neither guesses its type, runs it, keeps it, nor tells another site of the link. */
-const SAFETY_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "sandbox; default-src 'none'",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'private, no-store',
-} as const
-
-const LISTENERS_MAX = 20
+import type { OpenTransfer, TransferDeps } from './open-transfer.ts'
 
 /** The path from which the holder of a link downloads an attachment (F6). The bytes pass through without being kept. */
 export function downloadPath(deps: TransferDeps, openTransfer: OpenTransfer): PublicPath {
@@ -39,21 +22,13 @@ export function downloadPath(deps: TransferDeps, openTransfer: OpenTransfer): Pu
       const { request, response, request_id } = exchange
       const transfer = openTransfer(exchange, 'download', DOWNLOAD_TARGET)
       const { link, sealed, signal } = transfer
-      // A pipeline alone listens to the close eight times, so Node's limit of ten would warn of a leak.
-      response.setMaxListeners(LISTENERS_MAX)
       response.once('close', () => transfer.end())
       try {
         const path = INTERNAL_DOWNLOAD_PATH + sealed
-        const { body, headers } = await sendTransfer(deps, { method: 'GET', path, signal })
-        response.writeHead(200, {
-          'Content-Type': CONTENT_TYPES[link.mime_type],
-          'Content-Length': String(link.size_bytes),
-          'Content-Disposition': String(headers['content-disposition'] ?? 'attachment'),
-          ...SAFETY_HEADERS,
-          'X-Request-ID': request_id,
-        })
+        const download = await sendTransfer(deps, { method: 'GET', path, signal })
+        response.writeHead(200, { ...downloadHeaders(link, download), 'X-Request-ID': request_id })
         if (!request.complete) drainRequest(request, response)
-        await pipeline(body, response, { signal })
+        await pipeDownload(download.body, response, signal)
         deps.exchange_log.logSuccess(exchange, 200)
       } catch (error) {
         if (!response.headersSent) throw error

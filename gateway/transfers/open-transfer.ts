@@ -4,9 +4,8 @@ import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
 import { type ConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
-import type { StreamHandler, StreamRequest, StreamResponse } from '#lib/http/internal-link.ts'
+import type { StreamHandler } from '#lib/http/internal-link.ts'
 import { type AttachmentLink, type LinkKind, openLink } from '#lib/patterns/attachment-link.ts'
-import { decodeRefusal, REFUSAL_STATUS } from '#lib/patterns/attachment-transfer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ExchangeLog } from '../http/exchange-log.ts'
 import { HTTP_LIMITS } from '../http/http-limits.ts'
@@ -75,34 +74,6 @@ export function createOpenTransfer(deps: TransferDeps) {
       },
     }
   }
-}
-
-/** Sends a request to the attachments service. Throws its refusal, and `Unavailable` when it gives no response. */
-export async function sendTransfer(
-  { sendToAttachments }: TransferDeps,
-  request: StreamRequest,
-): Promise<StreamResponse> {
-  const response = await sendToAttachments(request)
-  if (response.status === 200) return response
-  const text = (await readShort(response.body)).toString()
-  throw response.status === REFUSAL_STATUS
-    ? decodeRefusal(text)
-    : new PublicError(2002, { cause: new Error(`HTTP ${response.status}`) })
-}
-
-const SHORT_BODY_MAX_BYTES = 64 * 1024
-
-/** Reads a response that is not a file. Throws 2001 for one that is longer than any of those. */
-export async function readShort(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > SHORT_BODY_MAX_BYTES)
-      throw new PublicError(2001, { cause: new RangeError('the response is too long') })
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 /** Other transfers end at an unknown time; clients should not ask at once again. */

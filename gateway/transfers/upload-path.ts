@@ -4,14 +4,14 @@ import { AttachmentSchema } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { UPLOAD_PATH } from '#lib/contract/attachments.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
-import { INTERNAL_UPLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
+import { INTERNAL_UPLOAD_PATH, readShort, sendTransfer } from '#lib/patterns/attachment-transfer.ts'
 import { closeAfterResponse } from '../http/lingering-close.ts'
 import { isTooFragmented, RequestAborted } from '../http/request-body.ts'
 import { hasHeader, singleHeader } from '../http/request-head.ts'
 import type { PublicPath } from '../http/server.ts'
 import { ATTACHMENT_VIEW } from '../methods/attachments.ts'
 import { UPLOAD_TARGET } from '../paths.ts'
-import { type OpenTransfer, readShort, sendTransfer, type TransferDeps } from './open-transfer.ts'
+import type { OpenTransfer, TransferDeps } from './open-transfer.ts'
 
 /**
  * The path to which merchants send the bytes of an attachment (F2). The link is the proof, so the request has no signature

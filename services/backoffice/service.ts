@@ -3,7 +3,12 @@ import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb
 import { ExchangeReadService } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { describedSetting, optionalSetting, readConfig, setting } from '#lib/base/config/config.ts'
-import { choiceSetting, HOST_SETTING, portSetting } from '#lib/base/config/settings.ts'
+import {
+  ATTACHMENTS_URL_SETTING,
+  choiceSetting,
+  HOST_SETTING,
+  portSetting,
+} from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { Role } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
@@ -19,6 +24,7 @@ import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { FIRST_PRINCIPAL } from './door/authenticate.ts'
 import { openBrowsers } from './door/browsers.ts'
 import { createCallOwner } from './door/call-owner.ts'
+import { openFiles } from './door/file-paths.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createStreams, streamOf } from './door/streams.ts'
@@ -50,6 +56,7 @@ export const BACKOFFICE_CONFIG = {
     ),
   ),
   ...SIGN_IN_SETTINGS,
+  attachments_url: ATTACHMENTS_URL_SETTING,
   audience: describedSetting(
     'With `merchants`, only principals of merchants may call this process, so that it can face the internet.',
     choiceSetting('MULTIHUB_BACKOFFICE_AUDIENCE', ['all', 'merchants'], 'all'),
@@ -90,18 +97,20 @@ export const role: Role<'backoffice'> = {
       draining: context.draining,
       log,
     })
+    const endpoints = createOperatorEndpoints({
+      authenticate,
+      callOwner,
+      cursor: context.keys.cursor,
+      act: createAuditedAct({ audit, findAct, now_ms }),
+      refused: refused_calls.refused,
+      secondPerson: second_person.guard,
+      streams,
+      log,
+    })
+    const files = openFiles(context, config.attachments_url, { endpoints, authenticate })
     const app = createHttpServer({
-      paths,
-      endpoints: createOperatorEndpoints({
-        authenticate,
-        callOwner,
-        cursor: context.keys.cursor,
-        act: createAuditedAct({ audit, findAct, now_ms }),
-        refused: refused_calls.refused,
-        secondPerson: second_person.guard,
-        streams,
-        log,
-      }),
+      paths: [...paths, ...files.paths],
+      endpoints,
       tls: context.tls,
       release: readBuildInfo().version,
     })
@@ -128,6 +137,7 @@ export const role: Role<'backoffice'> = {
         await listening?.close()
         await app.close()
         await browsers.close()
+        await files.close()
         await second_person.stop()
         await refused_calls.stop()
         await audit.stop()

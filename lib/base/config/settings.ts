@@ -173,6 +173,12 @@ export const CREATE_TIMEOUT_SETTING = describedSetting(
   durationSetting('MULTIHUB_CREATE_TIMEOUT', { min: 100, max: 60_000, fallback: 30_000 }),
 )
 
+/** Where the bytes of attachments are. The gateway and the back office read it. */
+export const ATTACHMENTS_URL_SETTING = describedSetting(
+  'The URL of the port for the bytes of attachments.',
+  urlSetting('MULTIHUB_ATTACHMENTS_URL', { fallback: 'http://127.0.0.1:9095' }),
+)
+
 /** Signs requests between payments and the sandbox, in both directions. Payments has no sandbox without it. */
 export const SANDBOX_KEY_SETTING = describedSetting(
   'The shared key by which payments and the sandbox authenticate each other.',

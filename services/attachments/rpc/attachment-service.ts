@@ -4,7 +4,7 @@ import {
 } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
-import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type ScopeFields, scopeFromProto } from '#lib/contract/merchant-scope.ts'
 import { requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
@@ -55,6 +55,12 @@ export function createAttachmentRpc(deps: AttachmentsDeps): RpcService {
         operation_id: requiredId(request.operationId, 'operation_id'),
         payload_hash: payloadHash({ ...file }),
       })
+    }),
+    openEvidenceUpload: by(['backoffice'], async (request) => {
+      const attachment = await getAttachment(deps, identityOf(request))
+      if (attachment.purpose !== 'chargeback_evidence') throw new PublicError(13001)
+      const upload = linkTo(deps.keyring, 'upload', attachment, attachment.session_expires_at)
+      return { attachment: attachmentToProto(attachment, now()), upload }
     }),
     finalizeEvidence: by(['backoffice'], async (request) => {
       const identity = identityOf(request)

@@ -225,6 +225,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(EffectService, { listStuckEffects: read(), retryEffect: change('support') }),
   ...rowsOf(AttachmentService, {
     prepareEvidence: ofMerchant('money', ['file']),
+    openEvidenceUpload: ofMerchant('money'),
     finalizeEvidence: ofMerchant('money'),
     // It answers a link to the bytes, which can be a passport.
     getAttachment: { ...read(IN_REQUEST, ['support', 'reveal']), reveals: true },

@@ -102,9 +102,9 @@ function refuse(response: ServerResponse, error: unknown): void {
   response.writeHead(codeToHttpStatus(refusal.code), {
     'content-type': 'application/json',
     'cache-control': 'no-store',
-    // What is left of its body would otherwise be read to its end.
-    ...(response.req.complete ? {} : { connection: 'close' }),
   })
+  // Closing the connection with unread bytes would reset it, and the reset can destroy the response.
+  if (!response.req.complete) response.req.resume()
   response.end(errorToJsonBytes(refusal, undefined))
 }
 

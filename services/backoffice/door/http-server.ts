@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
+import { clock } from '#lib/base/time.ts'
 import { type ConnectionLimits, createConnectionLimit } from '#lib/http/connection-limit.ts'
 import { plain, sendText } from '#lib/http/network.ts'
 import type { Tls } from '#lib/http/tls.ts'
@@ -74,8 +75,22 @@ function createServer(
   release: string,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
-  return createConnectHttpServer(tls, (request, response) => {
+  const server = createConnectHttpServer(tls, (request, response) => {
     response.setHeader('multihub-release', release)
+    if (request.method !== 'PUT') limitBodyTime(request)
     handle(request, response)
   })
+  server.requestTimeout = FILE_MAX_MS
+  return server
+}
+
+/** The time for a file to arrive, and for the body of any other request. */
+const FILE_MAX_MS = 300_000
+const BODY_MAX_MS = 30_000
+
+function limitBodyTime(request: IncomingMessage): void {
+  if (request.complete) return
+  const timeout = clock.after(BODY_MAX_MS, () => request.destroy())
+  const cancel = (): void => timeout.cancel()
+  request.once('end', cancel).once('close', cancel)
 }

@@ -37,7 +37,8 @@ export interface DoorDeps {
   readonly log: Log
 }
 
-const principal_key = createContextKey<Principal | undefined>(undefined)
+/** The principal of a call, once it is known. */
+export const principal_key = createContextKey<Principal | undefined>(undefined)
 const stream_caller_key = createContextKey<StreamCaller | undefined>(undefined)
 
 /**

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/attachments/v1/attachment_service.proto.
  */
 export const file_multihub_attachments_v1_attachment_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBtdWx0aWh1Yi9hdHRhY2htZW50cy92MS9hdHRhY2htZW50X3NlcnZpY2UucHJvdG8SF211bHRpaHViLmF0dGFjaG1lbnRzLnYxInwKF0VyYXNlQXR0YWNobWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhYKDmF0dGFjaG1lbnRfaWRzGAMgAygJIhoKGEVyYXNlQXR0YWNobWVudHNSZXNwb25zZSJOCgdOZXdGaWxlEgwKBG5hbWUYASABKAkSEQoJbWltZV90eXBlGAIgASgJEhIKCnNpemVfYnl0ZXMYAyABKAMSDgoGc2hhMjU2GAQgASgJIv4BChhQcmVwYXJlQXR0YWNobWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSOwoHcHVycG9zZRgDIAEoDjIqLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRQdXJwb3NlEi4KBGZpbGUYBCABKAsyIC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5OZXdGaWxlEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkijQEKGVByZXBhcmVBdHRhY2htZW50UmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSNwoGdXBsb2FkGAIgASgLMicubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudExpbmsi8QEKGUZpbmFsaXplQXR0YWNobWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNYXR0YWNobWVudF9pZBgDIAEoCRJGChJwZXJtaXR0ZWRfcHVycG9zZXMYBCADKA4yKi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50UHVycG9zZRIUCgxvcGVyYXRpb25faWQYBSABKAkSFAoMcGF5bG9hZF9oYXNoGAYgASgJIlUKGkZpbmFsaXplQXR0YWNobWVudFJlc3BvbnNlEjcKCmF0dGFjaG1lbnQYASABKAsyIy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50IqkBChZQcmVwYXJlRXZpZGVuY2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei4KBGZpbGUYAyABKAsyIC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5OZXdGaWxlEhQKDG9wZXJhdGlvbl9pZBgEIAEoCSKLAQoXUHJlcGFyZUV2aWRlbmNlUmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSNwoGdXBsb2FkGAIgASgLMicubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudExpbmsikQEKF0ZpbmFsaXplRXZpZGVuY2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhUKDWF0dGFjaG1lbnRfaWQYAyABKAkSFAoMb3BlcmF0aW9uX2lkGAQgASgJIlMKGEZpbmFsaXplRXZpZGVuY2VSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudCJ4ChRHZXRBdHRhY2htZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIVCg1hdHRhY2htZW50X2lkGAMgASgJIosBChVHZXRBdHRhY2htZW50UmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSOQoIZG93bmxvYWQYAiABKAsyJy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50TGluayJ6ChVHZXRBdHRhY2htZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFgoOYXR0YWNobWVudF9pZHMYAyADKAkiUgoWR2V0QXR0YWNobWVudHNSZXNwb25zZRI4CgthdHRhY2htZW50cxgBIAMoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQi7gEKF0NsYWltQXR0YWNobWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjsKB3B1cnBvc2UYAyABKA4yKi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50UHVycG9zZRIWCg5hdHRhY2htZW50X2lkcxgEIAMoCRIPCgd1c2VkX2J5GAUgASgJEhEKCXRpY2tldF9pZBgGIAEoCRIPCgdjYWxsX2lkGAcgASgJIlQKGENsYWltQXR0YWNobWVudHNSZXNwb25zZRI4CgthdHRhY2htZW50cxgBIAMoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQioAEKGVJlbGVhc2VBdHRhY2htZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFgoOYXR0YWNobWVudF9pZHMYAyADKAkSDwoHdXNlZF9ieRgEIAEoCRIPCgdjYWxsX2lkGAUgASgJIhwKGlJlbGVhc2VBdHRhY2htZW50c1Jlc3BvbnNlMtEIChFBdHRhY2htZW50U2VydmljZRJ6ChFQcmVwYXJlQXR0YWNobWVudBIxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVBdHRhY2htZW50UmVxdWVzdBoyLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVBdHRhY2htZW50UmVzcG9uc2USfQoSRmluYWxpemVBdHRhY2htZW50EjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVBdHRhY2htZW50UmVxdWVzdBozLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkZpbmFsaXplQXR0YWNobWVudFJlc3BvbnNlEnQKD1ByZXBhcmVFdmlkZW5jZRIvLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVFdmlkZW5jZVJlcXVlc3QaMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5QcmVwYXJlRXZpZGVuY2VSZXNwb25zZRJ3ChBGaW5hbGl6ZUV2aWRlbmNlEjAubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVFdmlkZW5jZVJlcXVlc3QaMS5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5GaW5hbGl6ZUV2aWRlbmNlUmVzcG9uc2USbgoNR2V0QXR0YWNobWVudBItLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkdldEF0dGFjaG1lbnRSZXF1ZXN0Gi4ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudFJlc3BvbnNlEnEKDkdldEF0dGFjaG1lbnRzEi4ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudHNSZXF1ZXN0Gi8ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudHNSZXNwb25zZRJ3ChBDbGFpbUF0dGFjaG1lbnRzEjAubXVsdGlodWIuYXR0YWNobWVudHMudjEuQ2xhaW1BdHRhY2htZW50c1JlcXVlc3QaMS5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5DbGFpbUF0dGFjaG1lbnRzUmVzcG9uc2USfQoSUmVsZWFzZUF0dGFjaG1lbnRzEjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuUmVsZWFzZUF0dGFjaG1lbnRzUmVxdWVzdBozLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlJlbGVhc2VBdHRhY2htZW50c1Jlc3BvbnNlEncKEEVyYXNlQXR0YWNobWVudHMSMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5FcmFzZUF0dGFjaG1lbnRzUmVxdWVzdBoxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkVyYXNlQXR0YWNobWVudHNSZXNwb25zZWIGcHJvdG8z", [file_multihub_attachments_v1_attachment, file_multihub_common_v1_environment]);
+  fileDesc("CjBtdWx0aWh1Yi9hdHRhY2htZW50cy92MS9hdHRhY2htZW50X3NlcnZpY2UucHJvdG8SF211bHRpaHViLmF0dGFjaG1lbnRzLnYxInwKF0VyYXNlQXR0YWNobWVudHNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhYKDmF0dGFjaG1lbnRfaWRzGAMgAygJIhoKGEVyYXNlQXR0YWNobWVudHNSZXNwb25zZSJOCgdOZXdGaWxlEgwKBG5hbWUYASABKAkSEQoJbWltZV90eXBlGAIgASgJEhIKCnNpemVfYnl0ZXMYAyABKAMSDgoGc2hhMjU2GAQgASgJIv4BChhQcmVwYXJlQXR0YWNobWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSOwoHcHVycG9zZRgDIAEoDjIqLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRQdXJwb3NlEi4KBGZpbGUYBCABKAsyIC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5OZXdGaWxlEhQKDG9wZXJhdGlvbl9pZBgFIAEoCRIUCgxwYXlsb2FkX2hhc2gYBiABKAkijQEKGVByZXBhcmVBdHRhY2htZW50UmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSNwoGdXBsb2FkGAIgASgLMicubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudExpbmsi8QEKGUZpbmFsaXplQXR0YWNobWVudFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNYXR0YWNobWVudF9pZBgDIAEoCRJGChJwZXJtaXR0ZWRfcHVycG9zZXMYBCADKA4yKi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50UHVycG9zZRIUCgxvcGVyYXRpb25faWQYBSABKAkSFAoMcGF5bG9hZF9oYXNoGAYgASgJIlUKGkZpbmFsaXplQXR0YWNobWVudFJlc3BvbnNlEjcKCmF0dGFjaG1lbnQYASABKAsyIy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50IqkBChZQcmVwYXJlRXZpZGVuY2VSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Ei4KBGZpbGUYAyABKAsyIC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5OZXdGaWxlEhQKDG9wZXJhdGlvbl9pZBgEIAEoCSKLAQoXUHJlcGFyZUV2aWRlbmNlUmVzcG9uc2USNwoKYXR0YWNobWVudBgBIAEoCzIjLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnQSNwoGdXBsb2FkGAIgASgLMicubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudExpbmsifQoZT3BlbkV2aWRlbmNlVXBsb2FkUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIVCg1hdHRhY2htZW50X2lkGAMgASgJIo4BChpPcGVuRXZpZGVuY2VVcGxvYWRSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudBI3CgZ1cGxvYWQYAiABKAsyJy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50TGluayKRAQoXRmluYWxpemVFdmlkZW5jZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSFQoNYXR0YWNobWVudF9pZBgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkiUwoYRmluYWxpemVFdmlkZW5jZVJlc3BvbnNlEjcKCmF0dGFjaG1lbnQYASABKAsyIy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5BdHRhY2htZW50IngKFEdldEF0dGFjaG1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhUKDWF0dGFjaG1lbnRfaWQYAyABKAkiiwEKFUdldEF0dGFjaG1lbnRSZXNwb25zZRI3CgphdHRhY2htZW50GAEgASgLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudBI5Cghkb3dubG9hZBgCIAEoCzInLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRMaW5rInoKFUdldEF0dGFjaG1lbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIWCg5hdHRhY2htZW50X2lkcxgDIAMoCSJSChZHZXRBdHRhY2htZW50c1Jlc3BvbnNlEjgKC2F0dGFjaG1lbnRzGAEgAygLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudCLuAQoXQ2xhaW1BdHRhY2htZW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSOwoHcHVycG9zZRgDIAEoDjIqLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkF0dGFjaG1lbnRQdXJwb3NlEhYKDmF0dGFjaG1lbnRfaWRzGAQgAygJEg8KB3VzZWRfYnkYBSABKAkSEQoJdGlja2V0X2lkGAYgASgJEg8KB2NhbGxfaWQYByABKAkiVAoYQ2xhaW1BdHRhY2htZW50c1Jlc3BvbnNlEjgKC2F0dGFjaG1lbnRzGAEgAygLMiMubXVsdGlodWIuYXR0YWNobWVudHMudjEuQXR0YWNobWVudCKgAQoZUmVsZWFzZUF0dGFjaG1lbnRzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIWCg5hdHRhY2htZW50X2lkcxgDIAMoCRIPCgd1c2VkX2J5GAQgASgJEg8KB2NhbGxfaWQYBSABKAkiHAoaUmVsZWFzZUF0dGFjaG1lbnRzUmVzcG9uc2Uy0AkKEUF0dGFjaG1lbnRTZXJ2aWNlEnoKEVByZXBhcmVBdHRhY2htZW50EjEubXVsdGlodWIuYXR0YWNobWVudHMudjEuUHJlcGFyZUF0dGFjaG1lbnRSZXF1ZXN0GjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuUHJlcGFyZUF0dGFjaG1lbnRSZXNwb25zZRJ9ChJGaW5hbGl6ZUF0dGFjaG1lbnQSMi5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5GaW5hbGl6ZUF0dGFjaG1lbnRSZXF1ZXN0GjMubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVBdHRhY2htZW50UmVzcG9uc2USdAoPUHJlcGFyZUV2aWRlbmNlEi8ubXVsdGlodWIuYXR0YWNobWVudHMudjEuUHJlcGFyZUV2aWRlbmNlUmVxdWVzdBowLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlByZXBhcmVFdmlkZW5jZVJlc3BvbnNlEn0KEk9wZW5FdmlkZW5jZVVwbG9hZBIyLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLk9wZW5FdmlkZW5jZVVwbG9hZFJlcXVlc3QaMy5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5PcGVuRXZpZGVuY2VVcGxvYWRSZXNwb25zZRJ3ChBGaW5hbGl6ZUV2aWRlbmNlEjAubXVsdGlodWIuYXR0YWNobWVudHMudjEuRmluYWxpemVFdmlkZW5jZVJlcXVlc3QaMS5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5GaW5hbGl6ZUV2aWRlbmNlUmVzcG9uc2USbgoNR2V0QXR0YWNobWVudBItLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkdldEF0dGFjaG1lbnRSZXF1ZXN0Gi4ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudFJlc3BvbnNlEnEKDkdldEF0dGFjaG1lbnRzEi4ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudHNSZXF1ZXN0Gi8ubXVsdGlodWIuYXR0YWNobWVudHMudjEuR2V0QXR0YWNobWVudHNSZXNwb25zZRJ3ChBDbGFpbUF0dGFjaG1lbnRzEjAubXVsdGlodWIuYXR0YWNobWVudHMudjEuQ2xhaW1BdHRhY2htZW50c1JlcXVlc3QaMS5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5DbGFpbUF0dGFjaG1lbnRzUmVzcG9uc2USfQoSUmVsZWFzZUF0dGFjaG1lbnRzEjIubXVsdGlodWIuYXR0YWNobWVudHMudjEuUmVsZWFzZUF0dGFjaG1lbnRzUmVxdWVzdBozLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLlJlbGVhc2VBdHRhY2htZW50c1Jlc3BvbnNlEncKEEVyYXNlQXR0YWNobWVudHMSMC5tdWx0aWh1Yi5hdHRhY2htZW50cy52MS5FcmFzZUF0dGFjaG1lbnRzUmVxdWVzdBoxLm11bHRpaHViLmF0dGFjaG1lbnRzLnYxLkVyYXNlQXR0YWNobWVudHNSZXNwb25zZWIGcHJvdG8z", [file_multihub_attachments_v1_attachment, file_multihub_common_v1_environment]);
 
 /**
  * EraseAttachmentsRequest names files of a ticket and its comments.
@@ -340,6 +340,69 @@ export const PrepareEvidenceResponseSchema: GenMessage<PrepareEvidenceResponse> 
   messageDesc(file_multihub_attachments_v1_attachment_service, 8);
 
 /**
+ * OpenEvidenceUploadRequest identifies prepared evidence.
+ *
+ * @generated from message multihub.attachments.v1.OpenEvidenceUploadRequest
+ */
+export type OpenEvidenceUploadRequest = Message<"multihub.attachments.v1.OpenEvidenceUploadRequest"> & {
+  /**
+   * merchant_id is the merchant of the chargeback.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is the environment of the chargeback.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * attachment_id is the UUID of the evidence.
+   *
+   * @generated from field: string attachment_id = 3;
+   */
+  attachmentId: string;
+};
+
+/**
+ * Describes the message multihub.attachments.v1.OpenEvidenceUploadRequest.
+ * Use `create(OpenEvidenceUploadRequestSchema)` to create a new message.
+ */
+export const OpenEvidenceUploadRequestSchema: GenMessage<OpenEvidenceUploadRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_attachments_v1_attachment_service, 9);
+
+/**
+ * OpenEvidenceUploadResponse contains the link.
+ *
+ * @generated from message multihub.attachments.v1.OpenEvidenceUploadResponse
+ */
+export type OpenEvidenceUploadResponse = Message<"multihub.attachments.v1.OpenEvidenceUploadResponse"> & {
+  /**
+   * attachment is the stored attachment.
+   *
+   * @generated from field: multihub.attachments.v1.Attachment attachment = 1;
+   */
+  attachment?: Attachment | undefined;
+
+  /**
+   * upload is where the bytes go, by PUT.
+   *
+   * @generated from field: multihub.attachments.v1.AttachmentLink upload = 2;
+   */
+  upload?: AttachmentLink | undefined;
+};
+
+/**
+ * Describes the message multihub.attachments.v1.OpenEvidenceUploadResponse.
+ * Use `create(OpenEvidenceUploadResponseSchema)` to create a new message.
+ */
+export const OpenEvidenceUploadResponseSchema: GenMessage<OpenEvidenceUploadResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_attachments_v1_attachment_service, 10);
+
+/**
  * FinalizeEvidenceRequest identifies uploaded evidence.
  *
  * @generated from message multihub.attachments.v1.FinalizeEvidenceRequest
@@ -379,7 +442,7 @@ export type FinalizeEvidenceRequest = Message<"multihub.attachments.v1.FinalizeE
  * Use `create(FinalizeEvidenceRequestSchema)` to create a new message.
  */
 export const FinalizeEvidenceRequestSchema: GenMessage<FinalizeEvidenceRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 9);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 11);
 
 /**
  * FinalizeEvidenceResponse contains the evidence as it was after the request.
@@ -400,7 +463,7 @@ export type FinalizeEvidenceResponse = Message<"multihub.attachments.v1.Finalize
  * Use `create(FinalizeEvidenceResponseSchema)` to create a new message.
  */
 export const FinalizeEvidenceResponseSchema: GenMessage<FinalizeEvidenceResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 10);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 12);
 
 /**
  * GetAttachmentRequest identifies an attachment.
@@ -435,7 +498,7 @@ export type GetAttachmentRequest = Message<"multihub.attachments.v1.GetAttachmen
  * Use `create(GetAttachmentRequestSchema)` to create a new message.
  */
 export const GetAttachmentRequestSchema: GenMessage<GetAttachmentRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 11);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 13);
 
 /**
  * GetAttachmentResponse contains the attachment.
@@ -463,7 +526,7 @@ export type GetAttachmentResponse = Message<"multihub.attachments.v1.GetAttachme
  * Use `create(GetAttachmentResponseSchema)` to create a new message.
  */
 export const GetAttachmentResponseSchema: GenMessage<GetAttachmentResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 12);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 14);
 
 /**
  * GetAttachmentsRequest identifies attachments of one merchant.
@@ -498,7 +561,7 @@ export type GetAttachmentsRequest = Message<"multihub.attachments.v1.GetAttachme
  * Use `create(GetAttachmentsRequestSchema)` to create a new message.
  */
 export const GetAttachmentsRequestSchema: GenMessage<GetAttachmentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 13);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 15);
 
 /**
  * GetAttachmentsResponse contains the attachments that exist, in the order of the request.
@@ -519,7 +582,7 @@ export type GetAttachmentsResponse = Message<"multihub.attachments.v1.GetAttachm
  * Use `create(GetAttachmentsResponseSchema)` to create a new message.
  */
 export const GetAttachmentsResponseSchema: GenMessage<GetAttachmentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 14);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 16);
 
 /**
  * ClaimAttachmentsRequest names attachments and what will use them.
@@ -583,7 +646,7 @@ export type ClaimAttachmentsRequest = Message<"multihub.attachments.v1.ClaimAtta
  * Use `create(ClaimAttachmentsRequestSchema)` to create a new message.
  */
 export const ClaimAttachmentsRequestSchema: GenMessage<ClaimAttachmentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 15);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 17);
 
 /**
  * ClaimAttachmentsResponse contains the claimed attachments.
@@ -604,7 +667,7 @@ export type ClaimAttachmentsResponse = Message<"multihub.attachments.v1.ClaimAtt
  * Use `create(ClaimAttachmentsResponseSchema)` to create a new message.
  */
 export const ClaimAttachmentsResponseSchema: GenMessage<ClaimAttachmentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 16);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 18);
 
 /**
  * ReleaseAttachmentsRequest names attachments and the call that does not use them.
@@ -653,7 +716,7 @@ export type ReleaseAttachmentsRequest = Message<"multihub.attachments.v1.Release
  * Use `create(ReleaseAttachmentsRequestSchema)` to create a new message.
  */
 export const ReleaseAttachmentsRequestSchema: GenMessage<ReleaseAttachmentsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 17);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 19);
 
 /**
  * ReleaseAttachmentsResponse is empty.
@@ -668,7 +731,7 @@ export type ReleaseAttachmentsResponse = Message<"multihub.attachments.v1.Releas
  * Use `create(ReleaseAttachmentsResponseSchema)` to create a new message.
  */
 export const ReleaseAttachmentsResponseSchema: GenMessage<ReleaseAttachmentsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_attachments_v1_attachment_service, 18);
+  messageDesc(file_multihub_attachments_v1_attachment_service, 20);
 
 /**
  * AttachmentService keeps the files of merchants. Their bytes travel over the links of its responses, not over RPCs.
@@ -706,6 +769,17 @@ export const AttachmentService: GenService<{
     methodKind: "unary";
     input: typeof PrepareEvidenceRequestSchema;
     output: typeof PrepareEvidenceResponseSchema;
+  },
+  /**
+   * OpenEvidenceUpload answers a new link for the bytes of evidence, until the end of its session. The back office sends them there.
+   * 13001 for another file.
+   *
+   * @generated from rpc multihub.attachments.v1.AttachmentService.OpenEvidenceUpload
+   */
+  openEvidenceUpload: {
+    methodKind: "unary";
+    input: typeof OpenEvidenceUploadRequestSchema;
+    output: typeof OpenEvidenceUploadResponseSchema;
   },
   /**
    * FinalizeEvidence does for evidence what FinalizeAttachment does for the files of merchants.
