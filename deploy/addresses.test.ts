@@ -48,6 +48,7 @@ const SERVICES: Readonly<Record<string, readonly (readonly [port: number, target
 /** What pods call at an address other than that of a role: the setting, and the service with its port. */
 const CALLS = [
   ['attachments', 'MULTIHUB_SCANNER', 'clamav', 3310],
+  ['backoffice', 'MULTIHUB_ATTACHMENTS_URL', 'attachments', 9095],
   ['gateway', 'MULTIHUB_ATTACHMENTS_URL', 'attachments', 9095],
   ['payments', 'MULTIHUB_SANDBOX_CALLBACK_URL', 'provider-callbacks', 80],
   ['payments', 'MULTIHUB_SANDBOX_URL', 'sandbox', 9092],

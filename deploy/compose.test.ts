@@ -67,6 +67,7 @@ const OWN_URLS: Readonly<Record<string, readonly (keyof typeof URLS)[]>> = {
   payments: ['MULTIHUB_SANDBOX_URL', 'MULTIHUB_PROVIDER_URL'],
   attachments: ['MULTIHUB_SCANNER'],
   gateway: ['MULTIHUB_ATTACHMENTS_URL'],
+  backoffice: ['MULTIHUB_ATTACHMENTS_URL'],
 }
 
 /** How long a process may take to end after its drain. */

@@ -119,6 +119,7 @@ describeManifests('the network of production', () => {
       ...callsOfBackoffice(),
       // Balances processes call each other by their own addresses.
       'balances -> balances:9090',
+      'backoffice -> attachments:9095',
       'gateway -> attachments:9095',
       'payments -> sandbox:9092',
       'sandbox -> payments:9093',
