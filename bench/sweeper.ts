@@ -122,7 +122,7 @@ function newPayment(): Payment {
   const id = uuidv7()
   const created_at = now()
   const attempt = { number: 1, account_id: 'first', created_at }
-  const ids = { c_id: id, payment_id: id, h_id: id, ids: [id] }
+  const ids = { c_id: id, payment_id: id, h_id: id }
   return newDeposit({ ...ids, status: 'processing', attempt, created_at, effects: [] })
 }
 

@@ -4,6 +4,7 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { databaseOf } from '../../app/roles.ts'
+import { referencesOf } from '../../services/payments/domain/payment-references.ts'
 import { openSealedStore } from '../../services/payments/store/payments-store.ts'
 import { type SealedPayment, withoutPerson } from '../../services/payments/store/sealed-payments.ts'
 import { type Demo, merchantClient } from '../../test/support/merchant.ts'
@@ -48,5 +49,6 @@ async function findSettled(payments: Collection<SealedPayment>, home: string): P
 /** Without what identifies a person, which is sealed for the original. */
 function copyOf(original: SealedPayment, number: number): SealedPayment {
   const id = uuidv7()
-  return { ...withoutPerson(original), c_id: `${STORED_C_ID}${number}`, payment_id: id, h_id: id, ids: [id] }
+  const copy = { ...withoutPerson(original), c_id: `${STORED_C_ID}${number}`, payment_id: id, h_id: id }
+  return { ...copy, ids: referencesOf(copy, []) }
 }

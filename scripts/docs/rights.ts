@@ -21,4 +21,5 @@ const MERCHANT_TEXTS: Readonly<Record<MerchantSource['from'], string>> = {
   answer: 'in the answer',
   'look-up': 'by a look-up',
   'own list': 'in its own list',
+  principal: 'its own',
 }

@@ -14,6 +14,7 @@ import { createContentCheck } from './effects/content-check.ts'
 import { bindInspectContent } from './effects/inspect-content.ts'
 import { bindScanContent } from './effects/scan-content.ts'
 import { createActRpc } from './rpc/act-service.ts'
+import { createAttachmentReferenceRpc } from './rpc/attachment-reference-service.ts'
 import { createAttachmentRpc } from './rpc/attachment-service.ts'
 import { NO_SCANNER, SCANNER_SETTING } from './scanner/clamd.ts'
 import { keyOfAttachment, openAttachmentsStore } from './store/attachments-store.ts'
@@ -63,7 +64,7 @@ export const role: Role<'attachments'> = {
     const handleStream = createTransferHandler(deps)
     let listening: Listening | undefined
     return {
-      services: [createAttachmentRpc(deps), createActRpc(acts.findAct)],
+      services: [createAttachmentRpc(deps), createActRpc(acts.findAct), createAttachmentReferenceRpc(deps)],
       handleStream,
       async open() {
         const { draining, tls } = context

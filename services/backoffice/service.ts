@@ -32,6 +32,7 @@ import { createActRpc } from './rpc/act-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
 import { createOverviewRpc } from './rpc/overview-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
+import { createSearchRpc } from './search/rpc/search-service.ts'
 import { SIGN_IN_SETTINGS } from './sign-in/open-id-settings.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 import { createTimelineRpc, timelineSources } from './timeline/rpc/timeline-service.ts'
@@ -123,6 +124,7 @@ export const role: Role<'backoffice'> = {
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),
         createActRpc(acts.findAct),
+        createSearchRpc({ clientOf: context.clientOf, getPrincipal }),
         createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals))),
       ],
       async open() {

@@ -9,6 +9,7 @@ import { createActRpc } from './rpc/act-service.ts'
 import { createBalanceRpc } from './rpc/balance-service.ts'
 import { createFindEntryOfAct } from './rpc/find-act.ts'
 import { createForwardClient } from './rpc/forward-proto.ts'
+import { createLedgerReferenceRpc } from './rpc/ledger-reference-service.ts'
 import { createLedgerRpc } from './rpc/ledger-service.ts'
 import { createVerificationRpc } from './rpc/verification-service.ts'
 import { withExportedHeads } from './store/exported-heads.ts'
@@ -53,6 +54,7 @@ export const role: Role<'balances'> = {
       services: [
         createBalanceRpc(ledger, store.verifications),
         createLedgerRpc(ledger),
+        createLedgerReferenceRpc(store.journal),
         createVerificationRpc(store.verifications, verifier),
         createActRpc(createFindEntryOfAct(store.journal), acts.findAct),
       ],

@@ -11,6 +11,7 @@ import { checkMasterKeys } from './operations.ts'
 import { createActRpc } from './rpc/act-service.ts'
 import { createCredentialRpc } from './rpc/credential-service.ts'
 import { createEndpointRpc } from './rpc/endpoint-service.ts'
+import { createMerchantReferenceRpc } from './rpc/merchant-reference-service.ts'
 import { createMerchantRpc } from './rpc/merchant-service.ts'
 import { createRegistryRpc } from './rpc/registry-service.ts'
 import { createRouteRpc } from './rpc/route-service.ts'
@@ -55,6 +56,7 @@ export const role: Role<'merchants'> = {
         createEndpointRpc(deps),
         createRegistryRpc(deps),
         createActRpc(acts.findAct),
+        createMerchantReferenceRpc(deps),
       ],
       stop: async () => {},
     }

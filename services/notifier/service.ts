@@ -15,6 +15,7 @@ import { createPipeline } from './pipeline/pipeline.ts'
 import { SLOT_LIMITS } from './pipeline/slots.ts'
 import { createActRpc } from './rpc/act-service.ts'
 import { createDeliveryErasureRpc } from './rpc/delivery-erasure-service.ts'
+import { createDeliveryReferenceRpc } from './rpc/delivery-reference-service.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { subscribeToEvents } from './subscribe-to-events.ts'
@@ -102,7 +103,12 @@ export const role: Role<'notifier'> = {
       (subject, data) => receiveEvent(deps, data, subject),
     )
     return {
-      services: [createDeliveryRpc(deps), createDeliveryErasureRpc(deps), createActRpc(acts.findAct)],
+      services: [
+        createDeliveryRpc(deps),
+        createDeliveryErasureRpc(deps),
+        createDeliveryReferenceRpc(deps),
+        createActRpc(acts.findAct),
+      ],
       limitations: () => busLimitations(config.bus_auth),
       async stop() {
         await Promise.all([subscription.close(), replay_walk.stop(), event_check.stop()])

@@ -78,8 +78,9 @@ test.each(['before', 'after'] as const)(
       flow,
       async (left, { erased, listed }, { payment_id, c_id, merchant_id }) => {
         expect(left).toMatchObject({ payment_id, status: 'success', erased_at: expect.any(Date) })
-        for (const field of ['details', 'beneficiary', 'instructions', 'person_hashes'] as const)
+        for (const field of ['details', 'beneficiary', 'instructions'] as const)
           expect(left?.[field]).toBeUndefined()
+        expect(left?.ids).toEqual([payment_id, `c:${c_id}`])
         expect(erased).toEqual(new Set([payment_id, c_id]))
         expect(listed).toEqual(new Set([payment_id]))
         const key = keyOfAnomaly({ merchant_id, anomaly_id: `of-${payment_id}` })

@@ -46,7 +46,6 @@ const FIELDS: NewPaymentFields = {
   c_id: 'order-1',
   payment_id: PAYMENT_ID,
   h_id: PAYMENT_ID,
-  ids: [PAYMENT_ID],
   direction: 'in',
   service_id: '501',
   method: 'upi',

@@ -43,6 +43,7 @@ import {
 import { createActRpc } from './rpc/act-service.ts'
 import { createPaymentErasureRpc } from './rpc/payment-erasure-service.ts'
 import { createPaymentExplanationRpc } from './rpc/payment-explanation-service.ts'
+import { createPaymentReferenceRpc } from './rpc/payment-reference-service.ts'
 import { createPaymentRefundRpc } from './rpc/payment-refund-service.ts'
 import { createPaymentRpc } from './rpc/payment-service.ts'
 import { createProviderAccountRpc } from './rpc/provider-account-service.ts'
@@ -120,6 +121,7 @@ const RPCS = [
   createProviderAccountRpc,
   createPaymentErasureRpc,
   createPaymentExplanationRpc,
+  createPaymentReferenceRpc,
 ]
 
 /** The payments service: deposits and withdrawals from the merchant's request to the ledger entry and the event. */

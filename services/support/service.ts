@@ -39,6 +39,7 @@ import { createActRpc } from './rpc/act-service.ts'
 import { createAttachmentUseRpc } from './rpc/attachment-use-service.ts'
 import { createEffectRpc } from './rpc/effect-service.ts'
 import { createSupportErasureRpc } from './rpc/support-erasure-service.ts'
+import { createSupportReferenceRpc } from './rpc/support-reference-service.ts'
 import { createSupportSummaryRpc } from './rpc/support-summary-service.ts'
 import { openSupportStore, type SupportStore } from './store/support-store.ts'
 import { summarizeSupport } from './summarize-support.ts'
@@ -118,6 +119,7 @@ export const role: Role<'support'> = {
         createAttachmentUseRpc(fileUsers(store)),
         createSupportErasureRpc(erasure),
         createActRpc(acts.findAct),
+        createSupportReferenceRpc(store),
         createSupportSummaryRpc(() => summarizeSupport(store)),
         createEffectRpc(new Map(all_effects.map(({ name, stuck }) => [name, stuck]))),
         createPaymentSupportRpc({

@@ -6,6 +6,7 @@ import { expect, test } from '@jest/globals'
 import { ROLES } from '#lib/role/role.ts'
 import { isUnary } from '#lib/rpc/service.ts'
 import { isTest, ROOT, readPages, readSources, type SourceFile } from '../../scripts/sources/sources.ts'
+import { nameOfRpc, OWN_RPCS } from '../../services/backoffice/domain/operator-rpcs.ts'
 
 /** A call of an RPC in an example: its page, the names as written, and the JSON of the request if there is one. */
 interface Call {
@@ -80,8 +81,11 @@ test('people may call exactly the RPCs of that page, and a role those that its c
       return [...rpcsIn(reads, ['backoffice', 'internal']), ...rpcsIn(others, ['backoffice'])]
     },
   )
-  // The back office calls the RPCs of the gateway for its own.
-  const forwarded = permitted.filter(({ rpc }) => !rpc.startsWith('multihub.gateway.'))
+  // The back office calls these RPCs for its own.
+  const own_calls = OWN_RPCS.map(nameOfRpc)
+  const forwarded = permitted.filter(
+    ({ rpc }) => !rpc.startsWith('multihub.gateway.') && !own_calls.includes(rpc),
+  )
   const of_people = forwarded.map(({ rpc, callers }) => ({
     rpc,
     people: callers.filter((caller) => caller === 'internal' || caller === 'backoffice').sort(),

@@ -12,6 +12,7 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { METHODS, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
+import type { Role } from '#lib/role/role.ts'
 import { role as gateway } from '../../gateway/service.ts'
 import { role as attachments } from '../../services/attachments/service.ts'
 import { role as balances } from '../../services/balances/service.ts'
@@ -55,10 +56,14 @@ const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
 const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway]
 
-/** Starts all roles; support and attachments on the server of `mongodb_uri`, if there is one. `more` adds settings. */
+/**
+ * Starts all roles but the back office; support and attachments on the server of `mongodb_uri`, if there is one. `more` adds
+ * settings, `others` are roles that start last.
+ */
 export async function startSupport(
   mongodb_uri?: string,
   more: Readonly<Record<string, string>> = {},
+  others: readonly Role[] = [],
 ): Promise<SupportSystem> {
   const on_server = { roles: ['support', 'attachments'] } as const
   const place = mongodb_uri === undefined ? {} : { mongodb: { ...on_server, uri: mongodb_uri } }
@@ -73,7 +78,7 @@ export async function startSupport(
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',
     ...more,
   }
-  const roles = await startRoles(ROLES, variables, place)
+  const roles = await startRoles([...ROLES, ...others], variables, place)
   const operator: SupportSystem['operator'] = (service) => roles.client(service, 'backoffice')
   const base_url = roles.urls['base_url'] ?? ''
   const environment = Environment.TEST

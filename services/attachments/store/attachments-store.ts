@@ -1,8 +1,8 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
-import { keyOf } from '#lib/store/lookup.ts'
-import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import { findOne, keyOf } from '#lib/store/lookup.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
 
@@ -24,16 +24,25 @@ export async function openAttachmentsStore(store: Store) {
   }
 }
 
-/** The collection of attachments. Nothing lists them, so they spread over all servers of a cluster. */
+/** The collection of attachments. Only a search lists them, so they spread over all servers of a cluster. */
 export const ATTACHMENTS = {
   name: 'attachments',
   partition: ['merchant_id', 'environment', 'attachment_id'],
   key: ['merchant_id', 'environment', 'attachment_id'],
-  indexes: { ...ACT_INDEX, ...EFFECT_INDEXES },
+  indexes: {
+    by_id: { fields: ['attachment_id'], across_partitions: true },
+    ...ACT_INDEX,
+    ...EFFECT_INDEXES,
+  },
 } as const satisfies CollectionSpec
 
 /** Takes the key from an attachment or from a request that names one. */
 export const keyOfAttachment = keyOf(ATTACHMENTS)
+
+/** The attachment of any merchant with this id. */
+export function findAttachmentById(attachments: Pick<Collection<Attachment>, 'find'>, attachment_id: string) {
+  return findOne(attachments, 'by_id', [attachment_id])
+}
 
 /** The files of one sender that are uploaded or scanned. */
 const UPLOAD_QUOTAS: CollectionSpec = {

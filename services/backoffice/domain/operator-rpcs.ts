@@ -1,5 +1,6 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { ActService as AttachmentActs } from '#gen/multihub/attachments/v1/act_service_pb.ts'
+import { AttachmentReferenceService } from '#gen/multihub/attachments/v1/attachment_reference_service_pb.ts'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { ActService as BackofficeActs } from '#gen/multihub/backoffice/v1/act_service_pb.ts'
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
@@ -7,21 +8,26 @@ import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { ActService as BalanceActs } from '#gen/multihub/balances/v1/act_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { LedgerReferenceService } from '#gen/multihub/balances/v1/ledger_reference_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { ActService as MerchantActs } from '#gen/multihub/merchants/v1/act_service_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { MerchantReferenceService } from '#gen/multihub/merchants/v1/merchant_reference_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ActService as NotifierActs } from '#gen/multihub/notifier/v1/act_service_pb.ts'
+import { DeliveryReferenceService } from '#gen/multihub/notifier/v1/delivery_reference_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { ActService as PaymentActs } from '#gen/multihub/payments/v1/act_service_pb.ts'
 import { PaymentErasureService } from '#gen/multihub/payments/v1/payment_erasure_service_pb.ts'
 import { PaymentExplanationService } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
 import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentReferenceService } from '#gen/multihub/payments/v1/payment_reference_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { ActService as SupportActs } from '#gen/multihub/support/v1/act_service_pb.ts'
@@ -30,8 +36,10 @@ import { EffectService } from '#gen/multihub/support/v1/effect_service_pb.ts'
 import { PaymentSupportService } from '#gen/multihub/support/v1/payment_support_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
+import { SupportReferenceService } from '#gen/multihub/support/v1/support_reference_service_pb.ts'
 import { SupportSummaryService } from '#gen/multihub/support/v1/support_summary_service_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import { personSubjectsIn } from '#lib/patterns/person-hashes.ts'
 import type { ServedMethod } from '#lib/rpc/service.ts'
 import type { Right } from './rights.ts'
 
@@ -43,6 +51,8 @@ export type MerchantSource =
   | { readonly from: 'answer'; readonly field: string }
   /** `merchant_id` of what another RPC finds under the id in this field of the request. */
   | { readonly from: 'look-up'; readonly id: string; readonly find: DescMethodUnary; readonly field: string }
+  /** The back office answers itself, and only with what belongs to the merchant of the principal. */
+  | { readonly from: 'principal' }
   /** The id in this field of the request is among those that another RPC lists for the merchant of the principal. */
   | { readonly from: 'own list'; readonly id: string; readonly list: DescMethodUnary; readonly field: string }
 
@@ -59,14 +69,16 @@ interface Rules {
   readonly personal?: readonly string[]
 }
 
-/** The further check of the one RPC whose right depends on its request. */
-interface ExactRights {
+/** What depends on the request of a call. */
+interface ByRequest {
   /** One of these rights is needed for this request. */
   readonly rightsOf?: (request: Message) => readonly Right[]
+  /** Whether this request reveals personal data to a principal with the right `reveal`: it is audited then. */
+  readonly revealsTo?: (request: Message) => boolean
 }
 
 /** One operator's RPC. */
-export interface OperatorRpc extends Rules, ExactRights {
+export interface OperatorRpc extends Rules, ByRequest {
   readonly method: ServedMethod
 }
 
@@ -99,7 +111,7 @@ const FIND_ACT = read(undefined, ['admin'])
 /** The rows of one service, by the names of its RPCs. */
 function rowsOf<S extends DescService & { readonly method: Readonly<Record<string, unknown>> }>(
   service: S,
-  rows: { readonly [M in keyof S['method']]?: Rules & ExactRights },
+  rows: { readonly [M in keyof S['method']]?: Rules & ByRequest },
 ): readonly OperatorRpc[] {
   return Object.entries(rows).map(([name, rules]) => ({
     // Each name of `rows` is one of the service, none of whose RPCs takes a stream.
@@ -278,7 +290,25 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(NotifierActs, { findAct: FIND_ACT }),
   ...rowsOf(BalanceActs, { findAct: FIND_ACT }),
   ...rowsOf(BackofficeActs, { findAct: FIND_ACT }),
+  ...rowsOf(SearchService, {
+    search: { ...read({ from: 'principal' }), personal: ['text'], revealsTo: isSearchForPerson },
+  }),
 ]
+
+/** The RPCs by which the back office itself asks the other roles. The door serves none of them. */
+export const OWN_RPCS = [
+  PaymentReferenceService.method.findReferences,
+  SupportReferenceService.method.findReferences,
+  LedgerReferenceService.method.findReferences,
+  DeliveryReferenceService.method.findReferences,
+  AttachmentReferenceService.method.findReferences,
+  MerchantReferenceService.method.findReferences,
+] as const satisfies readonly DescMethodUnary[]
+
+/** Whether the text of a search can be an e-mail, phone or account number. */
+function isSearchForPerson(request: Message): boolean {
+  return personSubjectsIn(String(Reflect.get(request, 'text')).trim()).length > 0
+}
 
 /** Whether a decision about an anomaly moves no money (O14). */
 function isDismissal(request: Message): boolean {

@@ -8,7 +8,7 @@ import { fieldsOf, idOf } from './message-fields.ts'
 import { notFound } from './not-found.ts'
 
 /** A refusal is answered at the next multiple of this time, which is longer than the reads that it depends on. */
-const REFUSAL_STEP_MS = 50
+const STEP_MS = 50
 
 /**
  * Does a call of a principal of a merchant, which sees this merchant only (O2): a merchant left out of the request becomes its
@@ -34,10 +34,15 @@ export async function withinMerchant(
     return answer
   } catch (error) {
     if (toCallerError(error).code !== Code.NotFound) throw error
-    const elapsed_ms = clock.monotonic_ms() - started_ms
-    await sleep(REFUSAL_STEP_MS - (elapsed_ms % REFUSAL_STEP_MS))
+    await awaitStep(started_ms)
     throw notFound()
   }
+}
+
+/** Waits until the next multiple of 50 ms since a start, so that the time of an answer does not show what was read for it (O2). */
+export async function awaitStep(started_ms: number): Promise<void> {
+  const elapsed_ms = clock.monotonic_ms() - started_ms
+  await sleep(STEP_MS - (elapsed_ms % STEP_MS))
 }
 
 /** Whether the request is about the merchant, as far as that shows before the call. */
@@ -49,6 +54,7 @@ async function isOwn(
 ): Promise<boolean> {
   switch (source.from) {
     case 'answer':
+    case 'principal':
       return true
     case 'request': {
       const asked = idOf(request, 'merchantId')

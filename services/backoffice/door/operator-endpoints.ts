@@ -111,7 +111,7 @@ function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerso
     const principal = context.values.get(principal_key)
     if (principal === undefined) throw new TypeError('the call was not authenticated')
     const { merchant_id } = principal
-    const is_act = rpc.changes || rpc.reveals === true || fieldsOf(request)['reveal'] === true
+    const is_act = rpc.changes || reveals(rpc, principal, request)
     const reason = reasonOf(request, context.requestHeader)
     const call = { rpc, principal, request, reason: reason === 'malformed' ? undefined : reason?.text }
     const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
@@ -147,6 +147,12 @@ async function openStream(
   const { first, messages } = await streams.open(rpc, request, caller)
   values.set(stream_key, messages)
   return first
+}
+
+/** Whether a call reveals personal data, as far as that shows before it. */
+function reveals(rpc: OperatorRpc, { rights }: Principal, request: Message): boolean {
+  if (rpc.reveals === true || fieldsOf(request)['reveal'] === true) return true
+  return rpc.revealsTo?.(request) === true && hasRight(rights, ['reveal'])
 }
 
 /** Refuses what is wrong in a request for every RPC (O19), and what needs a further right (O14). */

@@ -5,13 +5,24 @@ import { requiredText } from '#lib/contract/proto-fields.ts'
 import { isTimezone } from '#lib/contract/timezone.ts'
 import type { RegistryDocument, StoredSettings } from './settings.ts'
 
+const NAME_MAX = 128
+
 /** A customer of the operator, as it is stored. */
 export interface Merchant extends StoredSettings<typeof MERCHANT_SETTINGS>, RegistryDocument {
   /** The same as `merchant_id`, as a number: lists are in its order. */
   readonly number: number
+  /** `foldedName` of the name; the store derives it. */
+  readonly folded_name?: string
 }
 
-const NAME_MAX = 128
+/**
+ * The beginning of a name in the form in which spellings of the same letters are equal: searches compare it. It is cut, because it
+ * can be longer than the name.
+ */
+export function foldedName(name: string): string {
+  return [...name.normalize('NFKC').toLowerCase()].slice(0, NAME_MAX).join('')
+}
+
 const OWNED_MAX = 500
 
 /** The settings of a merchant. */

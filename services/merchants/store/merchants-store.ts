@@ -1,10 +1,16 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
+import {
+  decodePageToken,
+  encodePageToken,
+  type Page,
+  type PageRequest,
+  readPage,
+} from '#lib/patterns/paging/read-page.ts'
 import type { Store } from '#lib/store/store.ts'
 import type { Credential } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
-import type { Merchant } from '../domain/merchant.ts'
+import { foldedName, type Merchant } from '../domain/merchant.ts'
 import type { Route } from '../domain/route.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
 import { openCreations } from './creations.ts'
@@ -48,6 +54,8 @@ export async function openMerchantsStore(store: Store) {
       id_field: 'merchant_id',
       id_form: 'digits',
       order: ['number'],
+      indexes: { by_name: { fields: ['folded_name'], where: 'folded_name', across_partitions: true } },
+      derive: ({ name }) => ({ folded_name: foldedName(name) }),
       unknown: 1003,
     }),
     creations: await openCreations(store),
@@ -64,6 +72,39 @@ export function listMerchants(
   const { collection } = merchants
   return readPage({ collection, index: 'in_order', range: {}, token_scope: {}, position }, request)
 }
+
+/** Sorts after every text that goes on with another character. */
+const PAST_ALL = '\u{10ffff}'
+
+/**
+ * A page of the merchants whose name begins with a text, in the order of their names, without the one that has the text as its id.
+ * Of one merchant, only itself is read.
+ */
+export async function findMerchantsByName(
+  { merchants }: Pick<MerchantsStore, 'merchants'>,
+  { text, merchant_id }: { readonly text: string; readonly merchant_id: string | undefined },
+  { page_size, page_token }: PageRequest,
+): Promise<{ readonly merchants: readonly Merchant[]; readonly next_page_token: string }> {
+  const from = foldedName(text)
+  if (merchant_id !== undefined) {
+    const own = await merchants.find(merchant_id)
+    const is_found = own && own.merchant_id !== text && foldedName(own.name).startsWith(from)
+    return { merchants: is_found && page_token === '' ? [own] : [], next_page_token: '' }
+  }
+  const after = decodePageToken(page_token, {}, { folded_name: 'text', merchant_id: 'text' })
+  const size = Math.min(page_size, NAMES_MAX)
+  const range = { from, to: from + PAST_ALL }
+  // One more shows whether there is another page, and one more can be the merchant that is left out.
+  const read = await merchants.collection.find('by_name', range, { limit: size + 2, after })
+  const found = read.filter((merchant) => merchant.merchant_id !== text)
+  const shown = found.slice(0, size)
+  const { folded_name = '', merchant_id: last_id = '' } = shown.at(-1) ?? {}
+  const token = found.length > size ? encodePageToken({ folded_name, merchant_id: last_id }) : ''
+  return { merchants: shown, next_page_token: token }
+}
+
+/** The most merchants of a page of a search. */
+const NAMES_MAX = 500
 
 /** Announces that a document of the registry was created or updated. Never throws. */
 export type AnnounceChange = (change: {

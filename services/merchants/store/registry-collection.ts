@@ -3,6 +3,7 @@ import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { update } from '#lib/patterns/update.ts'
+import { withCodec } from '#lib/store/coded-collection.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { CollectionSpec, Fields, Store } from '#lib/store/store.ts'
 import { parseNumericId, type RegistryDocument } from '../domain/settings.ts'
@@ -18,7 +19,7 @@ const ID_FORMS = {
 }
 
 /** What differs between the collections of the registry. */
-interface RegistryKind {
+interface RegistryKind<D extends RegistryDocument> {
   readonly name: string
   /** How a change of a document is announced and listed. */
   readonly kind: ChangeKind
@@ -27,6 +28,9 @@ interface RegistryKind {
   readonly id_form: keyof typeof ID_FORMS
   /** The fields of the index `in_order`: the merchant and the id unless given. */
   readonly order?: readonly string[]
+  readonly indexes?: CollectionSpec['indexes']
+  /** Fields that the store derives from the others. */
+  readonly derive?: ((document: D) => Partial<D>) | undefined
   /** The code that refuses an unknown id. */
   readonly unknown: 1003 | 1004 | 3003
 }
@@ -45,7 +49,16 @@ export type RegistryCollection<D extends RegistryDocument> = Awaited<
  */
 export async function openRegistryCollection<D extends RegistryDocument>(
   store: Store,
-  { name, kind, id_field, id_form, order = ['merchant_id', id_field], unknown }: RegistryKind,
+  {
+    name,
+    kind,
+    id_field,
+    id_form,
+    order = ['merchant_id', id_field],
+    indexes = {},
+    derive,
+    unknown,
+  }: RegistryKind<D>,
 ) {
   const spec: CollectionSpec = {
     name,
@@ -55,9 +68,17 @@ export async function openRegistryCollection<D extends RegistryDocument>(
       in_order: { fields: order, across_partitions: true },
       ...ACT_INDEX,
       by_updated: { fields: ['updated_at'], across_partitions: true },
+      ...indexes,
     },
   }
-  const collection = await store.collection<D>(spec)
+  const stored = await store.collection<D>(spec)
+  const collection =
+    derive === undefined
+      ? stored
+      : withCodec<D, D>(stored, {
+          encode: (document) => ({ ...document, ...derive(document) }),
+          decode: (document) => document,
+        })
   const keyOf = (id: string): Fields | undefined => {
     const parsed = ID_FORMS[id_form](id)
     return parsed === undefined ? undefined : { [id_field]: parsed }

@@ -48,7 +48,6 @@ export function erasePayment(payment: Payment, cause: ErasureCause, at: Date): P
     details: undefined,
     beneficiary: undefined,
     instructions: undefined,
-    person_hashes: undefined,
     erase_when_ended: undefined,
     erased_at: payment.erased_at ?? at,
   }

@@ -94,8 +94,10 @@ interface PaymentFields extends EffectDocument {
   readonly c_id: string
   readonly payment_id: string
   readonly h_id: string
-  /** `payment_id` and, when it differs, `h_id`: the operator finds a payment by either. */
-  readonly ids: readonly string[]
+  /** The references by which the payment is found (`referencesOf`); the store derives them. */
+  readonly ids?: readonly string[]
+  /** The request id of the merchant's request that created it. */
+  readonly request_id?: string | undefined
   readonly p_id?: string | undefined
   readonly utr?: string | undefined
   readonly direction: Direction
@@ -133,8 +135,6 @@ interface PaymentFields extends EffectDocument {
   readonly highest_attempt?: number
   /** The earlier attempt that the operator found to be paid; absent when the current one was. */
   readonly paid_attempt?: number | undefined
-  /** Keyed hashes by which the operator finds the payments of a person (O11); none after an erasure. */
-  readonly person_hashes?: readonly string[] | undefined
   /** When what identifies a person was erased (O11): there are no details, beneficiary or instructions any more. */
   readonly erased_at?: Date | undefined
   /** Set in a restored payment that was erased after its backup and is open again: it is erased when it ends. */

@@ -69,7 +69,6 @@ function depositOf(amount: bigint): Payment {
     payment_id,
     c_id: payment_id,
     h_id: payment_id,
-    ids: [payment_id],
     amount,
     created_at,
     attempt: { number: 1, account_id: 'first', created_at },

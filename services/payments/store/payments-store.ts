@@ -48,10 +48,10 @@ export async function recordRefusal(
 /** The collections of the payments service. */
 export type PaymentsStore = Awaited<ReturnType<typeof openPaymentsStore>>
 
-/** Opens the collections, the payments in the form in which the service uses them. */
+/** Opens the collections, the payments in the form in which the service uses them, and as they are stored. */
 export async function openPaymentsStore(store: Store, keys: PersonKeysOfPayments) {
-  const { payments, ...others } = await openSealedStore(store)
-  return { ...others, payments: withCodec(payments, paymentCodec(keys)) }
+  const { payments: sealed_payments, ...others } = await openSealedStore(store)
+  return { ...others, sealed_payments, payments: withCodec(sealed_payments, paymentCodec(keys)) }
 }
 
 /**

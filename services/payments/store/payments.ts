@@ -3,6 +3,7 @@ import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import type { StoredPayment } from '../domain/payment.ts'
+import { isPaymentId, referenceTo } from '../domain/payment-references.ts'
 
 /**
  * The collection of payments. The merchant's own reference is part of the key and is the idempotency key (P2). It is
@@ -14,9 +15,9 @@ export const PAYMENTS = {
   key: ['merchant_id', 'environment', 'c_id'],
   indexes: {
     by_h_id: { fields: ['merchant_id', 'environment', 'h_id'] },
+    // Every write pays for each reference, so this one index serves all of them (O6).
     by_id: { fields: ['ids[]'], across_partitions: true },
     by_created: { fields: ['merchant_id', 'created_at'] },
-    by_person: { fields: ['person_hashes[]'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...ACT_INDEX,
     ...EFFECT_INDEXES,
@@ -51,8 +52,8 @@ export async function findByPerson(
 ) {
   const position = after ?? { merchant_id, environment: ' ', c_id: ' ' }
   const found = await payments.find(
-    'by_person',
-    { equals: [hash] },
+    'by_id',
+    { equals: [referenceTo('person_hash', hash)] },
     { limit: PERSON_PAGE, after: { ...position } },
   )
   return found.filter((payment) => payment.merchant_id === merchant_id)
@@ -62,6 +63,6 @@ export async function findByPerson(
 const PERSON_PAGE = 100
 
 /** The payment of any merchant with this `payment_id` or `h_id`. */
-export function findByAnyId<D extends object>(payments: Pick<Collection<D>, 'find'>, id: string) {
-  return findOne(payments, 'by_id', [id])
+export async function findByAnyId<D extends object>(payments: Pick<Collection<D>, 'find'>, id: string) {
+  return isPaymentId(id) ? findOne(payments, 'by_id', [id]) : undefined
 }

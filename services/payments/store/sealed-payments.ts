@@ -9,15 +9,21 @@ import { resealEvent, sealEvent } from '#lib/patterns/sealed-event.ts'
 import type { DocumentCodec } from '#lib/store/coded-collection.ts'
 import { erasableSince } from '../domain/erase-payment.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
+import { personHashesIn, referencesOf } from '../domain/payment-references.ts'
 
 /** The fields of a payment that identify a person (O11): stored as sealed bytes. */
 const SEALED_FIELDS = ['details', 'beneficiary', 'instructions'] as const
 type SealedField = (typeof SEALED_FIELDS)[number]
 
+/** Where an earlier release kept the hashes of a person. They are read no more, and go with the next write. */
+interface EarlierFields {
+  readonly person_hashes?: readonly string[] | undefined
+}
+
 /** A payment as its collection has it. Its events are sealed too, and stay so until the notifier opens them. */
 export type SealedPayment = StoredPayment extends infer D
   ? D extends StoredPayment
-    ? Omit<D, SealedField> & { readonly [Field in SealedField]?: Uint8Array | undefined }
+    ? Omit<D, SealedField> & { readonly [Field in SealedField]?: Uint8Array | undefined } & EarlierFields
     : never
   : never
 
@@ -81,13 +87,13 @@ export function paymentCodec({
   }
   return {
     encode(payment) {
-      const { person_hashes = hashesOf(payment, search) } = payment
       return {
         ...payment,
+        ids: referencesOf(payment, storedHashes(payment) ?? hashesOf(payment, search)),
+        person_hashes: undefined,
         details: seal(payment, 'details'),
         beneficiary: seal(payment, 'beneficiary'),
         instructions: seal(payment, 'instructions'),
-        person_hashes: payment.erased_at ? undefined : person_hashes,
         erasable_since: erasableSince(payment),
         effects: payment.effects.map((effect) =>
           withSealedEvent(effect, (message) => sealEvent(message, person)),
@@ -121,18 +127,25 @@ export function resealPerson(
   const effects = payment.effects.map((effect) =>
     withSealedEvent(effect, (message) => resealEvent(message, reseal)),
   )
-  const { person_hashes = [] } = payment
-  const hashes = person_hashes.length === 0 ? [] : hashesOf(paymentCodec(keys).decode(payment), keys.search)
+  const hashes = payment.erased_at ? [] : hashesOf(paymentCodec(keys).decode(payment), keys.search)
+  const ids = referencesOf(withoutPerson(payment), hashes)
   const is_same =
     resealed.every(([field, sealed]) => sealed === payment[field]) &&
     effects.every((effect, at) => effect === payment.effects[at]) &&
-    hashes.join() === person_hashes.join()
-  return is_same ? payment : { ...payment, ...Object.fromEntries(resealed), person_hashes: hashes, effects }
+    ids.join() === payment.ids?.join()
+  return is_same
+    ? payment
+    : { ...payment, ...Object.fromEntries(resealed), ids, person_hashes: undefined, effects }
 }
 
 /** A stored payment as far as it can be read without keys. */
 export function withoutPerson(payment: SealedPayment): StoredPayment & SealedPayment {
   return { ...payment, details: undefined, beneficiary: undefined, instructions: undefined }
+}
+
+/** The hashes that a payment was stored with; none after an erasure. `undefined` when they are to be computed. */
+function storedHashes({ ids = [], erased_at }: StoredPayment): readonly string[] | undefined {
+  return erased_at === undefined ? personHashesIn(ids) : []
 }
 
 /** The hashes of a payer's or receiver's e-mail and phone, and of the account of a withdrawal. */

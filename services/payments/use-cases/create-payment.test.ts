@@ -186,12 +186,12 @@ describe('a new payment', () => {
   // P1
   test('has a UUID as h_id, or 18 digits if the route says so, and always a UUID as payment_id', async () => {
     const plain = await createPayment(depsWith(), request())
-    expect(plain).toMatchObject({ h_id: plain.payment_id, ids: [plain.payment_id] })
+    expect(plain).toMatchObject({ h_id: plain.payment_id, ids: [plain.payment_id, `c:${plain.c_id}`] })
     expect(isUuid(plain.h_id)).toBe(true)
     const numeric = await createPayment(depsWith({ numeric_h_id: true }), request())
     expect(numeric.h_id).toMatch(/^[1-9][0-9]{17}$/)
     expect(isUuid(numeric.payment_id)).toBe(true)
-    expect(numeric.ids).toEqual([numeric.payment_id, numeric.h_id])
+    expect(numeric.ids).toEqual([numeric.payment_id, `c:${numeric.c_id}`, numeric.h_id])
     expect(numeric.effects.every(({ id }) => id.startsWith(numeric.payment_id))).toBe(true)
   })
 })

@@ -1,3 +1,4 @@
+import { currentRequest } from '#lib/base/context.ts'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
@@ -185,7 +186,7 @@ function newPayment(
     ...requested,
     payment_id,
     h_id,
-    ids: h_id === payment_id ? [payment_id] : [payment_id, h_id],
+    request_id: currentRequest()?.request_id,
     method: route.method,
     provider_accounts: route.provider_accounts,
     attempt: { number: 1, account_id, created_at },

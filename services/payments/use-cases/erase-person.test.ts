@@ -45,13 +45,14 @@ async function erase(payment: Payment) {
 
 // O11
 test('an erasure is in the list outside the database before the payment is erased', async () => {
-  const payment = ended({ person_hashes: ['a hash'] })
-  const { merchant_id, payment_id: id } = payment
-  await fixture.store.payments.insert(payment)
+  const payment = ended({ beneficiary: { account_id: '123456789012' } })
+  const { merchant_id, payment_id: id, c_id } = payment
+  const { ids } = await fixture.store.payments.insert(payment)
+  expect(ids).toEqual([id, `c:${c_id}`, expect.stringMatching(/^h:/)])
   expect(await erase(payment)).toEqual([{ kind: 'payment', merchant_id, id, is_erased: false }])
   const stored = await fixture.store.payments.get(keyOfPayment(payment))
   expect(stored).toMatchObject({ status: 'success', amount: payment.amount })
-  expect([stored?.instructions, stored?.person_hashes]).toEqual([undefined, undefined])
+  expect([stored?.instructions, stored?.ids]).toEqual([undefined, [id, `c:${c_id}`]])
   expect(await erase(payment)).toEqual([])
 })
 

@@ -98,7 +98,8 @@ describe('a lookup by a merchant', () => {
 
 test('the operator finds a payment of any merchant by either id', async () => {
   const deps = fixture.deps()
-  for (const id of numeric.ids) expect(await getPayment(deps, id)).toEqual(numeric)
-  expect(numeric.ids.filter(isUuid)).toHaveLength(1)
-  await expect(getPayment(deps, 'unknown')).rejects.toMatchObject({ code: 6010 })
+  expect([numeric.payment_id, numeric.h_id].filter(isUuid)).toHaveLength(1)
+  for (const id of [numeric.payment_id, numeric.h_id]) expect(await getPayment(deps, id)).toEqual(numeric)
+  for (const id of ['unknown', `c:${numeric.c_id}`])
+    await expect(getPayment(deps, id)).rejects.toMatchObject({ code: 6010 })
 })

@@ -31,8 +31,7 @@ afterAll(async () => {
 async function insert(c_id: string, minute: number, changes: Partial<Payment>): Promise<Payment> {
   const payment_id = uuidv7()
   const created_at = new Date(START + minute * 60_000)
-  const ids = [payment_id]
-  const deposit = newDeposit({ c_id, payment_id, h_id: payment_id, ids, created_at, effects: [] })
+  const deposit = newDeposit({ c_id, payment_id, h_id: payment_id, created_at, effects: [] })
   const stored = await fixture.store.payments.insert({ ...deposit, merchant_id: '7003', ...changes })
   return requireAdmitted(stored)
 }
@@ -96,7 +95,7 @@ test('has no withdrawal that the ledger has not admitted, with and without a fil
   const merchant_id = '7004'
   const named = (c_id: string) => {
     const payment_id = uuidv7()
-    return newReservation({ merchant_id, c_id, payment_id, h_id: payment_id, ids: [payment_id] })
+    return newReservation({ merchant_id, c_id, payment_id, h_id: payment_id })
   }
   const { payments } = fixture.store
   const at = new Date(START)

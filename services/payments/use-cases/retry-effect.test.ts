@@ -72,7 +72,7 @@ test('returns no other payment that has taken the c_id of a withdrawal which the
   if (!effect) throw new Error('the withdrawal has no effect')
   const effects = [{ ...effect, tries: 10_000, stuck: true }]
   await payments.insert({ ...withdrawal, effects, stuck_at: STUCK_AT })
-  const successor = newDeposit({ payment_id: 'another', h_id: 'another', ids: ['another'], effects: [] })
+  const successor = newDeposit({ payment_id: 'another', h_id: 'another', effects: [] })
   const refuse = holdFundsEffect.bind<StoredPayment>({
     lease_ms: 60_000,
     tries_max: 3,

@@ -97,8 +97,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'DeleteTicket with a ticket.create for the same payment': {
     prepare: (deps, owner) => create(deps, owner, 'deleted'),
     async act(deps, owner) {
-      const range = { equals: [owner.merchant_id, 'test', 'deleted'] }
-      const [deleted] = await deps.tickets.find('by_c_id', range, { limit: 1 })
+      const range = { equals: ['deleted', owner.merchant_id, 'test'] }
+      const [deleted] = await deps.tickets.find('by_any_c_id', range, { limit: 1 })
       if (deleted && !deleted.deleted_at) await remove(deps, deleted.ticket_id)
       await create(deps, owner)
     },
@@ -166,8 +166,8 @@ async function checkEnd(process: TicketProcess, owner: MerchantScope, scenario: 
   const zero = Object.fromEntries(TICKET_STATUSES.names.map((status) => [status, 0]))
   const summary = await createSummary(process.deps.tickets, TICKET_STATUSES.names)(owner)
   expect(summary).toEqual({ ...zero, [ticket?.status ?? '']: 1 })
-  const range = { equals: [owner.merchant_id, 'test', 'a'] }
-  expect(await fixture.store.tickets.find('by_c_id', range, { limit: 2 })).toHaveLength(1)
+  const range = { equals: ['a', owner.merchant_id, 'test'] }
+  expect(await fixture.store.tickets.find('by_any_c_id', range, { limit: 2 })).toHaveLength(1)
 }
 
 // S3, S11, S12

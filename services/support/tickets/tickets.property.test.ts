@@ -222,8 +222,8 @@ test('tickets behave like a naive model of them', async () => {
         expect({ one, code }).toEqual({ one, code: expected })
         const created = model.find(one.c_id)
         if (created?.h_id === '') {
-          const range = { equals: [owner.merchant_id, 'test', one.c_id] }
-          const [stored] = await system.deps.tickets.find('by_c_id', range, { limit: 1 })
+          const range = { equals: [one.c_id, owner.merchant_id, 'test'] }
+          const [stored] = await system.deps.tickets.find('by_any_c_id', range, { limit: 1 })
           created.h_id = stored?.ticket_id ?? ''
         }
       }

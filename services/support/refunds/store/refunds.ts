@@ -29,6 +29,7 @@ export const REFUNDS = {
   indexes: {
     by_h_id: { fields: ['merchant_id', 'environment', 'refund_id'] },
     by_id: { fields: ['refund_id'], across_partitions: true },
+    by_any_c_id: { fields: ['c_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...listIndexes(REFUND_LIST),
     ...ACT_INDEX,

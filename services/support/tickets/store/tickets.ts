@@ -34,7 +34,8 @@ export const TICKETS = {
   partition: ['merchant_id', 'environment', 'subject_id'],
   key: ['merchant_id', 'environment', 'subject_id'],
   indexes: {
-    by_c_id: { fields: [...SCOPE, 'c_id'] },
+    // The reference first, so that it also finds the tickets of all merchants.
+    by_any_c_id: { fields: ['c_id', ...SCOPE], across_partitions: true },
     by_h_id: { fields: [...SCOPE, 'ticket_id'] },
     by_id: { fields: ['ticket_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
@@ -56,7 +57,8 @@ export function findTicketBy(
   tickets: Collection<Ticket>,
   { merchant_id, environment, by, id }: ResourceQuery,
 ) {
-  return findOne(tickets, `by_${by}`, [merchant_id, environment, id])
+  if (by === 'c_id') return findOne(tickets, 'by_any_c_id', [id, merchant_id, environment])
+  return findOne(tickets, 'by_h_id', [merchant_id, environment, id])
 }
 
 /**
