@@ -3,15 +3,14 @@ import type { Trace } from './trace.ts'
 
 /**
  * The data of a request that travels with it through every RPC: the gateway's request id, its place in a W3C trace, the
- * calling role, and its deadline on the monotonic clock. An act of the operator has an `audit_id` too. Background work has a
- * trace at most.
+ * calling role, its deadline on the monotonic clock, and the act of the operator that it is. Background work has a trace at most.
  */
 export interface RequestContext {
   readonly request_id?: string
   readonly trace?: Trace
   readonly caller?: string
   readonly deadline_ms?: number
-  readonly audit_id?: string
+  readonly act?: { readonly audit_id: string; is_over: boolean }
 }
 
 const storage = new AsyncLocalStorage<RequestContext>()
@@ -19,6 +18,18 @@ const storage = new AsyncLocalStorage<RequestContext>()
 /** The request that is being served; in background work its trace at most, otherwise `undefined`. */
 export function currentRequest(): RequestContext | undefined {
   return storage.getStore()
+}
+
+/** The `audit_id` of the act of the operator that is being carried out; `undefined` outside of one, and after its end (O4). */
+export function currentAct(): string | undefined {
+  const act = storage.getStore()?.act
+  return act === undefined || act.is_over ? undefined : act.audit_id
+}
+
+/** Ends the present act, if there is one: work that it has started and that goes on is not part of it. */
+export function endAct(): void {
+  const act = storage.getStore()?.act
+  if (act !== undefined) act.is_over = true
 }
 
 /** Runs `work` as part of a request: its log lines carry the request id, its RPCs the deadline and the trace. */
@@ -35,7 +46,7 @@ export function withTrace<T>(trace: Trace, work: () => T): T {
 export function withoutDeadline<T>(work: () => T): T {
   const request = storage.getStore()
   if (!request) return work()
-  const { deadline_ms: _deadline, caller: _caller, audit_id: _act, ...rest } = request
+  const { deadline_ms: _deadline, caller: _caller, act: _act, ...rest } = request
   return storage.run(rest, work)
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { withoutDeadline, withRequest } from '#lib/base/context.ts'
+import { endAct, withoutDeadline, withRequest } from '#lib/base/context.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { update } from '#lib/patterns/update.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
@@ -30,7 +30,8 @@ beforeAll(async () => {
 })
 afterAll(async () => opened[Symbol.asyncDispose]())
 
-const inAct = <T>(audit_id: string, work: () => T): T => withRequest({ audit_id }, work)
+const inAct = <T>(audit_id: string, work: () => T): T =>
+  withRequest({ act: { audit_id, is_over: false } }, work)
 
 async function kept(audit_id: string) {
   const act = await findAct(audit_id)
@@ -88,7 +89,10 @@ test('nothing is kept outside of an act, in its background work, and by a collec
   expect(await items.insert(item)).toEqual({ ...item, version: expect.any(Number) })
   await inAct(audit_id, async () => {
     await others.insert(item)
-    await withoutDeadline(() => update(items, { item_id }, (current) => ({ ...current, status: 'closed' })))
+    const close = () => update(items, { item_id }, (current) => ({ ...current, status: 'closed' }))
+    await withoutDeadline(close)
+    endAct()
+    await close()
   })
   expect(await findAct(audit_id)).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-import { currentRequest } from '#lib/base/context.ts'
+import { currentAct } from '#lib/base/context.ts'
 import { type DocumentChange, documentChange, joinChanges } from './document-change.ts'
 import { Conflict } from './errors.ts'
 import { keyOf } from './lookup.ts'
@@ -86,14 +86,14 @@ function withActs<D extends object>(spec: CollectionSpec, collection: Collection
   return {
     ...collection,
     insert(document, options) {
-      const audit_id = currentRequest()?.audit_id
+      const audit_id = currentAct()
       return collection.insert(
         audit_id === undefined ? document : withAct(document, audit_id, undefined),
         options,
       )
     },
     async replace(document, expected_version) {
-      const audit_id = currentRequest()?.audit_id
+      const audit_id = currentAct()
       if (audit_id === undefined) return await collection.replace(document, expected_version)
       // Only the document of that version is replaced, so this is exactly what was there before.
       const before = await collection.get(keyOfDocument(document as never))

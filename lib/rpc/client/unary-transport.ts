@@ -7,12 +7,12 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport } from '@connectrpc/connect'
-import { currentRequest } from '#lib/base/context.ts'
+import { currentAct, currentRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { formatTrace } from '#lib/base/trace.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { fromConnectError } from '../errors.ts'
-import { CALL_TIMEOUT_MS, MESSAGE_MAX_BYTES } from '../settings.ts'
+import { AUDIT_HEADER, CALL_TIMEOUT_MS, MESSAGE_MAX_BYTES } from '../settings.ts'
 
 /** One outgoing call: the encoded request and its metadata. */
 export interface OutgoingCall {
@@ -41,6 +41,9 @@ function outgoingMetadata(
   const headers = new Map(new Headers(given))
   if (request?.request_id !== undefined) headers.set('x-request-id', request.request_id)
   if (request?.trace !== undefined) headers.set('traceparent', formatTrace(request.trace))
+  // What another role changes for an act belongs to it too. The back office names the act of each call itself.
+  const audit_id = currentAct()
+  if (audit_id !== undefined && !headers.has(AUDIT_HEADER)) headers.set(AUDIT_HEADER, audit_id)
   return { headers, timeout_ms }
 }
 

@@ -1,6 +1,6 @@
 import { create, type DescMessage, type Message, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
-import { currentRequest, withRequest } from '#lib/base/context.ts'
+import { currentRequest, endAct, withRequest } from '#lib/base/context.ts'
 import { clock, elapsedSince } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
@@ -60,9 +60,11 @@ function invoke(
     const work = async (): Promise<unknown> => handler(request, context)
     work().then(
       (response) => {
+        endAct()
         if (stopWaiting()) resolve(response)
       },
       (error: unknown) => {
+        endAct()
         if (stopWaiting()) reject(error)
         else limits.onLateFailure(error)
       },

@@ -5,7 +5,7 @@ import { isUuid, uuidv7 } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { parseTrace } from '#lib/base/trace.ts'
 import type { CallCredentials } from '../credentials.ts'
-import type { CallerName, ServedMethod } from '../service.ts'
+import { CALLERS, type CallerName, type ServedMethod } from '../service.ts'
 import { AUDIT_HEADER, CALL_TIMEOUT_MAX_MS } from '../settings.ts'
 
 /** What is known of an incoming call before its message is read. */
@@ -33,6 +33,9 @@ export interface IncomingCall extends CallHead {
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
+const isRole = (caller: string | undefined): boolean =>
+  caller !== 'internal' && CALLERS.some((name) => name === caller)
+
 /** The request context of an incoming call. */
 export type CallRequestContext = RequestContext & {
   readonly request_id: string
@@ -42,7 +45,7 @@ export type CallRequestContext = RequestContext & {
 /**
  * The request context of a call: request id, trace, deadline and caller. A malformed id is replaced and a malformed trace
  * dropped, because no call should fail for a logging detail. So is the trace of an unknown caller, who could otherwise have
- * any request recorded. Only the back office names an act of the audit trail.
+ * any request recorded. Only roles name an act of the audit trail: the back office, and the ones that it calls.
  */
 export function requestContextOf(
   call: CallHead,
@@ -51,13 +54,13 @@ export function requestContextOf(
 ): CallRequestContext {
   const request_id = call.header('x-request-id')
   const trace = caller === undefined ? undefined : parseTrace(call.header('traceparent'))
-  const audit_id = caller === 'backoffice' ? call.header(AUDIT_HEADER) : undefined
+  const audit_id = isRole(caller) ? call.header(AUDIT_HEADER) : undefined
   return {
     request_id: request_id !== undefined && REQUEST_ID.test(request_id) ? request_id : uuidv7(),
     deadline_ms: started_ms + Math.min(call.timeout_ms ?? CALL_TIMEOUT_MAX_MS, CALL_TIMEOUT_MAX_MS),
     ...(trace === undefined ? {} : { trace }),
     ...(caller === undefined ? {} : { caller }),
-    ...(audit_id !== undefined && isUuid(audit_id) ? { audit_id } : {}),
+    ...(audit_id !== undefined && isUuid(audit_id) ? { act: { audit_id, is_over: false } } : {}),
   }
 }
 

@@ -1,6 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
-import { currentRequest } from '#lib/base/context.ts'
+import { currentAct } from '#lib/base/context.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { checkPageSize } from '#lib/patterns/paging/read-page.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -34,15 +34,13 @@ export function createBalanceRpc(
       return { balances: balances.map(balanceToProto) }
     }),
     adjust: by(['backoffice'], async (request) => {
-      const recorded = await recordCommand(ledger, adjustmentFromProto(request, currentRequest()?.audit_id))
+      const recorded = await recordCommand(ledger, adjustmentFromProto(request, currentAct()))
       const { refused_code } = recorded.entry
       if (refused_code !== undefined) throw new PublicError(refused_code)
       return { entry: entryToProto(recorded), balance: balanceToProto(recorded.entry) }
     }),
     settle: by(['backoffice'], async (request) => ({
-      entry: entryToProto(
-        await recordCommand(ledger, settlementFromProto(request, currentRequest()?.audit_id)),
-      ),
+      entry: entryToProto(await recordCommand(ledger, settlementFromProto(request, currentAct()))),
     })),
     listEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)

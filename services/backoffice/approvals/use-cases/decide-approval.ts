@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
-import { currentRequest } from '#lib/base/context.ts'
+import { currentAct } from '#lib/base/context.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
@@ -34,7 +34,7 @@ export async function decideApproval(
   if (approval === undefined) throw fieldError(1003, 'approval_id', 'nothing has this id')
   if (status === 'approved' && !mayCall(await getPrincipal(approval.proposer_id), approval))
     throw new PublicError(8801, { details: { approval_id, reason: 'the proposer has lost the right' } })
-  const audit_id = currentRequest()?.audit_id
+  const audit_id = currentAct()
   const stored = await approvals.update(approval_id, (current) =>
     decide(current, { status, decider_id, reason, audit_id }, now()),
   )
