@@ -115,8 +115,7 @@ describeManifests('the network of production', () => {
         ),
       )
     const expected = [
-      ...callsInCode().map((call) => `${call}:9090`),
-      ...callsOfBackoffice(),
+      ...new Set([...callsInCode().map((call) => `${call}:9090`), ...callsOfBackoffice()]),
       // Balances processes call each other by their own addresses.
       'balances -> balances:9090',
       'backoffice -> attachments:9095',

@@ -1,6 +1,11 @@
+import type { Client } from '@connectrpc/connect'
 import { z } from 'zod'
+import { CallbackService } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { ExchangeReadService } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
+import type { Merchant } from '#gen/multihub/merchants/v1/merchant_pb.ts'
+import { type GetMerchantResponse, MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { ListenerService } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { describedSetting, optionalSetting, readConfig, setting } from '#lib/base/config/config.ts'
 import {
@@ -10,9 +15,9 @@ import {
   portSetting,
 } from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
-import type { Role } from '#lib/role/role.ts'
+import type { Role, RoleContext } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
-import { createLog } from '#lib/telemetry/log.ts'
+import { createLog, type Log } from '#lib/telemetry/log.ts'
 import { createApprovalRpc } from './approvals/rpc/approval-service.ts'
 import { startSecondPerson } from './approvals/second-person.ts'
 import { openAudit } from './audit/audit.ts'
@@ -23,12 +28,13 @@ import { createRefusedCalls } from './audit/refused-calls.ts'
 import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { FIRST_PRINCIPAL } from './door/authenticate.ts'
 import { openBrowsers } from './door/browsers.ts'
-import { createCallOwner } from './door/call-owner.ts'
+import { type CallOwner, createCallOwner } from './door/call-owner.ts'
 import { openFiles } from './door/file-paths.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createStreams, streamOf } from './door/streams.ts'
 import { createActRpc } from './rpc/act-service.ts'
+import { listenToCallbacks } from './rpc/callback-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
 import { createOverviewRpc } from './rpc/overview-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
@@ -64,6 +70,32 @@ export const BACKOFFICE_CONFIG = {
   ),
 }
 
+/** Creates the streams of the door, each of which asks its owner for news. */
+function openStreams(
+  { clientOf, draining }: Pick<RoleContext, 'clientOf' | 'draining'>,
+  {
+    callOwner,
+    gateway,
+    log,
+  }: { callOwner: CallOwner; gateway: Client<typeof ExchangeReadService>; log: Log },
+) {
+  const notifier = clientOf(ListenerService)
+  const getMerchant = async (merchantId: string): Promise<Merchant | undefined> => {
+    const answer = await callOwner(MerchantService.method.getMerchant, { merchantId })
+    return (answer as GetMerchantResponse).merchant
+  }
+  return createStreams({
+    openers: new Map([
+      streamOf(CallbackService.method.listenToCallbacks, (request) =>
+        listenToCallbacks({ getMerchant, notifier }, request),
+      ),
+      streamOf(ExchangeService.method.watchExchanges, (request) => watchExchanges(gateway, request)),
+    ]),
+    draining,
+    log,
+  })
+}
+
 /** The back office: the door of the operator's people and programs, and of merchants' developers. */
 export const role: Role<'backoffice'> = {
   name: 'backoffice',
@@ -91,13 +123,7 @@ export const role: Role<'backoffice'> = {
     const { authenticate, paths } = browsers
     const gateway = context.clientOf(ExchangeReadService)
     const log = createLog('backoffice')
-    const streams = createStreams({
-      openers: new Map([
-        streamOf(ExchangeService.method.watchExchanges, (request) => watchExchanges(gateway, request)),
-      ]),
-      draining: context.draining,
-      log,
-    })
+    const streams = openStreams(context, { callOwner, gateway, log })
     const endpoints = createOperatorEndpoints({
       authenticate,
       callOwner,

@@ -17,6 +17,7 @@ import { createPostDelivery } from './delivery/post-delivery.ts'
 import { createPipeline, type Pipeline } from './pipeline/pipeline.ts'
 import type { DeliveryServiceDeps } from './rpc/delivery-service.ts'
 import { type NotifierStore, openNotifierStore } from './store/notifier-store.ts'
+import { createListeners, type Listeners } from './use-cases/listeners.ts'
 
 /** The context to which these tests seal the secret of a payment's own `webhook_url`. */
 export const WEBHOOK_OWNER = 'webhook:7001:order-1'
@@ -27,6 +28,7 @@ export const keys = testKeys()
 /** A notifier over an embedded store, without the registry of merchants. */
 export interface TestNotifier extends DeliveryServiceDeps {
   readonly pipeline: Pipeline
+  readonly listeners: Listeners
   readonly store: NotifierStore
   /** Stops as a process does: the requests in progress are aborted. */
   close(): Promise<void>
@@ -90,6 +92,7 @@ export async function openNotifier(
     background: createBackgroundWork(),
     registry: { getEndpoint: async () => create(GetEndpointResponseSchema) },
     storeNow: now,
+    listeners: createListeners({ ...store, keyring: keys.endpoint, storeNow: now }),
     isStopping: () => stopping.signal.aborted,
     async close() {
       stopping.abort()

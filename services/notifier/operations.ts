@@ -6,9 +6,11 @@ import { type DataCheck, type Reseal, type RoleOperations, resealDocuments } fro
 import { type Delivery, deliveryKeyOf, placeOfResponse } from './domain/delivery.ts'
 import type { DeliveryTarget } from './domain/destination.ts'
 import type { StoredEvent } from './domain/event.ts'
+import { type Listener, ownerOfListenerSecret } from './domain/listener.ts'
 import { ensureAwake } from './pipeline/lease.ts'
 import { NOTIFIER_CONFIG } from './service.ts'
 import { DELIVERIES } from './store/deliveries.ts'
+import { LISTENERS } from './store/listeners.ts'
 import { EVENTS, type NotifierStore, openSealedStore } from './store/notifier-store.ts'
 import { resealBody } from './store/sealed-events.ts'
 
@@ -20,7 +22,7 @@ export const operations: RoleOperations = {
     createDataCheck(await openSealedStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
   afterRestore: async (store) => wakeRestored(await openSealedStore(store)),
   async *reseal(store, readDocuments, keys) {
-    const { events, deliveries } = await openSealedStore(store)
+    const { events, deliveries, listeners } = await openSealedStore(store)
     const deps = { readDocuments, keys }
     // Events come first, because a repetition of an event makes deliveries of what it has.
     yield await resealDocuments<StoredEvent>(deps, {
@@ -32,6 +34,11 @@ export const operations: RoleOperations = {
       spec: DELIVERIES,
       change: resealDelivery,
       update: (delivery, decide) => update(deliveries, { ...deliveryKeyOf(delivery) }, decide),
+    })
+    yield await resealDocuments<Listener>(deps, {
+      spec: LISTENERS,
+      change: resealListener,
+      update: ({ merchant_id }, decide) => update(listeners, { merchant_id }, decide),
     })
   },
 }
@@ -88,6 +95,11 @@ function resealDelivery(delivery: Delivery, reseal: Reseal, person: Pick<PersonS
   })
   const target = resealTarget(delivery, reseal)
   return attempts.every((attempt, at) => attempt === delivery.attempts[at]) ? target : { ...target, attempts }
+}
+
+function resealListener(listener: Listener, reseal: Reseal): Listener {
+  const sealed_secret = reseal('endpoint', listener.sealed_secret, ownerOfListenerSecret(listener))
+  return sealed_secret === listener.sealed_secret ? listener : { ...listener, sealed_secret }
 }
 
 function resealTarget<T extends DeliveryTarget>(target: T, reseal: Reseal): T {

@@ -17,9 +17,11 @@ import { createActRpc } from './rpc/act-service.ts'
 import { createDeliveryErasureRpc } from './rpc/delivery-erasure-service.ts'
 import { createDeliveryReferenceRpc } from './rpc/delivery-reference-service.ts'
 import { createDeliveryRpc } from './rpc/delivery-service.ts'
+import { createListenerRpc } from './rpc/listener-service.ts'
 import { openNotifierStore } from './store/notifier-store.ts'
 import { subscribeToEvents } from './subscribe-to-events.ts'
 import { startEventCheck } from './use-cases/check-events.ts'
+import { createListeners } from './use-cases/listeners.ts'
 import { receiveEvent } from './use-cases/receive-event.ts'
 import { startReplayWalk } from './use-cases/replay-deliveries.ts'
 
@@ -81,6 +83,8 @@ export const role: Role<'notifier'> = {
     context.draining.addEventListener('abort', () => void pipeline.leave())
     const { endpointsReadAfter } = registry_cache
     const background = createBackgroundWork()
+    const storeNow = (): Date => new Date(clock_guard.store_now_ms())
+    const listeners = createListeners({ ...store, keyring: context.keys.endpoint, storeNow })
     const deps = {
       events,
       deliveries,
@@ -93,7 +97,8 @@ export const role: Role<'notifier'> = {
       endpointsReadAfter,
       person: context.keys.person,
       retention_ms: config.retention_ms,
-      storeNow: () => new Date(clock_guard.store_now_ms()),
+      storeNow,
+      listeners,
       isStopping: () => stopping.aborted,
     }
     const replay_walk = startReplayWalk(deps, clock_guard)
@@ -108,6 +113,7 @@ export const role: Role<'notifier'> = {
         createDeliveryErasureRpc(deps),
         createDeliveryReferenceRpc(deps),
         createActRpc(acts.findAct),
+        createListenerRpc(listeners),
       ],
       limitations: () => busLimitations(config.bus_auth),
       async stop() {

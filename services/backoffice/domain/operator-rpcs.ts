@@ -5,6 +5,7 @@ import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_servi
 import { ActService as BackofficeActs } from '#gen/multihub/backoffice/v1/act_service_pb.ts'
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
+import { CallbackService } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
@@ -23,6 +24,7 @@ import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { ActService as NotifierActs } from '#gen/multihub/notifier/v1/act_service_pb.ts'
 import { DeliveryReferenceService } from '#gen/multihub/notifier/v1/delivery_reference_service_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { ListenerService } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
 import { ActService as PaymentActs } from '#gen/multihub/payments/v1/act_service_pb.ts'
 import { PaymentErasureService } from '#gen/multihub/payments/v1/payment_erasure_service_pb.ts'
 import { PaymentExplanationService } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
@@ -277,6 +279,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
       field: 'payment',
     }),
   }),
+  ...rowsOf(CallbackService, { listenToCallbacks: { ...read(IN_REQUEST, ['reveal']), reveals: true } }),
   ...rowsOf(ExchangeService, { listExchanges: read(IN_REQUEST), watchExchanges: read(IN_REQUEST) }),
   ...rowsOf(OverviewService, { getOverview: read() }),
   ...rowsOf(AuditService, {
@@ -303,6 +306,8 @@ export const OWN_RPCS = [
   DeliveryReferenceService.method.findReferences,
   AttachmentReferenceService.method.findReferences,
   MerchantReferenceService.method.findReferences,
+  ListenerService.method.openListener,
+  ListenerService.method.pullDeliveries,
 ] as const satisfies readonly DescMethodUnary[]
 
 /** Whether the text of a search can be an e-mail, phone or account number. */

@@ -8,6 +8,7 @@ import type { Replay } from '../domain/delivery-filter.ts'
 import type { Destination } from '../domain/destination.ts'
 import type { StoredEvent } from '../domain/event.ts'
 import { openDeliveries } from './deliveries.ts'
+import { openListeners } from './listeners.ts'
 import { eventCodec } from './sealed-events.ts'
 
 /** Opens the collections of the notifier, the events in the form in which it uses them. */
@@ -25,6 +26,7 @@ export async function openSealedStore(store: Store) {
     replays: await openReplays(store),
     destinations: await store.collection<Destination>(DESTINATIONS),
     deliveries: await openDeliveries(store),
+    ...(await openListeners(store)),
     events: await openEvents(store),
     event_checks: await store.collection<EventCheck>(EVENT_CHECKS),
     /** The notifiers that share the destinations. They announce nothing but that they live. */

@@ -26,6 +26,7 @@ import {
 } from '../domain/event.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { type Events, eventKeyOf } from '../store/notifier-store.ts'
+import type { Listeners } from './listeners.ts'
 
 /** What receiving an event reads and writes. */
 export interface ReceiveEventDeps extends Pick<RegistryCache, 'endpointsReadAfter'> {
@@ -33,6 +34,7 @@ export interface ReceiveEventDeps extends Pick<RegistryCache, 'endpointsReadAfte
   /** Opens the resources of events. */
   readonly person: PersonSealer
   readonly pipeline: Pick<Pipeline, 'queueDelivery'>
+  readonly listeners: Pick<Listeners, 'heardBy' | 'append'>
   /** How long events and their deliveries are stored for the operator. */
   readonly retention_ms: number
   /** The present time by the clock of the store. */
@@ -45,7 +47,7 @@ const WEBHOOK_URL_LIMITS = { timeout_seconds: 30, max_retries: 3, retry_delay_se
 /**
  * Receives an event from the bus: stores it with its body and destinations, then one delivery per destination. Resolves
  * with the event's key when all of that is durable, so that the publisher may drop the event. An event without a
- * destination is not stored. A repeated event keeps its first destinations and delivery ids, and gets the
+ * destination or listener is not stored. A repeated event keeps its first destinations and delivery ids, and gets the
  * deliveries that a crash left missing. Throws for an event that it cannot read, and for one that does not belong to
  * the subject on which it came, or whose key is not one of its role: the subject says whose key has signed it (O10).
  */
@@ -61,9 +63,10 @@ export async function receiveEvent(
   if (!isKeyOfEvent(head.event, head.eventKey))
     throw new TypeError(`${head.event} has the key of another event`)
   const targets = await findTargets(deps, head)
-  if (targets.length > 0) {
-    const event = openEvent(data, deps.person)
-    await storeEvent(deps, event, targets)
+  const listener = await findListener(deps, head)
+  if (targets.length > 0 || listener !== undefined) {
+    const stored = await storeEvent(deps, openEvent(data, deps.person), targets)
+    if (listener !== undefined) await deps.listeners.append(listener, stored)
     return head.eventKey
   }
   // All its endpoints may have gone since a crash between the event and its deliveries.
@@ -78,13 +81,20 @@ export async function receiveEvent(
  * read.
  */
 export async function receiveEventByCall(deps: ReceiveEventDeps, event: MerchantEvent): Promise<string[]> {
+  const listener = await findListener(deps, event)
   let stored = await completeIfStored(deps, event)
   if (stored === undefined) {
     const targets = await findTargets(deps, event)
-    if (targets.length === 0) return []
+    if (targets.length === 0 && listener === undefined) return []
     stored = await storeEvent(deps, openResource(event, deps.person), targets)
   }
-  return stored.destinations.map(({ delivery_id }) => delivery_id)
+  const ids = stored.destinations.map(({ delivery_id }) => delivery_id)
+  return listener === undefined ? ids : [...ids, await deps.listeners.append(listener, stored)]
+}
+
+/** The listener of the merchant's test environment, which gets every event whatever the destinations are (O20). */
+function findListener({ listeners }: ReceiveEventDeps, event: EventHead) {
+  return listeners.heardBy({ merchant_id: event.merchantId, environment: environmentOfEvent(event) })
 }
 
 /** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event (N1). */
