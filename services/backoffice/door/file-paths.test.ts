@@ -133,3 +133,19 @@ test('a browser downloads with its session, and no other site does', async () =>
   const upload = await fetch(urlOf(id), { method: 'PUT', headers: { cookie }, body: 'a' })
   expect(upload.status).toBe(403)
 })
+
+// O22: each of them would leave an entry permanently.
+test('the principals of one merchant cannot fill the audit trail', async () => {
+  const { token } = await door.newPrincipal(['reveal'], '7003')
+  const request = { environment: 'ENVIRONMENT_TEST', attachmentId: 'none' }
+  const codes = new Set<string>()
+  for (let calls = 0; calls < 130; calls += 10) {
+    const answers = Array.from({ length: 10 }, () =>
+      door.call(token, `${ATTACHMENTS}/GetAttachment`, request),
+    )
+    for (const { body } of await Promise.all(answers)) codes.add(body.code)
+  }
+  expect([...codes]).toEqual(['not_found', 'resource_exhausted'])
+  const other = await door.newPrincipal(['reveal'], '7004')
+  expect(await door.call(other.token, `${ATTACHMENTS}/GetAttachment`, request)).toMatchObject({ status: 404 })
+})

@@ -22,6 +22,7 @@ import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf } from './message-fields.ts'
 import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
+import { createRates } from './rates.ts'
 import type { StreamCaller, Streams } from './streams.ts'
 import { findUnknownField } from './unknown-fields.ts'
 
@@ -48,10 +49,25 @@ const stream_caller_key = createContextKey<StreamCaller | undefined>(undefined)
  */
 export function createOperatorEndpoints(deps: DoorDeps): readonly RpcEndpoint[] {
   const createEndpoint = createEndpointFactory(deps.log)
+  const merchant_acts = createRates(MERCHANT_ACTS_PER_MINUTE)
   return OPERATOR_RPCS.map((rpc) =>
-    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, deps)),
+    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, { ...deps, merchant_acts })),
   )
 }
+
+interface ForwarderDeps extends DoorDeps {
+  readonly merchant_acts: ReturnType<typeof createRates>
+}
+
+function tooManyActs(): RpcStatusError {
+  return new RpcStatusError(
+    Code.ResourceExhausted,
+    `a merchant has ${MERCHANT_ACTS_PER_MINUTE} calls per minute that are audited; try again in a minute`,
+  )
+}
+
+/** Acts of the principals of one merchant, each of which leaves an entry permanently (O22). */
+const MERCHANT_ACTS_PER_MINUTE = 120
 
 /** Who may make a call, before its message is read (O14). */
 function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPolicy {
@@ -104,7 +120,10 @@ function demandRight({ method }: OperatorRpc, { rights }: Principal, needed: rea
 }
 
 /** The function that answers one RPC by its owner. */
-function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerson, streams }: DoorDeps) {
+function createForwarder(
+  rpc: OperatorRpc,
+  { callOwner, cursor, act, secondPerson, streams, merchant_acts }: ForwarderDeps,
+) {
   const { method } = rpc
   const page_tokens = createPageTokens(method, cursor)
   return (request: Message, context: HandlerContext): Promise<Message> => {
@@ -131,7 +150,10 @@ function createForwarder(rpc: OperatorRpc, { callOwner, cursor, act, secondPerso
       sealToken?.(answer)
       return answer
     }
-    return is_act ? act(call, run) : run({})
+    if (!is_act) return run({})
+    if (merchant_id !== undefined && !merchant_acts.of(merchant_id).use())
+      return Promise.reject(tooManyActs())
+    return act(call, run)
   }
 }
 

@@ -8,6 +8,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { ReadHeader, Site } from '../sessions/site.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
 import { type HttpPath, readFields, sendJson } from './http-paths.ts'
+import { createRates } from './rates.ts'
 
 interface SessionPathsDeps {
   readonly sessions: Sessions
@@ -17,6 +18,8 @@ interface SessionPathsDeps {
   readonly has_oidc: boolean
 }
 
+const SESSIONS_PER_MINUTE = 30
+
 /** The paths by which browsers begin and end a session with a token (O21). */
 export function createSessionPaths({
   sessions,
@@ -24,6 +27,7 @@ export function createSessionPaths({
   authenticate,
   has_oidc,
 }: SessionPathsDeps): readonly HttpPath[] {
+  const begun = createRates(SESSIONS_PER_MINUTE)
   return [
     {
       method: 'GET',
@@ -46,6 +50,11 @@ export function createSessionPaths({
         if (principal === undefined)
           throw new RpcStatusError(Code.Unauthenticated, 'token is not a token of an active principal')
         const { principal_id, name } = principal
+        if (!begun.of(principal_id).use())
+          throw new RpcStatusError(
+            Code.ResourceExhausted,
+            'too many sessions were begun; try again in a minute',
+          )
         const secret = await sessions.begin({ principal_id, token_sha256: hashToken(token) })
         log.info({ caller: principal_id, part: 'backoffice' }, 'a session began with a token')
         sendJson(

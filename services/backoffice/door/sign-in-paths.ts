@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Code } from '@connectrpc/connect'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
+import { networkOf } from '#lib/http/network-of.ts'
 import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -9,7 +10,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Site } from '../sessions/site.ts'
 import type { OpenId, OpenIdPerson, SignInState } from '../sign-in/open-id.ts'
 import { type HttpExchange, type HttpPath, readFields, sendJson } from './http-paths.ts'
-import { createNetworkRates } from './network-rates.ts'
+import { createRates } from './rates.ts'
 import { sessionCookie } from './session-paths.ts'
 
 interface SignInDeps {
@@ -29,11 +30,11 @@ const REQUESTS_PER_MINUTE = 120
 
 /** The paths by which people sign in with the OpenID provider (O21). */
 export function createSignInPaths(deps: SignInDeps): readonly HttpPath[] {
-  const rates = createNetworkRates(REQUESTS_PER_MINUTE)
+  const rates = createRates(REQUESTS_PER_MINUTE)
   const limited = (path: HttpPath): HttpPath => ({
     ...path,
     async serve(exchange) {
-      if (!rates.of(exchange.caller.address).use())
+      if (!rates.of(networkOf(exchange.caller.address)).use())
         throw new RpcStatusError(
           Code.ResourceExhausted,
           'too many sign-ins from this address; try again in a minute',

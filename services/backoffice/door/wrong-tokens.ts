@@ -1,8 +1,9 @@
 import { Code } from '@connectrpc/connect'
 import { LRUCache } from 'lru-cache'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
+import { networkOf } from '#lib/http/network-of.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
-import { createNetworkRates } from './network-rates.ts'
+import { createRates } from './rates.ts'
 
 /** How many unknown tokens a network may try per minute in each process (O22). */
 const WRONG_PER_MINUTE = 120
@@ -17,12 +18,12 @@ export type WrongTokens = ReturnType<typeof createWrongTokens>
  */
 export function createWrongTokens() {
   const known = new LRUCache<string, true>(entriesUpTo(KNOWN_MAX))
-  const rates = createNetworkRates(WRONG_PER_MINUTE)
+  const rates = createRates(WRONG_PER_MINUTE)
   return {
     /** Finds what belongs to a token by asking the store. Throws RESOURCE_EXHAUSTED instead where its network tried too many. */
     async ask<T>(sha256: string, address: string | undefined, find: () => Promise<T | undefined>) {
       if (known.has(sha256)) return find()
-      const rate = rates.of(address)
+      const rate = rates.of(networkOf(address))
       if (!rate.hasRoom())
         throw new RpcStatusError(
           Code.ResourceExhausted,

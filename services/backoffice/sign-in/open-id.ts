@@ -26,6 +26,7 @@ import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient, type HttpClient } from '#lib/http/client.ts'
 import { HttpFailure } from '#lib/http/http-failure.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
+import { log } from '#lib/telemetry/log.ts'
 
 /** The settings of the OpenID provider. */
 export interface OpenIdOptions {
@@ -205,12 +206,13 @@ function fetchBy(http: HttpClient): CustomFetch {
   }
 }
 
-/** Does what asks the provider. What goes wrong is never shown: it may hold codes and tokens. */
+/** Does what asks the provider. The log has what goes wrong; it is never shown, because it may tell about the installation. */
 async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof RpcStatusError) throw error
+    log.warn({ error, part: 'sign-in' }, 'the OpenID provider did not confirm a sign-in')
     if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError)
       throw refusal(`the OpenID provider refused the sign-in: ${error.error.slice(0, 64)}`)
     if (failureIn(error))
