@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { clock, elapsedSince } from '#lib/base/time.ts'
+import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { failureTraceOf, recordPastSpan } from '#lib/telemetry/failure-trace.ts'
 import { histogram, level } from '#lib/telemetry/metrics.ts'
-import type { Span, SpanDescription } from '#lib/telemetry/span.ts'
+import type { Span, SpanDescription, SpanFields } from '#lib/telemetry/span.ts'
 
 /** The parts of a response that a signature can cover. */
 export interface SignableResponse {
@@ -22,6 +23,8 @@ export interface PaymentIds {
   readonly payment_id?: string | undefined
   readonly c_id?: string | undefined
   readonly h_id?: string | undefined
+  /** Whether it has failed, as far as the response says. */
+  readonly has_failed?: boolean
 }
 
 /** What is known of a request so far. The response and the log line need it after a failure at any step too. */
@@ -97,6 +100,29 @@ export function beginObservation(exchange: Exchange, span: Span | undefined): ()
     seconds.observe({ method: method ?? 'none', code: String(result) }, elapsedMs(exchange) / 1_000)
     if (method !== undefined) span?.rename(method)
     const { statusCode: http_status } = response
-    span?.add({ request_id, code, application_id, merchant_id, environment, http_status })
+    const fields = { request_id, code, application_id, merchant_id, environment, http_status }
+    if (span === undefined) recordFailedPayment(exchange, fields)
+    else span.add(fields)
   }
+}
+
+const PAYMENT_METHODS: ReadonlySet<string> = new Set(['payment.in', 'payment.out'])
+
+/** Records the span of a request that was not sampled, when its payment has failed or it has met a fault. */
+function recordFailedPayment(exchange: Exchange, fields: SpanFields): void {
+  const { request_id, context } = exchange
+  const { method: name = '', code, payment } = context
+  const is_fault = code === 2001 || code === 2002
+  if (!PAYMENT_METHODS.has(name) || !(is_fault || payment?.has_failed)) return
+  const { payment_id } = payment ?? {}
+  const ended_at = now()
+  recordPastSpan({
+    name,
+    kind: 'server',
+    fields: { ...fields, payment_id },
+    first: failureTraceOf(payment_id ?? request_id),
+    is_first: payment_id === undefined,
+    began_at: new Date(ended_at.getTime() - elapsedMs(exchange)),
+    ended_at,
+  })
 }

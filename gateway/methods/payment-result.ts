@@ -1,4 +1,4 @@
-import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import {
   AMOUNT_VIEW,
   CREATED_PAYMENT_VIEW,
@@ -34,6 +34,12 @@ function resultOf(view: View<Payment>) {
   }
 }
 
-function idsOf({ paymentId: payment_id, cId: c_id, hId: h_id }: Payment): PaymentIds {
-  return { payment_id, c_id, h_id }
+const FAILURES: ReadonlySet<PaymentStatus> = new Set([
+  PaymentStatus.ERROR,
+  PaymentStatus.CANCELED,
+  PaymentStatus.DECLINED,
+])
+
+function idsOf({ paymentId: payment_id, cId: c_id, hId: h_id, status }: Payment): PaymentIds {
+  return { payment_id, c_id, h_id, has_failed: FAILURES.has(status) }
 }

@@ -13,18 +13,18 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
   BatchSpanProcessor,
+  type IdGenerator,
   type SpanExporter,
   type SpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import { randomFraction } from '#lib/base/crypto/random.ts'
+import { randomFraction, randomHex } from '#lib/base/crypto/random.ts'
 import { withTimeout } from '#lib/base/time.ts'
 import type { Trace } from '#lib/base/trace.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { maskText } from './faults.ts'
 import { LOG_FIELDS, log } from './log.ts'
-import { counter } from './metrics.ts'
-import type { Span, SpanFields, SpanKind, Tracer } from './span.ts'
+import { type PastSpan, type Span, type SpanFields, type SpanKind, spans_total, type Tracer } from './span.ts'
 
 interface OtlpOptions {
   /** The base URL of OTLP over HTTP; spans go to `/v1/traces` below it. */
@@ -63,12 +63,6 @@ const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
   consumer: ApiSpanKind.CONSUMER,
 }
 
-const spans_total = counter(
-  'multihub_spans_total',
-  'Spans of traces, by result: exported, failed or dropped.',
-  ['result'],
-)
-
 /**
  * Creates the tracer of a process on the SDK of OpenTelemetry. It is loaded only when an endpoint is configured, because
  * the SDK takes 150 ms and 25 MB. Nothing waits for the collector: spans that it does not take are dropped and counted.
@@ -86,7 +80,9 @@ export function createOtlpTracer(options: OtlpOptions): OtlpTracer {
     'service.version': version,
     'service.instance.id': `${hostname()}:${process.pid}`,
   })
+  const ids = createIds()
   const provider = new TracerProvider({
+    idGenerator: ids,
     // The standard variables of a deployment, such as OTEL_RESOURCE_ATTRIBUTES, add to it and win.
     resource: own_resource.merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [createBoundedProcessor(exporter)],
@@ -117,6 +113,7 @@ export function createOtlpTracer(options: OtlpOptions): OtlpTracer {
         end: () => started.end(),
       } satisfies Span
     },
+    recordPast: (past) => recordPast(tracer, ids, past),
     async close() {
       await withTimeout(
         provider.shutdown().catch((error: unknown) => log.debug({ error }, 'the last spans were not sent')),
@@ -124,6 +121,36 @@ export function createOtlpTracer(options: OtlpOptions): OtlpTracer {
       )
     },
   }
+}
+
+/** Random ids, or the ones of a first span whose ids follow from what it is about. */
+function createIds(): IdGenerator & { with<T>(trace: Trace, work: () => T): T } {
+  let given: Trace | undefined
+  return {
+    generateTraceId: () => given?.trace_id ?? randomHex(16),
+    generateSpanId: () => given?.span_id ?? randomHex(8),
+    with(trace, work) {
+      given = trace
+      try {
+        return work()
+      } finally {
+        given = undefined
+      }
+    },
+  }
+}
+
+function recordPast(
+  tracer: ReturnType<TracerProvider['getTracer']>,
+  ids: ReturnType<typeof createIds>,
+  { name, kind, fields, first, is_first, began_at, ended_at }: PastSpan,
+): void {
+  const options = { kind: KINDS[kind], attributes: attributesOf(fields), startTime: began_at }
+  const span = is_first
+    ? ids.with(first, () => tracer.startSpan(name, options, ROOT_CONTEXT))
+    : tracer.startSpan(name, options, contextOf(first))
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.end(ended_at)
 }
 
 /** Counts the spans that wait, because the SDK drops without a count that we could show. */

@@ -18,6 +18,7 @@ beforeEach(() => {
   samples = true
   stop = useTracer({
     samples: () => samples,
+    recordPast: () => {},
     startSpan(start) {
       started.push(start)
       return {

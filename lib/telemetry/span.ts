@@ -1,6 +1,7 @@
 import { currentRequest, withTrace } from '#lib/base/context.ts'
 import { formatTrace, parseTrace, type Trace } from '#lib/base/trace.ts'
 import type { LogField } from './log.ts'
+import { counter } from './metrics.ts'
 
 /** What a span records besides its times. Its fields are the fields of log lines: never a body, a secret or bank data. */
 export type SpanFields = { readonly [Name in LogField]?: string | number | undefined }
@@ -27,11 +28,25 @@ export interface SpanStart {
   readonly link: Trace | undefined
 }
 
+/** A span of work that has ended, of a trace whose first span is `first`. */
+export interface PastSpan {
+  readonly name: string
+  readonly kind: SpanKind
+  readonly fields: SpanFields
+  readonly first: Trace
+  /** Whether it is the first span itself; otherwise it is below it. */
+  readonly is_first: boolean
+  readonly began_at: Date
+  readonly ended_at: Date
+}
+
 /** Records spans. */
 export interface Tracer {
   /** Draws whether a new trace is recorded. */
   samples(): boolean
   startSpan(start: SpanStart): Span
+  /** Records a failure afterwards. */
+  recordPast(span: PastSpan): void
 }
 
 /** A unit of work, as `inSpan` takes it. */
@@ -48,7 +63,19 @@ export interface SpanDescription {
   readonly begins_trace?: boolean
 }
 
+/** Counts spans by what became of them. */
+export const spans_total = counter(
+  'multihub_spans_total',
+  'Spans of traces, by result: exported, failed or dropped.',
+  ['result'],
+)
+
 let tracer: Tracer | undefined
+
+/** The tracer of this process, if it records spans. */
+export function currentTracer(): Tracer | undefined {
+  return tracer
+}
 
 /** Records the spans of this process with a tracer, until the returned function is called. */
 export function useTracer(replacement: Tracer): () => void {

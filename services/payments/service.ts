@@ -54,6 +54,7 @@ import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import { createPaymentCounter } from './use-cases/count-payments.ts'
 import { startRetentionWalk } from './use-cases/erase-person.ts'
+import { recordFailureSpans } from './use-cases/record-failure-spans.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
 /** The settings of the payments service. */
@@ -160,7 +161,10 @@ export const role: Role<'payments'> = {
       collection: store.payments,
       clock_guard: context.clock_guard,
       keyOf: keyOfPayment,
-      onWritten: counter.onWritten,
+      onWritten: (after, before) => {
+        counter.onWritten(after, before)
+        recordFailureSpans(after, before)
+      },
       effects: bindEffects({ store, provider_calls, publisher, findRoute, ...clients }),
     })
     const deps = {

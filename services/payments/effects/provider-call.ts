@@ -8,6 +8,7 @@ import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
+import { failureTraceparent } from '#lib/telemetry/failure-trace.ts'
 import type { AccountStates } from '../account-states.ts'
 import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
@@ -70,7 +71,23 @@ export function applyResult(
 ): DocumentChange<Payment> {
   const at = now()
   const poll_at = new Date(at.getTime() + poll_ms)
-  return (current) => applyProviderUpdate(current, { ...ref, result, at, poll_at, is_callback })
+  return traced(result, (current) =>
+    applyProviderUpdate(current, { ...ref, result, at, poll_at, is_callback }),
+  )
+}
+
+/** The results after which a payment is traced, also when its request was not sampled. */
+const TRACED: ReadonlySet<string> = new Set(['declined', 'canceled', 'not_sent', 'unknown'])
+
+/** The change, and from a failure on the trace to which all further work on the payment belongs. */
+function traced(result: CallResult, change: DocumentChange<Payment>): DocumentChange<Payment> {
+  if (!TRACED.has(result.kind)) return change
+  return (current) => {
+    const changed = change(current)
+    if (changed === current || changed.traceparent !== undefined) return changed
+    const traceparent = failureTraceparent(changed.payment_id)
+    return traceparent === undefined ? changed : { ...changed, traceparent }
+  }
 }
 
 /** The response to a create, and the facts of the call. */
@@ -111,7 +128,7 @@ export function applyCreateResponse(
   }
   const poll_at = new Date(at.getTime() + poll_ms)
   const update = { ...refOf(operation), result, call, at, poll_at, create }
-  return (current) => applyProviderUpdate(current, update)
+  return traced(result, (current) => applyProviderUpdate(current, update))
 }
 
 /** Covers the differences between the clocks of processes and provider, and pauses of a process. */
