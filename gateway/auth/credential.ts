@@ -1,10 +1,12 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
+import { MerchantStatus } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import type { GetCredentialResponse, SealedSecret } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { MethodName } from '#lib/contract/methods.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
 import { type IpRanges, parseIpRanges } from '#lib/http/address-policy.ts'
@@ -108,15 +110,21 @@ const STATUSES = createEnumMap<ParsedSettings['status'], CredentialStatus>({
   blocked: CredentialStatus.BLOCKED,
 })
 
+/** What a suspended merchant may not do (A11). */
+const SUSPENDED_METHODS: readonly MethodName[] = ['payment.in', 'payment.out', 'refund.request']
+
 function readSettings({
   credential,
   merchantEnvironments,
+  merchantStatus,
 }: GetCredentialResponse): ParsedSettings | undefined {
   if (credential === undefined) return undefined
   const { merchantId: merchant_id, ipAllowlist, dailyLimit: daily_limit } = credential
   const environment = ENVIRONMENTS.fromProto(credential.environment)
   const version = VERSIONS.fromProto(credential.apiVersion)
-  const status = STATUSES.fromProto(credential.status)
+  const is_closed = merchantStatus === MerchantStatus.CLOSED
+  const status = is_closed ? 'disabled' : STATUSES.fromProto(credential.status)
+  const is_suspended = merchantStatus === MerchantStatus.SUSPENDED
   const addresses = parseIpRanges(ipAllowlist)
   if (!merchant_id || !environment || !version || !status || !addresses || daily_limit < 0n) return undefined
   return {
@@ -131,7 +139,7 @@ function readSettings({
     currencies: credential.currencies,
     daily_limit,
     rate_limits: new Map(Object.entries(credential.rateLimits)),
-    disabled_methods: new Set(credential.disabledMethods),
+    disabled_methods: new Set([...credential.disabledMethods, ...(is_suspended ? SUSPENDED_METHODS : [])]),
     support_resources: new Set(credential.supportResources),
   }
 }

@@ -27,11 +27,11 @@ export async function replayDead(
     const ids = dead.filter(({ merchant_id }) => merchant_id === merchantId).map((one) => one.delivery_id)
     if (ids.length > SINGLE_MAX || choices.chance(0.5)) {
       for (const id of ids) history.replayed.add(id)
-      await client.replayDeliveries({ filter: { merchantId } })
+      await client.replayDeliveries({ filter: { merchantId }, queueAnyway: true })
     } else {
       for (const deliveryId of ids) {
         history.replayed.add(deliveryId)
-        await client.replayDelivery({ deliveryId })
+        await client.replayDelivery({ deliveryId, queueAnyway: true })
       }
     }
   }

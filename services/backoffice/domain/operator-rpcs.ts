@@ -253,6 +253,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     getReplay: inAnswer('replay'),
     summarizeDeliveries: read(),
     sendTestEvent: change('support'),
+    listDestinations: read(),
   }),
   ...rowsOf(PrincipalService, {
     createPrincipal: ofMerchant('admin'),

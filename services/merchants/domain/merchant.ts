@@ -23,6 +23,12 @@ export function foldedName(name: string): string {
   return [...name.normalize('NFKC').toLowerCase()].slice(0, NAME_MAX).join('')
 }
 
+/**
+ * Which requests of a merchant are accepted. `suspended`: no new payments and refund requests. `closed`: none. What runs goes on
+ * to its end in both (A11).
+ */
+export type MerchantStatus = 'active' | 'suspended' | 'closed'
+
 const OWNED_MAX = 500
 
 /** The settings of a merchant. */
@@ -31,6 +37,7 @@ export const MERCHANT_SETTINGS = {
   timezone: { check: checkTimezone },
   /** Removing an environment disables its credentials at once and keeps their settings; adding it again enables them. */
   environments: { check: checkEnvironments },
+  status: { fallback: 'active' as MerchantStatus, check: (status: MerchantStatus) => status },
 }
 
 /** Accepts the IANA name of the time zone in which payout limits reset (P14). */
@@ -60,4 +67,9 @@ export function checkOwnedLimit(existing: readonly unknown[]): void {
   throw new PublicError(1003, {
     details: { description: 'merchant_id', reason: `a merchant has at most ${OWNED_MAX} of these` },
   })
+}
+
+/** The status of a merchant. One that was stored before merchants had a status is active. */
+export function statusOf({ status }: Partial<Pick<Merchant, 'status'>>): MerchantStatus {
+  return status ?? 'active'
 }

@@ -48,6 +48,12 @@ async function secretsOf(applicationId: string): Promise<string[]> {
 }
 
 describe('CreateCredential', () => {
+  // A10
+  test('refuses support methods without a scope, with which none of them would work', async () => {
+    const creation = credentials().createCredential({ ...valid(), supportResources: ['refund'] })
+    await expect(creation).rejects.toMatchObject({ code: 1005, details: { description: 'scopes' } })
+  })
+
   test('returns the secret once and stores it encrypted for this credential', async () => {
     const { credential, secret } = await credentials().createCredential(valid())
     const applicationId = credential?.applicationId ?? ''

@@ -1,6 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantStatus } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
@@ -63,6 +64,26 @@ describe('UpdateMerchant', () => {
     const updated = await merchants().updateMerchant({ merchantId, environments: both })
     expect(updated).toMatchObject({
       merchant: { merchantId, name: 'Alpha', timezone: 'Europe/Istanbul', environments: both },
+    })
+  })
+
+  // A11
+  test('changes the status in every direction, and refuses an unknown one', async () => {
+    const { merchant } = await merchants().createMerchant(VALID)
+    const merchantId = merchant?.merchantId ?? ''
+    const { ACTIVE, SUSPENDED, CLOSED } = MerchantStatus
+    expect(merchant?.status).toBe(ACTIVE)
+    for (const status of [SUSPENDED, CLOSED, ACTIVE, CLOSED]) {
+      expect(await merchants().updateMerchant({ merchantId, status })).toMatchObject({ merchant: { status } })
+      expect(await merchants().updateMerchant({ merchantId, name: 'Alpha' })).toMatchObject({
+        merchant: { status },
+      })
+    }
+    await expect(
+      merchants().updateMerchant({ merchantId, status: 9 as MerchantStatus }),
+    ).rejects.toMatchObject({
+      code: 9000,
+      details: { description: 'status' },
     })
   })
 

@@ -14,6 +14,7 @@ import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { findCredential, findRoute, listChanges, listIn } from '../use-cases/registry-reads.ts'
 import { credentialToProto } from './credential-service.ts'
 import { endpointToProto } from './endpoint-service.ts'
+import { MERCHANT_STATUSES } from './merchant-service.ts'
 import { routeToProto } from './route-service.ts'
 
 /**
@@ -29,6 +30,7 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
         credential: credentialToProto(result.credential),
         secrets: result.valid_secrets.map(secretToProto),
         merchantEnvironments: result.merchant_environments.map(ENVIRONMENTS.toProto),
+        merchantStatus: MERCHANT_STATUSES.toProto(result.merchant_status),
       }
     }),
     getRoute: by(['payments'], async ({ serviceId }) => {

@@ -30,6 +30,7 @@ export async function createCredential(
   const creation = { merchant_id: given.merchant_id, operation_id, given }
   const credential = await createOnce(deps.store, credentials, creation, async () => {
     const scope = await scopeOf(deps, given)
+    checkScopes(given)
     const settings = newSettings(CREDENTIAL_SETTINGS, given, await contextOf(deps, scope, given))
     checkOwnedLimit(await credentials.listByMerchant(scope.merchant_id))
     return {
@@ -48,6 +49,11 @@ export async function createCredential(
     ? keyring.unseal(first.sealed, ownerOfCredentialSecret(credential.application_id))
     : undefined
   return { credential, secret }
+}
+
+/** Refuses a credential with support methods, all of which would be refused for want of a scope (A10). */
+function checkScopes({ support_resources = [], scopes = [] }: GivenCredential): void {
+  if (support_resources.length > 0 && scopes.length === 0) throw fieldError(1005, 'scopes')
 }
 
 /** Changes a credential. Every gateway refuses a blocked one within 5 s, as long as this service is reachable. */

@@ -1,5 +1,6 @@
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { statusOf } from '../domain/merchant.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
 import type { RegistryCollection } from '../store/registry-collection.ts'
 import type { MerchantsDeps } from './deps.ts'
@@ -8,7 +9,7 @@ type StoreDeps = Pick<MerchantsDeps, 'store'>
 
 /**
  * Reads a credential with the secrets that are valid now, the newest first, and its merchant's environments, in which alone
- * it is usable; `undefined` when there is none with this id.
+ * it is usable, and status; `undefined` when there is none with this id.
  */
 export async function findCredential({ store }: StoreDeps, application_id: string) {
   const credential = await store.credentials.find(application_id)
@@ -18,14 +19,17 @@ export async function findCredential({ store }: StoreDeps, application_id: strin
     credential,
     valid_secrets: credential.secrets.filter(({ expires_at }) => !expires_at || expires_at > now()),
     merchant_environments: merchant?.environments ?? [],
+    merchant_status: statusOf(merchant ?? {}),
   }
 }
 
-/** Reads a route with its merchant; `undefined` when there is none with this id. */
+/** Reads a route with its merchant, disabled unless that is active; `undefined` when there is none with this id. */
 export async function findRoute({ store }: StoreDeps, service_id: string) {
   const route = await store.routes.find(service_id)
   const merchant = route && (await store.merchants.find(route.merchant_id))
-  return merchant && { route, merchant }
+  return (
+    merchant && { route: { ...route, enabled: route.enabled && statusOf(merchant) === 'active' }, merchant }
+  )
 }
 
 /** Lists what a merchant has in one environment, in the order of creation. */

@@ -19,7 +19,7 @@ export interface Breaker {
 }
 
 /** What a breaker permits now. */
-type BreakerState = 'closed' | 'open' | 'half_open'
+export type BreakerState = 'closed' | 'open' | 'half_open'
 
 /** The breaker of a destination without attempts. */
 export const NEW_BREAKER: Breaker = { failures: 0 }

@@ -80,6 +80,7 @@ export interface Destination {
 
 /** What the keys of the destinations of `webhook_url`s begin with. */
 const ORIGIN_PREFIX = 'origin:'
+const ENDPOINT_PREFIX = 'endpoint:'
 
 /**
  * The key of a destination: its endpoint, or the merchant, environment and origin of a `webhook_url` (N5). So URLs with a
@@ -90,10 +91,17 @@ export function destinationKeyOf(
   environment: Environment,
   { endpoint_id, url }: { readonly endpoint_id?: string; readonly url: string },
 ): string {
-  if (endpoint_id !== undefined) return `endpoint:${endpoint_id}`
+  if (endpoint_id !== undefined) return `${ENDPOINT_PREFIX}${endpoint_id}`
   // A text that is not a URL fails each of its attempts, so it may be a destination of its own.
   const origin = URL.parse(url)?.origin ?? url
   return `${ORIGIN_PREFIX}${sha256Hex(`${environment}/${merchant_id}/${origin}`).slice(0, 40)}`
+}
+
+/** The endpoint of a destination; `undefined` for an origin. */
+export function endpointIdOf(destination_key: string): string | undefined {
+  return destination_key.startsWith(ENDPOINT_PREFIX)
+    ? destination_key.slice(ENDPOINT_PREFIX.length)
+    : undefined
 }
 
 /** Whether a destination is the origin of `webhook_url`s, and not an endpoint. */

@@ -253,7 +253,7 @@ async function updateBreaker(
   result: AttemptResult,
   is_probe: boolean,
 ): Promise<void> {
-  const { breaker: before, destination_key } = owned
+  const { breaker: before, destination_key, merchant_id } = owned
   const verdict = judgeAttempt(destination_key, result)
   const url_hash = isOrigin(destination_key) ? sha256Hex(url).slice(0, 16) : undefined
   owned.breaker = breakerAfter(before, { verdict, is_probe, url: url_hash }, storeNow())
@@ -263,7 +263,7 @@ async function updateBreaker(
     const to = opened_at === undefined ? 'closed' : 'open'
     countBreakerChange(to)
     log.warn(
-      { destination_key, state: to, reason: result.failure ?? 'delivered' },
+      { destination_key, merchant_id, state: to, reason: result.failure ?? 'delivered' },
       'the breaker of a callback destination changed',
     )
   }

@@ -357,9 +357,8 @@ test.each([
     expect(destination?.lease ?? destination?.wake_at).toBeUndefined()
     expect((await read(dead)).status).toBe('dead')
     fixture.respond = () => DELIVERED
-    const { deliveries, replays } = fixture.store
     const background = createBackgroundWork()
-    const deps = { pipeline, deliveries, replays, background, storeNow: now, isStopping: () => false }
+    const deps = { ...fixture.store, pipeline, background, storeNow: now, isStopping: () => false }
     if (is_by_filter) await replayDeliveries(deps, { merchant_id: dead.merchant_id }, false)
     else await replayDelivery(deps, dead.delivery_id)
     await advance(1_000)
@@ -374,7 +373,8 @@ test('a replay that is repeated delivers what one before has queued without a wa
   await pipeline.queueDelivery(dead, BODY)
   await advance(10_000)
   fixture.respond = () => DELIVERED
-  const deps = { pipeline, deliveries: fixture.store.deliveries, storeNow: now }
+  const { deliveries, destinations } = fixture.store
+  const deps = { pipeline, deliveries, destinations, storeNow: now }
   const crashed = { ...deps, pipeline: { wake: () => Promise.reject(new Unavailable('it was killed')) } }
   await expect(replayDelivery(crashed, dead.delivery_id)).rejects.toThrow(Unavailable)
   await advance(1_000)

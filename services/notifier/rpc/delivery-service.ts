@@ -22,6 +22,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
+import { type ListDestinationsDeps, listDestinations } from '../use-cases/list-destinations.ts'
 import {
   type ReceiveEventDeps,
   receiveEventByCall,
@@ -42,9 +43,14 @@ import {
   replayToProto,
   selectionFromProto,
 } from './delivery-proto.ts'
+import { DESTINATION_STATES, destinationToProto } from './destination-proto.ts'
 
 /** What the delivery service needs: the dependencies of its use cases. */
-export interface DeliveryServiceDeps extends ReceiveEventDeps, ReplayDeliveriesDeps, SendTestEventDeps {
+export interface DeliveryServiceDeps
+  extends ReceiveEventDeps,
+    ReplayDeliveriesDeps,
+    ListDestinationsDeps,
+    SendTestEventDeps {
   readonly deliveries: Deliveries
   readonly destinations: Destinations
   readonly pipeline: Pipeline
@@ -97,15 +103,21 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
     }),
     replayDelivery: by(['backoffice'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
-      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id)) }
+      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id, request.queueAnyway)) }
     }),
-    replayDeliveries: by(['backoffice'], async ({ filter, dryRun }) => {
+    replayDeliveries: by(['backoffice'], async ({ filter, dryRun, queueAnyway }) => {
       const selection = selectionFromProto(requiredMessage(filter, 'filter'), 'filter.')
-      return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun)) }
+      return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun, queueAnyway)) }
     }),
     getReplay: by(['backoffice', 'internal'], async (request) => {
       const replay_id = requiredId(request.replayId, 'replay_id')
       return { replay: replayToProto(await getReplay(deps, replay_id)) }
+    }),
+    listDestinations: by(['backoffice', 'internal'], async ({ state, ...page }) => {
+      const wanted = DESTINATION_STATES.optional(state, 'state')
+      const request = { page_size: page.pageSize, page_token: page.pageToken }
+      const { destinations, next_page_token } = await listDestinations(deps, wanted, request)
+      return { destinations: destinations.map(destinationToProto), nextPageToken: next_page_token }
     }),
     sendTestEvent: by(['backoffice'], async ({ endpointId }) => ({
       deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),

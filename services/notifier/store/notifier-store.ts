@@ -82,7 +82,10 @@ const EVENT_CHECKS: CollectionSpec = {
 /** The collection of destinations. */
 export type Destinations = Collection<Destination>
 
-/** `by_wake` has the destinations that wait for an owner, `by_open` those whose breaker is open. */
+/**
+ * `by_wake` has the destinations that wait for an owner. The operator lists by `by_open`, which has those whose breaker is not closed, and
+ * by `by_destination`. The leases of a destination change neither.
+ */
 const DESTINATIONS: CollectionSpec = {
   name: 'destinations',
   partition: ['destination_key'],
@@ -90,6 +93,7 @@ const DESTINATIONS: CollectionSpec = {
   indexes: {
     by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true },
     by_open: { fields: ['breaker.opened_at'], where: 'breaker.opened_at', across_partitions: true },
+    by_destination: { fields: ['destination_key'], across_partitions: true },
   },
   expires: 'expires_at',
 }

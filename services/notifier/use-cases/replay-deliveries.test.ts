@@ -26,9 +26,9 @@ let deps: ReplayDeliveriesDeps
 beforeEach(async () => {
   fixture = await openPipelines()
   ;({ pipeline } = await fixture.startProcess('one'))
-  const { deliveries, replays } = fixture.store
+  const { deliveries, destinations, replays } = fixture.store
   const background = createBackgroundWork()
-  deps = { pipeline, deliveries, replays, background, storeNow: now, isStopping: () => false }
+  deps = { pipeline, deliveries, destinations, replays, background, storeNow: now, isStopping: () => false }
 })
 afterEach(() => fixture[Symbol.dispose]())
 
@@ -63,7 +63,7 @@ test.each([
     },
   }
   if (is_by_filter)
-    expect(await replayDeliveries(late_deps, { merchant_id: dead.merchant_id }, false)).toMatchObject({
+    expect(await replayDeliveries(late_deps, { merchant_id: dead.merchant_id }, false, true)).toMatchObject({
       matched: 1,
       queued: 0,
     })
@@ -134,7 +134,7 @@ test('a replay by filter whose notifier is killed at any step goes on in another
       pipeline: { wake: (waiting) => takeStep().then(() => pipeline.wake(waiting)) },
     }
     // The first step stores the replay.
-    const answer = replayDeliveries(killed_deps, { merchant_id: '7001' }, false)
+    const answer = replayDeliveries(killed_deps, { merchant_id: '7001' }, false, true)
     await fixture.clock.advance(45_000)
     const { replay_id } = await answer
     expect((await replays.get({ replay_id }))?.ended_at).toBeDefined()
@@ -218,3 +218,38 @@ test('a replay by filter ends: what is created after its request is not selected
   if (late === undefined) throw new Error('the replay was not stored')
   expect(await fixture.stored(late)).toMatchObject({ status: 'dead' })
 })
+
+/** Five dead deliveries at one destination, whose breaker they have opened. */
+async function openBreaker(name: string): Promise<readonly Delivery[]> {
+  fixture.respond = () => FAILED
+  const all = [1, 2, 3, 4, 5].map((number) => newDelivery(number, name, { max_retries: 0 }))
+  for (const delivery of all) {
+    await pipeline.queueDelivery(delivery, BODY)
+    await fixture.clock.advance(100)
+  }
+  return all
+}
+
+// N5, N6
+test.each([
+  ['of one delivery', false],
+  ['by filter', true],
+])(
+  'a replay %s is refused while the breaker is open, names the destination, and queues when told to',
+  async (_name, is_by_filter) => {
+    const [dead] = await openBreaker('open')
+    if (dead === undefined) throw new Error('there is no delivery')
+    const replay = (anyway: boolean): Promise<unknown> =>
+      is_by_filter
+        ? replayDeliveries(deps, { merchant_id: dead.merchant_id }, false, anyway)
+        : replayDelivery(deps, dead.delivery_id, anyway)
+    await expect(replay(false)).rejects.toMatchObject({
+      code: 8801,
+      details: { reason: expect.stringContaining('endpoint:open') },
+    })
+    const statusOf = async () => (await fixture.stored(dead))?.status
+    expect(await statusOf()).toBe('dead')
+    await replay(true)
+    expect(await statusOf()).toBe('pending')
+  },
+)

@@ -9,36 +9,62 @@ import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { queueAgain } from '../domain/attempt.ts'
+import { breakerState } from '../domain/breaker.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import { type DeliverySelection, planFilter, type Replay } from '../domain/delivery-filter.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
-import type { Replays } from '../store/notifier-store.ts'
+import type { Destinations, Replays } from '../store/notifier-store.ts'
 import { getDelivery } from './list-deliveries.ts'
 
 /** What the replay of one delivery needs. */
 interface ReplayDeliveryDeps {
   readonly deliveries: Deliveries
   readonly pipeline: Pick<Pipeline, 'wake'>
+  readonly destinations: Pick<Destinations, 'get' | 'find'>
   /** The present time by the clock of the store. */
   storeNow(): Date
 }
 
 /**
  * Queues one dead delivery again (N6), and returns it. A delivery that waits already is returned as it is, so that a
- * repetition does no harm. Throws 1003 for an unknown delivery, 9000 for one that was delivered, and 8801 for one that was erased.
+ * repetition does no harm. Throws 1003 for an unknown delivery, 9000 for one that was delivered, and 8801 for one that was erased. So
+ * it does while the breaker of its destination is open, unless it is queued `anyway`: then it would only wait there.
  */
-export async function replayDelivery(deps: ReplayDeliveryDeps, delivery_id: string): Promise<Delivery> {
+export async function replayDelivery(
+  deps: ReplayDeliveryDeps,
+  delivery_id: string,
+  anyway = false,
+): Promise<Delivery> {
   const found = await getDelivery(deps.deliveries, delivery_id)
   if (found.erased_at !== undefined)
     throw new PublicError(8801, {
       details: { description: 'delivery_id', reason: 'what it said was erased' },
     })
   if (found.status === 'delivered') throw fieldError(9000, 'delivery_id', 'a delivery that was not delivered')
+  if (found.status === 'dead' && !anyway) await refuseWhileOpen(deps, [found.destination_key])
   const queued = await requeueDead(deps, found)
   // Also when it was queued before: the process that queued it may have crashed before this.
   await deps.pipeline.wake(queued ?? found)
   return queued ?? found
+}
+
+/** Throws 8801, which names the destination, when the breaker of one of these destinations is open. */
+async function refuseWhileOpen(
+  { destinations, storeNow }: Pick<ReplayDeliveryDeps, 'destinations' | 'storeNow'>,
+  destination_keys: readonly string[],
+): Promise<void> {
+  const found = await Promise.all(
+    [...new Set(destination_keys)].map((destination_key) => destinations.get({ destination_key })),
+  )
+  const open = found.find((one) => one && breakerState(one.breaker, storeNow()) === 'open')
+  if (open === undefined) return
+  throw new PublicError(8801, {
+    details: {
+      description: 'delivery_id',
+      reason: `the breaker of the destination ${open.destination_key} is open; wait for it, or set queue_anyway`,
+    },
+  })
 }
 
 /**
@@ -71,13 +97,26 @@ const LEASE_MS = 30_000
 const ANSWER_MAX_MS = 2_000
 const KEPT_MS = 90 * 86_400_000
 
-/** Begins to queue all dead deliveries of a selection (N6), or to count them. Returns the replay after a moment. */
+/**
+ * Begins to queue all dead deliveries of a selection (N6), or to count them. Returns the replay after a moment. Throws 8801 while the
+ * breaker of a destination of the first batch is open, unless they are queued `anyway`.
+ */
 export async function replayDeliveries(
   deps: ReplayDeliveriesDeps,
   { created_to, ...selection }: DeliverySelection,
   is_dry_run: boolean,
+  anyway = false,
 ): Promise<Replay> {
   const { replays, background, storeNow } = deps
+  if (!is_dry_run && !anyway) {
+    const { index, range, matches = () => true } = planFilter({ ...selection, created_to, status: 'dead' })
+    const first = await deps.deliveries.find(index, range, { limit: BATCH_SIZE })
+    const dead = first.filter((delivery) => delivery.status === 'dead' && matches(delivery))
+    await refuseWhileOpen(
+      deps,
+      dead.map(({ destination_key }) => destination_key),
+    )
+  }
   const created_at = storeNow()
   const replay = await replays.insert({
     ...selection,

@@ -2,19 +2,19 @@
 // @generated from file multihub/merchants/v1/merchant.proto (package multihub.merchants.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
 import { file_multihub_common_v1_environment } from "../../common/v1/environment_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/merchants/v1/merchant.proto.
  */
 export const file_multihub_merchants_v1_merchant: GenFile = /*@__PURE__*/
-  fileDesc("CiRtdWx0aWh1Yi9tZXJjaGFudHMvdjEvbWVyY2hhbnQucHJvdG8SFW11bHRpaHViLm1lcmNoYW50cy52MSLYAQoITWVyY2hhbnQSEwoLbWVyY2hhbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIQCgh0aW1lem9uZRgDIAEoCRI1CgxlbnZpcm9ubWVudHMYBCADKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiRtdWx0aWh1Yi9tZXJjaGFudHMvdjEvbWVyY2hhbnQucHJvdG8SFW11bHRpaHViLm1lcmNoYW50cy52MSKPAgoITWVyY2hhbnQSEwoLbWVyY2hhbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIQCgh0aW1lem9uZRgDIAEoCRI1CgxlbnZpcm9ubWVudHMYBCADKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgZzdGF0dXMYByABKA4yJS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTWVyY2hhbnRTdGF0dXMqiAEKDk1lcmNoYW50U3RhdHVzEh8KG01FUkNIQU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFk1FUkNIQU5UX1NUQVRVU19BQ1RJVkUQARIdChlNRVJDSEFOVF9TVEFUVVNfU1VTUEVOREVEEAISGgoWTUVSQ0hBTlRfU1RBVFVTX0NMT1NFRBADYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * Merchant is a customer of the operator.
@@ -63,6 +63,13 @@ export type Merchant = Message<"multihub.merchants.v1.Merchant"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * status says which requests of the merchant are accepted.
+   *
+   * @generated from field: multihub.merchants.v1.MerchantStatus status = 7;
+   */
+  status: MerchantStatus;
 };
 
 /**
@@ -71,4 +78,52 @@ export type Merchant = Message<"multihub.merchants.v1.Merchant"> & {
  */
 export const MerchantSchema: GenMessage<Merchant> = /*@__PURE__*/
   messageDesc(file_multihub_merchants_v1_merchant, 0);
+
+/**
+ * MerchantStatus says which requests of a merchant are accepted. Nothing of a merchant is ever deleted.
+ *
+ * @generated from enum multihub.merchants.v1.MerchantStatus
+ */
+export const MerchantStatus = {
+  /**
+   * MERCHANT_STATUS_UNSPECIFIED is not a status; no merchant has it.
+   *
+   * @generated from enum value: MERCHANT_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * MERCHANT_STATUS_ACTIVE: all requests are accepted.
+   *
+   * @generated from enum value: MERCHANT_STATUS_ACTIVE = 1;
+   */
+  ACTIVE: 1,
+
+  /**
+   * MERCHANT_STATUS_SUSPENDED: new payments and refund requests are refused with 1002. Reads, running payments and callbacks go on.
+   *
+   * @generated from enum value: MERCHANT_STATUS_SUSPENDED = 2;
+   */
+  SUSPENDED: 2,
+
+  /**
+   * MERCHANT_STATUS_CLOSED: every request is refused with 3004. Running payments and callbacks go on to their end.
+   *
+   * @generated from enum value: MERCHANT_STATUS_CLOSED = 3;
+   */
+  CLOSED: 3,
+} as const;
+
+/**
+ * MerchantStatus says which requests of a merchant are accepted. Nothing of a merchant is ever deleted.
+ *
+ * @generated from enum multihub.merchants.v1.MerchantStatus
+ */
+export type MerchantStatus = (typeof MerchantStatus)[keyof typeof MerchantStatus] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.merchants.v1.MerchantStatus.
+ */
+export const MerchantStatusSchema: GenEnum<MerchantStatus> = /*@__PURE__*/
+  enumDesc(file_multihub_merchants_v1_merchant, 0);
 

@@ -12,6 +12,8 @@ import type { OpenItems } from "../../common/v1/open_items_pb.ts";
 import { file_multihub_common_v1_open_items } from "../../common/v1/open_items_pb.ts";
 import type { Delivery, DeliveryStatus, DeliveryTrouble } from "./delivery_pb.ts";
 import { file_multihub_notifier_v1_delivery } from "./delivery_pb.ts";
+import type { Destination, DestinationState } from "./destination_pb.ts";
+import { file_multihub_notifier_v1_destination } from "./destination_pb.ts";
 import type { Replay, ReplayFilter } from "./replay_pb.ts";
 import { file_multihub_notifier_v1_replay } from "./replay_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSKqAwoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgd0cm91YmxlGAsgASgOMiUubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnlUcm91YmxlEhcKD2Rlc3RpbmF0aW9uX2tleRgMIAEoCSJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg4KBnJldmVhbBgCIAEoCCJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiLAoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIkoKFlJlcGxheURlbGl2ZXJ5UmVzcG9uc2USMAoIZGVsaXZlcnkYASABKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeSJeChdSZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBIyCgZmaWx0ZXIYASABKAsyIi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlGaWx0ZXISDwoHZHJ5X3J1bhgCIAEoCCJIChhSZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IiUKEEdldFJlcGxheVJlcXVlc3QSEQoJcmVwbGF5X2lkGAEgASgJIkEKEUdldFJlcGxheVJlc3BvbnNlEiwKBnJlcGxheRgBIAEoCzIcLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheSIrChRTZW5kVGVzdEV2ZW50UmVxdWVzdBITCgtlbmRwb2ludF9pZBgBIAEoCSIsChVTZW5kVGVzdEV2ZW50UmVzcG9uc2USEwoLZGVsaXZlcnlfaWQYASABKAkiHAoaU3VtbWFyaXplRGVsaXZlcmllc1JlcXVlc3Qi/gEKG1N1bW1hcml6ZURlbGl2ZXJpZXNSZXNwb25zZRI2Cg9kZWFkX2RlbGl2ZXJpZXMYASABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjYKD2hlbGRfZGVsaXZlcmllcxgCIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSOQoSZmFpbGluZ19kZWxpdmVyaWVzGAMgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI0Cg1vcGVuX2JyZWFrZXJzGAQgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtczLtBgoPRGVsaXZlcnlTZXJ2aWNlEmUKDFJlY2VpdmVFdmVudBIpLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlY2VpdmVFdmVudFJlcXVlc3QaKi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZWNlaXZlRXZlbnRSZXNwb25zZRJrCg5MaXN0RGVsaXZlcmllcxIrLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBosLm11bHRpaHViLm5vdGlmaWVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USYgoLR2V0RGVsaXZlcnkSKC5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlcXVlc3QaKS5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXREZWxpdmVyeVJlc3BvbnNlEmsKDlJlcGxheURlbGl2ZXJ5EisubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcnlSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcnlSZXNwb25zZRJxChBSZXBsYXlEZWxpdmVyaWVzEi0ubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RGVsaXZlcmllc1JlcXVlc3QaLi5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyaWVzUmVzcG9uc2USXAoJR2V0UmVwbGF5EiYubXVsdGlodWIubm90aWZpZXIudjEuR2V0UmVwbGF5UmVxdWVzdBonLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldFJlcGxheVJlc3BvbnNlEmgKDVNlbmRUZXN0RXZlbnQSKi5tdWx0aWh1Yi5ub3RpZmllci52MS5TZW5kVGVzdEV2ZW50UmVxdWVzdBorLm11bHRpaHViLm5vdGlmaWVyLnYxLlNlbmRUZXN0RXZlbnRSZXNwb25zZRJ6ChNTdW1tYXJpemVEZWxpdmVyaWVzEjAubXVsdGlodWIubm90aWZpZXIudjEuU3VtbWFyaXplRGVsaXZlcmllc1JlcXVlc3QaMS5tdWx0aWh1Yi5ub3RpZmllci52MS5TdW1tYXJpemVEZWxpdmVyaWVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_open_items, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_replay]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSKqAwoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgd0cm91YmxlGAsgASgOMiUubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnlUcm91YmxlEhcKD2Rlc3RpbmF0aW9uX2tleRgMIAEoCSJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg4KBnJldmVhbBgCIAEoCCJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiQgoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhQKDHF1ZXVlX2FueXdheRgCIAEoCCJKChZSZXBsYXlEZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkidAoXUmVwbGF5RGVsaXZlcmllc1JlcXVlc3QSMgoGZmlsdGVyGAEgASgLMiIubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RmlsdGVyEg8KB2RyeV9ydW4YAiABKAgSFAoMcXVldWVfYW55d2F5GAMgASgIIkgKGFJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRIsCgZyZXBsYXkYASABKAsyHC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXkiJQoQR2V0UmVwbGF5UmVxdWVzdBIRCglyZXBsYXlfaWQYASABKAkiQQoRR2V0UmVwbGF5UmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IisKFFNlbmRUZXN0RXZlbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIiwKFVNlbmRUZXN0RXZlbnRSZXNwb25zZRITCgtkZWxpdmVyeV9pZBgBIAEoCSIcChpTdW1tYXJpemVEZWxpdmVyaWVzUmVxdWVzdCL+AQobU3VtbWFyaXplRGVsaXZlcmllc1Jlc3BvbnNlEjYKD2RlYWRfZGVsaXZlcmllcxgBIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNgoPaGVsZF9kZWxpdmVyaWVzGAIgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI5ChJmYWlsaW5nX2RlbGl2ZXJpZXMYAyABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjQKDW9wZW5fYnJlYWtlcnMYBCABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zIncKF0xpc3REZXN0aW5hdGlvbnNSZXF1ZXN0EjUKBXN0YXRlGAEgASgOMiYubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb25TdGF0ZRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJsChhMaXN0RGVzdGluYXRpb25zUmVzcG9uc2USNwoMZGVzdGluYXRpb25zGAEgAygLMiEubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMuAHCg9EZWxpdmVyeVNlcnZpY2USZQoMUmVjZWl2ZUV2ZW50EikubXVsdGlodWIubm90aWZpZXIudjEuUmVjZWl2ZUV2ZW50UmVxdWVzdBoqLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlEmsKDkxpc3REZWxpdmVyaWVzEisubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJiCgtHZXREZWxpdmVyeRIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2USawoOUmVwbGF5RGVsaXZlcnkSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyeVJlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyeVJlc3BvbnNlEnEKEFJlcGxheURlbGl2ZXJpZXMSLS5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBouLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRJcCglHZXRSZXBsYXkSJi5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXRSZXBsYXlSZXF1ZXN0GicubXVsdGlodWIubm90aWZpZXIudjEuR2V0UmVwbGF5UmVzcG9uc2USaAoNU2VuZFRlc3RFdmVudBIqLm11bHRpaHViLm5vdGlmaWVyLnYxLlNlbmRUZXN0RXZlbnRSZXF1ZXN0GisubXVsdGlodWIubm90aWZpZXIudjEuU2VuZFRlc3RFdmVudFJlc3BvbnNlEnoKE1N1bW1hcml6ZURlbGl2ZXJpZXMSMC5tdWx0aWh1Yi5ub3RpZmllci52MS5TdW1tYXJpemVEZWxpdmVyaWVzUmVxdWVzdBoxLm11bHRpaHViLm5vdGlmaWVyLnYxLlN1bW1hcml6ZURlbGl2ZXJpZXNSZXNwb25zZRJxChBMaXN0RGVzdGluYXRpb25zEi0ubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlc3RpbmF0aW9uc1JlcXVlc3QaLi5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVzdGluYXRpb25zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_open_items, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_destination, file_multihub_notifier_v1_replay]);
 
 /**
  * ReceiveEventRequest is the request of ReceiveEvent.
@@ -253,6 +255,13 @@ export type ReplayDeliveryRequest = Message<"multihub.notifier.v1.ReplayDelivery
    * @generated from field: string delivery_id = 1;
    */
   deliveryId: string;
+
+  /**
+   * queue_anyway queues it also while the breaker of its destination is open. It then waits for the next probe.
+   *
+   * @generated from field: bool queue_anyway = 2;
+   */
+  queueAnyway: boolean;
 };
 
 /**
@@ -302,6 +311,13 @@ export type ReplayDeliveriesRequest = Message<"multihub.notifier.v1.ReplayDelive
    * @generated from field: bool dry_run = 2;
    */
   dryRun: boolean;
+
+  /**
+   * queue_anyway queues deliveries also while the breakers of their destinations are open.
+   *
+   * @generated from field: bool queue_anyway = 3;
+   */
+  queueAnyway: boolean;
 };
 
 /**
@@ -474,6 +490,69 @@ export const SummarizeDeliveriesResponseSchema: GenMessage<SummarizeDeliveriesRe
   messageDesc(file_multihub_notifier_v1_delivery_service, 15);
 
 /**
+ * ListDestinationsRequest requests a page of destinations.
+ *
+ * @generated from message multihub.notifier.v1.ListDestinationsRequest
+ */
+export type ListDestinationsRequest = Message<"multihub.notifier.v1.ListDestinationsRequest"> & {
+  /**
+   * state restricts the list to one state; unspecified means all.
+   *
+   * @generated from field: multihub.notifier.v1.DestinationState state = 1;
+   */
+  state: DestinationState;
+
+  /**
+   * page_size is 1 to 1,000, 25 when it is 0. A page has at most 100.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ListDestinationsRequest.
+ * Use `create(ListDestinationsRequestSchema)` to create a new message.
+ */
+export const ListDestinationsRequestSchema: GenMessage<ListDestinationsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 16);
+
+/**
+ * ListDestinationsResponse is a page of destinations.
+ *
+ * @generated from message multihub.notifier.v1.ListDestinationsResponse
+ */
+export type ListDestinationsResponse = Message<"multihub.notifier.v1.ListDestinationsResponse"> & {
+  /**
+   * destinations are in the order of the list.
+   *
+   * @generated from field: repeated multihub.notifier.v1.Destination destinations = 1;
+   */
+  destinations: Destination[];
+
+  /**
+   * next_page_token requests the next page; it is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ListDestinationsResponse.
+ * Use `create(ListDestinationsResponseSchema)` to create a new message.
+ */
+export const ListDestinationsResponseSchema: GenMessage<ListDestinationsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 17);
+
+/**
  * DeliveryService receives events, and shows deliveries to the operator.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
@@ -515,7 +594,8 @@ export const DeliveryService: GenService<{
   },
   /**
    * ReplayDelivery queues a dead delivery again, with fresh tries and under its old id. A delivery that waits already stays as
-   * it is. A delivered one is refused with 9000, an unknown one with 1003, an erased one with 8801.
+   * it is. A delivered one is refused with 9000, an unknown one with 1003, an erased one with 8801. So is one whose destination has an
+   * open breaker, unless queue_anyway is set; the reason names the destination.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDelivery
    */
@@ -526,7 +606,8 @@ export const DeliveryService: GenService<{
   },
   /**
    * ReplayDeliveries queues all dead deliveries that a filter selects, or only counts them. It goes on in the
-   * background; GetReplay shows its progress. The filter has the limits of ListDeliveries.
+   * background; GetReplay shows its progress. The filter has the limits of ListDeliveries. While the breaker of a destination among the
+   * first 100 deliveries is open, the replay is refused with 8801 unless queue_anyway is set; the reason names the destination.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDeliveries
    */
@@ -564,6 +645,17 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof SummarizeDeliveriesRequestSchema;
     output: typeof SummarizeDeliveriesResponseSchema;
+  },
+  /**
+   * ListDestinations lists the destinations of all merchants with their breakers: those that are open or half-open by the time of
+   * opening, all or the closed ones by their keys.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.ListDestinations
+   */
+  listDestinations: {
+    methodKind: "unary";
+    input: typeof ListDestinationsRequestSchema;
+    output: typeof ListDestinationsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_notifier_v1_delivery_service, 0);
