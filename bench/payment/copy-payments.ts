@@ -39,7 +39,7 @@ export async function copyPayments(home: string, count: number): Promise<void> {
 async function findSettled(payments: Collection<SealedPayment>, home: string): Promise<SealedPayment> {
   const demo: Demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
   const { merchant_id } = merchantClient(() => demo).merchant
-  const created = await payments.find('by_created', { equals: [merchant_id] }, { limit: 100 })
+  const created = await payments.find('by_merchant_status', { equals: [merchant_id] }, { limit: 100 })
   const settled = created.find(({ status, effects }) => status === 'success' && effects.length === 0)
   if (settled === undefined) throw new Error('no payment has succeeded')
   const { version: _, ...payment } = settled

@@ -34,6 +34,11 @@ export function requiredId(text: string, path: string): string {
   return checkLine(requiredText(text, path), path)
 }
 
+/** Accepts an id that may be empty, which is `undefined`. Throws 9000 for what no id is. */
+export function optionalId(text: string, path: string): string | undefined {
+  return text === '' ? undefined : checkLine(text, path)
+}
+
 /** Accepts an instant in the years 1 to 9999. Throws 9000 for any other, which stores cannot compare. */
 export function checkInstant(timestamp: Timestamp, path: string): Date {
   const instant = timestampDate(timestamp)

@@ -206,3 +206,14 @@ describe('refuses a bad request with its code and the path of the field', () => 
     await expect(call(rpcs)).rejects.toMatchObject({ code, details: { description: path } })
   })
 })
+
+test('an entry is read by its id, by its merchant only', async () => {
+  await using rpcs = await openRpcs()
+  const { entry } = await rpcs.balances().adjust(adjustment('op', 500n))
+  const entryId = entry?.entryId ?? ''
+  expect((await rpcs.balances().getEntry({ ...owner, entryId })).entry).toEqual(entry)
+  for (const wrong of [{ entryId: 'unknown' }, { merchantId: '2000' }])
+    await expect(rpcs.balances().getEntry({ ...owner, entryId, ...wrong })).rejects.toMatchObject({
+      details: { description: 'entry_id' },
+    })
+})

@@ -82,6 +82,7 @@ export function newMovedAnomaly(
     ...keyOfMovedAnomaly(account_id, known?.count ?? 0),
     environment,
     payment_id: '',
+    account_id,
     kind: 'account_moved',
     description: `provider account ${account_id} has another connector, base URL or identity than when open operations were sent to it`,
     created_at,

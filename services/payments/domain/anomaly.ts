@@ -14,7 +14,8 @@ import { type OperationRef, operationOf } from './operation.ts'
 import { addEffect, type Payment, type StoredPayment } from './payment.ts'
 import { recordOf } from './provider-record.ts'
 
-const ANOMALY_KINDS = [
+/** All kinds of anomalies. */
+export const ANOMALY_KINDS = [
   'contradicts_final_status',
   'amount_differs',
   'success_of_earlier_attempt',
@@ -72,6 +73,8 @@ export interface Anomaly {
   readonly refund_id?: string | undefined
   /** The attempt that was reported; absent when the anomaly is about a refund, or about no attempt of the payment. */
   readonly attempt_number?: number | undefined
+  /** The provider account that it is about; absent when it is about none. */
+  readonly account_id?: string | undefined
   readonly kind: AnomalyKind
   readonly description: string
   readonly created_at: Date
@@ -103,6 +106,7 @@ export const recordAnomalyEffect = defineEffect({
     reported_at: isInstant,
     attempt_number: isAbsentOrInteger,
     refund_id: isAbsentOrText,
+    account_id: isAbsentOrText,
   },
   id: ({ payment_id }: StoredPayment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
@@ -172,6 +176,7 @@ export function newLedgerRefusalAnomaly(
     reported_at: at,
     attempt_number: undefined,
     refund_id,
+    account_id: undefined,
   } as const
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }
@@ -196,7 +201,7 @@ function anomalyEffect(
   const transaction = transaction_id === undefined ? '' : `, transaction ${transaction_id}`
   const names = provider_id === undefined ? '' : `; its id there: ${provider_id}${transaction}`
   const description = `${subject}: ${report} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}${names}`
-  const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id }
+  const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id, account_id }
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }
 

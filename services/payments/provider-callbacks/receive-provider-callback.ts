@@ -57,6 +57,7 @@ async function recordUnmatchedReport(
     anomaly_id,
     environment,
     payment_id: h_id,
+    account_id,
     kind: 'unmatched_report',
     description: `${reported}, which was not sent to it`,
     created_at: now(),

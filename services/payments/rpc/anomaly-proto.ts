@@ -9,11 +9,12 @@ import type {
   ListAnomaliesRequest,
   ResolveAnomalyRequest as ResolveAnomalyRequestProto,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
-import { checkLine, checkText, requiredId } from '#lib/contract/operator-fields.ts'
+import { checkText, optionalId, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { Anomaly, AnomalyKind, AnomalyResolution, OperatorResolution } from '../domain/anomaly.ts'
-import type { AnomalyFilter } from '../use-cases/list-for-operator.ts'
+import type { AnomalyFilter } from '../use-cases/list-anomalies.ts'
 import type { ResolveAnomalyRequest } from '../use-cases/resolve-anomaly.ts'
 
 const KINDS = createEnumMap<AnomalyKind, AnomalyKindProto>({
@@ -44,11 +45,15 @@ const RESOLUTIONS = createEnumMap<AnomalyResolution['kind'], AnomalyResolutionKi
 
 const NOTE_CHARACTERS_MAX = 1_000
 
-/** Maps the filter of a list of anomalies. Throws 9000 for an unknown kind and a merchant id that is too long. */
-export function anomalyFilterFromProto({ merchantId, kind, openOnly }: ListAnomaliesRequest): AnomalyFilter {
+/** Maps the filter of a list of anomalies. Throws 9000 for an unknown kind, a wrong id, and an account together with a merchant. */
+export function anomalyFilterFromProto(request: ListAnomaliesRequest): AnomalyFilter {
+  const { merchantId = '', accountId, paymentId, kind, openOnly } = request
+  if (accountId !== '' && merchantId !== '') throw fieldError(9000, 'account_id', 'without merchant_id')
   return {
     kind: KINDS.optional(kind, 'kind'),
-    merchant_id: merchantId === undefined ? undefined : checkLine(merchantId, 'merchant_id'),
+    merchant_id: optionalId(merchantId, 'merchant_id'),
+    account_id: optionalId(accountId, 'account_id'),
+    payment_id: optionalId(paymentId, 'payment_id'),
     is_open: openOnly,
   }
 }
@@ -72,6 +77,7 @@ export function anomalyToProto(anomaly: Anomaly): MessageInitShape<typeof Anomal
     paymentId: anomaly.payment_id,
     refundId: anomaly.refund_id,
     attemptNumber: anomaly.attempt_number,
+    accountId: anomaly.account_id,
     ...scopeToProto(anomaly),
     kind: KINDS.toProto(anomaly.kind),
     description: anomaly.description,

@@ -12,14 +12,14 @@ import type { BankAccount } from '#lib/contract/bank-account.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { scopeFromProto } from '#lib/contract/merchant-scope.ts'
-import { createdRange, requiredId } from '#lib/contract/operator-fields.ts'
+import { createdRange, optionalId, requiredId } from '#lib/contract/operator-fields.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { Policy } from '#lib/contract/policy.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import type { CreatePaymentRequest } from '../domain/new-payment.ts'
 import type { PaymentName, PaymentQuery } from '../use-cases/find-payment.ts'
-import type { PaymentFilter } from '../use-cases/list-for-operator.ts'
+import type { PaymentFilter } from '../use-cases/list-payments.ts'
 
 /** Maps the request for a new payment. Throws 1005 for a required field without a value. */
 export function createRequestFromProto(request: CreatePaymentRequestProto): CreatePaymentRequest {
@@ -70,10 +70,19 @@ export function paymentNameFromProto(request: GetPaymentRequest): PaymentName {
   return cId === '' ? id : { ...scopeFromProto(request), c_id: id }
 }
 
-/** Maps the filter of a list of payments. Throws 9000 for an unknown enum value and an impossible time. */
+/**
+ * Maps the filter of a list of payments. Throws 9000 for an unknown enum value, an impossible time, and an account together with
+ * a merchant or a route, for which there is no index.
+ */
 export function filterFromProto(request: ListPaymentsRequest): PaymentFilter {
+  const { merchantId, serviceId, accountId } = request
+  const has_service = serviceId !== '' && serviceId !== '0'
+  if (accountId !== '' && (merchantId !== '' || has_service))
+    throw fieldError(9000, 'account_id', 'without merchant_id and service_id')
   return {
-    merchant_id: requiredId(request.merchantId, 'merchant_id'),
+    merchant_id: optionalId(merchantId, 'merchant_id'),
+    service_id: has_service ? serviceId : undefined,
+    account_id: optionalId(accountId, 'account_id'),
     environment: ENVIRONMENTS.optional(request.environment, 'environment'),
     statuses: PAYMENT_STATUSES.requiredEach(request.statuses, 'statuses'),
     ...createdRange(request),

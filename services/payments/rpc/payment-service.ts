@@ -8,7 +8,7 @@ import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { maskPayment } from '#lib/contract/mask-person.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
+import { optionalId, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
@@ -23,7 +23,9 @@ import { PAYMENTS } from '../store/payments.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
 import { findPayment, getPayment } from '../use-cases/find-payment.ts'
-import { listAnomalies, listPayments, listWithdrawalRefusals } from '../use-cases/list-for-operator.ts'
+import { listAnomalies } from '../use-cases/list-anomalies.ts'
+import { type ListPaymentsDeps, listPayments } from '../use-cases/list-payments.ts'
+import { listWithdrawalRefusals } from '../use-cases/list-refusals.ts'
 import { type NotificationDeps, notifyPayment, resendCallback } from '../use-cases/notify-payment.ts'
 import type { RefreshStalePayment } from '../use-cases/refresh-stale-payment.ts'
 import { type ResolveAnomalyDeps, resolveAnomaly } from '../use-cases/resolve-anomaly.ts'
@@ -46,6 +48,7 @@ interface PaymentRpcDeps
     NotificationDeps,
     ExplainRouteDeps,
     SummarizePaymentsDeps,
+    ListPaymentsDeps,
     Omit<ResolveAnomalyDeps, 'runner'> {
   readonly refreshStale: RefreshStalePayment
 }
@@ -83,7 +86,7 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       }
     }),
     listPayments: by(['backoffice', 'internal'], async (request) => {
-      const page = await listPayments(deps.payments, filterFromProto(request), pageRequest(request))
+      const page = await listPayments(deps, filterFromProto(request), pageRequest(request))
       return {
         payments: page.items.map((payment) => shownToPerson(payment, request)),
         nextPageToken: page.next_page_token,
@@ -103,7 +106,7 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       return { anomaly: anomalyToProto(anomaly) }
     }),
     listWithdrawalRefusals: by(['backoffice', 'internal'], async (request) => {
-      const merchant_id = requiredId(request.merchantId, 'merchant_id')
+      const merchant_id = optionalId(request.merchantId, 'merchant_id')
       const page = await listWithdrawalRefusals(deps.withdrawal_refusals, merchant_id, pageRequest(request))
       return { refusals: page.items.map(refusalToProto), nextPageToken: page.next_page_token }
     }),

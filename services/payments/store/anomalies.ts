@@ -6,7 +6,10 @@ import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { type Anomaly, type AnomalyResolution, reopenAnomaly } from '../domain/anomaly.ts'
 import type { Payment } from '../domain/payment.ts'
 
-/** The collection of anomalies, which the operator lists over all merchants by their time, or only those that are open. */
+/**
+ * The collection of anomalies, which the operator lists by their time, all or only those that are open. Each filter has an index,
+ * because anomalies are few and written rarely.
+ */
 export const ANOMALIES = {
   name: 'anomalies',
   partition: ['merchant_id'],
@@ -14,8 +17,18 @@ export const ANOMALIES = {
   indexes: {
     by_created: { fields: ['created_at'], across_partitions: true },
     by_open: { fields: ['open_since'], where: 'open_since', across_partitions: true },
+    by_kind: { fields: ['kind', 'created_at'], across_partitions: true },
+    by_merchant: { fields: ['merchant_id', 'kind', 'created_at'] },
+    by_account: { fields: ['account_id', 'kind', 'created_at'], across_partitions: true },
+    by_payment: { fields: ['payment_id', 'created_at'], across_partitions: true },
+    by_open_kind: { fields: ['kind', 'open_since'], where: 'open_since', across_partitions: true },
+    by_open_merchant: { fields: ['merchant_id', 'kind', 'open_since'], where: 'open_since' },
+    by_open_account: {
+      fields: ['account_id', 'kind', 'open_since'],
+      where: 'open_since',
+      across_partitions: true,
+    },
     by_id: { fields: ['anomaly_id'], across_partitions: true },
-    by_payment: { fields: ['payment_id'], across_partitions: true },
     ...ACT_INDEX,
   },
 } as const satisfies CollectionSpec

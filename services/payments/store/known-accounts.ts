@@ -18,8 +18,20 @@ export const KNOWN_ACCOUNTS: CollectionSpec = {
   key: ['account_id'],
   indexes: {
     ...ACT_INDEX,
+    in_order: { fields: ['account_id'], across_partitions: true },
     by_switch: { fields: ['switched_at'], where: 'switched_at', across_partitions: true },
   },
+}
+
+/** More accounts than processes have had: the configuration names at most about 1,000. */
+const ACCOUNTS_MAX = 1_000
+
+/** The ids of the accounts that any process has had: every payment is at one of them. */
+export async function listAccountIds(
+  known_accounts: Pick<Collection<KnownAccount>, 'find'>,
+): Promise<readonly string[]> {
+  const known = await known_accounts.find('in_order', {}, { limit: ACCOUNTS_MAX })
+  return known.map(({ account_id }) => account_id)
 }
 
 /** A start has one write per account, so that one which is lost must not end it. */

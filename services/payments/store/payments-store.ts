@@ -29,11 +29,12 @@ const INSTANCE_NUMBER_LEASES: CollectionSpec = {
   key: ['instance_number'],
 }
 
-/** The collection of refused withdrawals. A `payment_id` is ordered by time, so the key also orders a merchant's list. */
+/** The collection of refused withdrawals. A `payment_id` is ordered by time, so the key and the index also order the lists. */
 const WITHDRAWAL_REFUSALS: CollectionSpec = {
   name: 'withdrawal_refusals',
   partition: ['merchant_id'],
   key: ['merchant_id', 'payment_id'],
+  indexes: { by_payment: { fields: ['payment_id'], across_partitions: true } },
 }
 
 /** Stores the record of a refused withdrawal, once. */

@@ -17,7 +17,12 @@ export const PAYMENTS = {
     by_h_id: { fields: ['merchant_id', 'environment', 'h_id'] },
     // Every write pays for each reference, so this one index serves all of them (O6).
     by_id: { fields: ['ids[]'], across_partitions: true },
-    by_created: { fields: ['merchant_id', 'created_at'] },
+    by_merchant_status: { fields: ['merchant_id', 'environment', 'status', 'created_at'] },
+    by_route: { fields: ['service_id', 'status', 'created_at'], across_partitions: true },
+    by_account: {
+      fields: ['attempt.account_id', 'environment', 'status', 'created_at'],
+      across_partitions: true,
+    },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     ...ACT_INDEX,
     ...EFFECT_INDEXES,

@@ -4,7 +4,7 @@ import { metricsText } from '#lib/telemetry/metrics.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { measureOpenAnomalies } from '../store/anomalies.ts'
-import { type AnomalyFilter, listAnomalies } from './list-for-operator.ts'
+import { type AnomalyFilter, listAnomalies } from './list-anomalies.ts'
 
 const START = Date.UTC(2026, 10, 21)
 /** Four anomalies share each millisecond. */

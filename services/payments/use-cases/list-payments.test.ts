@@ -4,7 +4,7 @@ import { admitWithdrawal, refuseWithdrawal } from '../domain/hold-decision.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
-import { listPayments, type PaymentFilter } from './list-for-operator.ts'
+import { listPayments, type PaymentFilter } from './list-payments.ts'
 
 const START = Date.UTC(2026, 10, 21)
 const PAYMENTS = 260
@@ -43,7 +43,7 @@ async function readPages(changes: Partial<PaymentFilter>, size: number): Promise
   let token = ''
   do {
     const page = await listPayments(
-      fixture.store.payments,
+      fixture.store,
       { ...filter, ...changes },
       { page_size: size, page_token: token },
     )
@@ -76,16 +76,17 @@ test('filters by creation time, with an inclusive lower and an exclusive upper b
 })
 
 test('refuses the token of another list, an invalid token and a page size above 100 with 9000', async () => {
-  const { payments } = fixture.store
-  const { next_page_token } = await listPayments(payments, filter, { page_size: 1, page_token: '' })
+  const { next_page_token } = await listPayments(fixture.store, filter, { page_size: 1, page_token: '' })
   const other = { ...filter, merchant_id: '7001' }
   await expect(
-    listPayments(payments, other, { page_size: 1, page_token: next_page_token }),
+    listPayments(fixture.store, other, { page_size: 1, page_token: next_page_token }),
   ).rejects.toMatchObject({ code: 9000 })
-  await expect(listPayments(payments, filter, { page_size: 1, page_token: 'garbage' })).rejects.toMatchObject(
-    { code: 9000 },
-  )
-  await expect(listPayments(payments, filter, { page_size: 1_001, page_token: '' })).rejects.toMatchObject({
+  await expect(
+    listPayments(fixture.store, filter, { page_size: 1, page_token: 'garbage' }),
+  ).rejects.toMatchObject({ code: 9000 })
+  await expect(
+    listPayments(fixture.store, filter, { page_size: 1_001, page_token: '' }),
+  ).rejects.toMatchObject({
     code: 9000,
   })
 })
@@ -103,7 +104,11 @@ test('has no withdrawal that the ledger has not admitted, with and without a fil
   await payments.insert(refuseWithdrawal({ ...named('refused'), effects: [] }, 6004, at))
   await payments.insert(admitWithdrawal({ ...named('admitted'), effects: [] }, at))
   for (const statuses of [[], ['created']] as const) {
-    const list = await listPayments(payments, { merchant_id, statuses }, { page_size: 100, page_token: '' })
+    const list = await listPayments(
+      fixture.store,
+      { merchant_id, statuses },
+      { page_size: 100, page_token: '' },
+    )
     expect(list.items.map(({ c_id }) => c_id)).toEqual(['admitted'])
   }
 })

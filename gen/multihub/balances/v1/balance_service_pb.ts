@@ -265,7 +265,7 @@ export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesReques
   paymentId: string;
 
   /**
-   * page_size is 1 to 100; 0 means 25.
+   * page_size is 1 to 1,000; 0 means 25.
    *
    * @generated from field: int32 page_size = 4;
    */
