@@ -34,6 +34,11 @@ export interface Entry {
   readonly audit_id?: string | undefined
 }
 
+/** Whether the entries of a kind have a statement of their own: those that the operator makes, which are few. */
+export function isListedKind(kind: EntryKind): boolean {
+  return kind === 'adjustment' || kind === 'settlement'
+}
+
 /** The code of a release that arrived before its hold, and of that hold when it arrives: the status forbids the action. */
 export const EARLY_RELEASE_CODE: ErrorCode = 8801
 

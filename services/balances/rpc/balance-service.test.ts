@@ -104,6 +104,29 @@ describe('BalanceService', () => {
     expect(await list({ createdFrom: first })).toEqual(['t0', 't1', 't2'])
   })
 
+  // O8
+  test('lists adjustments and settlements by kind, and any kind of a payment', async () => {
+    await using rpcs = await openRpcs()
+    const balances = rpcs.balances()
+    for (const number of [1, 2]) {
+      await balances.adjust(adjustment(`op-${number}`, 5n))
+      await rpcs.ledger().postTransfer(transfer(`t${number}`, 1n))
+    }
+    await balances.settle({ ...owner, currency: 'INR', operationId: 'op' })
+    const { ADJUSTMENT, SETTLEMENT, TRANSFER, HOLD } = LedgerEntryKind
+    const list = async (filter: MessageInitShape<typeof ListEntriesRequestSchema>) => {
+      const { entries } = await balances.listEntries({ ...owner, ...filter })
+      return entries.map(({ entryId }) => entryId)
+    }
+    expect(await list({ kind: ADJUSTMENT })).toEqual(['adjust:1000:op-1', 'adjust:1000:op-2'])
+    expect(await list({ kind: ADJUSTMENT, pageSize: 1, newestFirst: true })).toEqual(['adjust:1000:op-2'])
+    expect(await list({ kind: ADJUSTMENT, currency: 'MXN' })).toEqual([])
+    expect(await list({ kind: SETTLEMENT, currency: 'INR' })).toEqual(['settle:1000:op'])
+    expect(await list({ kind: TRANSFER, paymentId: 'p' })).toEqual(['t1', 't2'])
+    expect(await list({ kind: HOLD, paymentId: 'p' })).toEqual([])
+    await expect(list({ kind: TRANSFER })).rejects.toMatchObject({ details: { description: 'kind' } })
+  })
+
   test('refuses the page token of another list', async () => {
     await using rpcs = await openRpcs()
     const balances = rpcs.balances()

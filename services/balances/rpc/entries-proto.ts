@@ -16,10 +16,11 @@ import type {
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { createdRange } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { decodePageToken, encodePageToken } from '#lib/patterns/paging/read-page.ts'
-import type { Entry, EntryKind, RecordedEntry } from '../domain/entry.ts'
+import { type Entry, type EntryKind, isListedKind, type RecordedEntry } from '../domain/entry.ts'
 import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.ts'
 import type { WithdrawalCount } from '../domain/payout-limits.ts'
 import { EXPORT_PART_CHARACTERS } from '../limits.ts'
@@ -128,7 +129,7 @@ const POSITION = { seq: 'int64', position: 'integer' } as const
  * the last one. Throws `PublicError` 1005 for a missing field and 9000 for a wrong one.
  */
 export function entryQueryFromProto(
-  request: Omit<ExportEntriesRequest, '$typeName'>,
+  request: Omit<ExportEntriesRequest, '$typeName'> & { readonly kind?: LedgerEntryKind },
   page_size: number,
   newest_first = false,
 ): EntryQuery {
@@ -138,11 +139,25 @@ export function entryQueryFromProto(
     merchant_id: idOf(request.merchantId, 'merchant_id'),
     payment_id: paymentId === '' ? undefined : idOf(paymentId, 'payment_id'),
     currency: request.currency === '' ? undefined : currencyOf(request.currency, 'currency'),
+    kind: kindOf(request),
     ...createdRange(request),
     newest_first,
   }
   const after = decodePageToken(request.pageToken, { list: listOf(filters) }, POSITION)
   return { ...filters, after, limit: page_size + 1 }
+}
+
+/** Reads the kind. The entries of a payment are few; of a merchant, only some kinds have an index. */
+function kindOf({ kind = LedgerEntryKind.UNSPECIFIED, paymentId }: EntryKindFilter): EntryKind | undefined {
+  const name = KINDS.optional(kind, 'kind')
+  if (name !== undefined && paymentId === '' && !isListedKind(name))
+    throw fieldError(9000, 'kind', 'without a payment_id, adjustment or settlement')
+  return name
+}
+
+interface EntryKindFilter {
+  readonly kind?: LedgerEntryKind
+  readonly paymentId: string
 }
 
 /** Names the list that a token belongs to. Its filters themselves would make the token too long. */

@@ -4,7 +4,7 @@ import { clock } from '#lib/base/time.ts'
 import { type AppendResult, appendResultOf } from '#lib/patterns/journal/commit-batch.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { counter, histogram } from '#lib/telemetry/metrics.ts'
-import type { Batch, Entry } from '../domain/entry.ts'
+import { type Batch, type Entry, type EntryKind, isListedKind } from '../domain/entry.ts'
 import {
   assertUnaltered,
   BATCH_FORMATS,
@@ -23,12 +23,16 @@ import {
  */
 export type Journal = Awaited<ReturnType<typeof openJournal>>
 
-/** Selects the entries of a merchant, or of one of its payments, and of those the ones of a currency. */
+/**
+ * Selects the entries of a merchant, or of one of its payments, and of those the ones of a currency and a kind. Without a payment
+ * the kind is one of `isListedKind`.
+ */
 export interface Statement {
   readonly shard: number
   readonly merchant_id: string
   readonly payment_id?: string | undefined
   readonly currency?: string | undefined
+  readonly kind?: EntryKind | undefined
 }
 
 /** The numbers of the batches to read. Both bounds are inclusive. */
@@ -158,8 +162,9 @@ export async function openJournal(
 }
 
 /** Ids have no control characters and are not empty, so the keys of different statements differ. */
-function statementKey({ merchant_id, payment_id, currency }: Omit<Statement, 'shard'>): string {
+function statementKey({ merchant_id, payment_id, currency, kind }: Omit<Statement, 'shard'>): string {
   if (payment_id !== undefined) return `${merchant_id}\n${payment_id}`
+  if (kind !== undefined) return `${merchant_id}\n\n${currency ?? ''}\n${kind}`
   return currency === undefined ? merchant_id : `${merchant_id}\n\n${currency}`
 }
 
@@ -167,7 +172,7 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
   const statements = new Set<string>()
   let last: Entry | undefined
   for (const entry of entries) {
-    const { merchant_id, payment_id, currency } = entry
+    const { merchant_id, payment_id, currency, kind } = entry
     // A busy merchant has many entries in a row. Their common keys are made once.
     if (last?.merchant_id !== merchant_id || last.currency !== currency) {
       statements.add(statementKey({ merchant_id }))
@@ -175,6 +180,10 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
       if (currency !== '') statements.add(statementKey({ merchant_id, currency }))
     }
     if (payment_id !== undefined) statements.add(statementKey({ merchant_id, payment_id }))
+    if (isListedKind(kind)) {
+      statements.add(statementKey({ merchant_id, kind }))
+      statements.add(statementKey({ merchant_id, currency, kind }))
+    }
     last = entry
   }
   return { ids: entries.map(({ id }) => id), statements: [...statements] }

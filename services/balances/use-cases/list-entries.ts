@@ -13,7 +13,7 @@ export interface StatementEntry extends RecordedEntry {
 export type StatementPlace = Pick<StatementEntry, 'seq' | 'position'>
 
 /**
- * Selects a page of entries of a merchant, or of one of its payments or currencies, decided from
+ * Selects a page of entries of a merchant, or of one of its payments, currencies or kinds, decided from
  * `created_from` (inclusive) to `created_to` (exclusive), after a place in the order of the list.
  */
 export interface EntryQuery extends Omit<Statement, 'shard'> {
@@ -38,11 +38,12 @@ export async function listEntries(journal: Journal, query: EntryQuery): Promise<
     merchant_id,
     payment_id,
     currency,
+    kind,
     newest_first: reverse = false,
     after,
     limit,
   } = query
-  const statement = { shard: shardOf(merchant_id, environment), merchant_id, payment_id, currency }
+  const statement = { shard: shardOf(merchant_id, environment), merchant_id, payment_id, currency, kind }
   await journal.ensureCurrentReads(statement.shard)
   let range = await rangeOf(journal, statement.shard, query)
   const page: StatementEntry[] = []
@@ -91,12 +92,13 @@ async function rangeOf(
 
 function entriesOf(
   { shard, seq, time, entries }: Batch,
-  { merchant_id, payment_id, currency }: Statement,
+  { merchant_id, payment_id, currency, kind }: Statement,
 ): StatementEntry[] {
   const isOf = ({ entry }: StatementEntry): boolean =>
     entry.merchant_id === merchant_id &&
     (payment_id === undefined || entry.payment_id === payment_id) &&
-    (currency === undefined || entry.currency === currency)
+    (currency === undefined || entry.currency === currency) &&
+    (kind === undefined || entry.kind === kind)
   return entries.map((entry, position) => ({ shard, seq, time, position, entry })).filter(isOf)
 }
 
