@@ -40,6 +40,7 @@ import { bindMethods } from './methods/public-methods.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { publicBaseUrl } from './public-base-url.ts'
 import { createExchangeRpc } from './rpc/exchange-read-service.ts'
+import { createExchangeReferenceRpc } from './rpc/exchange-reference-service.ts'
 import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
@@ -88,6 +89,7 @@ export const role: Role<'gateway'> = {
     const { clientOf, keys, draining, stopping, bus } = context
     const log = createLog('gateway')
     const { nonces, counters, ...exchange_collections } = await openGatewayStore(await context.openStore())
+    const exchange_reads = createExchangeReads(exchange_collections)
     const exchange_recorder = createExchangeRecorder(exchange_collections, log)
     const now_ms = context.clock_guard.store_now_ms
     const limits = createLimits(counters, { now_ms })
@@ -130,7 +132,7 @@ export const role: Role<'gateway'> = {
     let listening: Listening | undefined
     await registry_cache.start()
     return {
-      services: [createExchangeRpc(createExchangeReads(exchange_collections))],
+      services: [createExchangeRpc(exchange_reads), createExchangeReferenceRpc(exchange_reads)],
       // E13: otherwise merchants would find no gateway at all where those that need no nonce could be answered.
       answers_without_store: true,
       limitations: proxy_watch.limitations,

@@ -43,6 +43,11 @@ export function createExchangeReads({ exchanges, lost_exchanges }: ExchangeColle
   }
 
   return {
+    /** The exchange of any merchant with this request id. */
+    async findByRequestId(request_id: string): Promise<StoredExchange | undefined> {
+      const [exchange] = await exchanges.find('by_request', { equals: [request_id] }, { limit: 1 })
+      return exchange
+    },
     /** Throws 9000 for a wrong page size or token. A page with a token is full, and one more exists. */
     async list(query: ExchangeQuery) {
       const { merchant_id, created_from, created_to, page_size, page_token } = query

@@ -34,13 +34,25 @@ async function entriesOf(principalId: string): Promise<readonly object[]> {
 }
 
 // O6
+test('the request id of a creation also finds its exchange', async () => {
+  const text = textOf('request id')
+  const found = [`payment ${textOf('payment_id')}`, `exchange ${text}`]
+  await eventually(
+    () => idsOf(reader.token, text),
+    (ids) => ids?.length === 2,
+  )
+  expect(await idsOf(reader.token, text)).toEqual(found)
+})
+
+// O6
 test('each identifier finds its thing, once, with a title and a time that tell nothing of the person', async () => {
   const own = await search.door.newPrincipal(['read'], shop.merchant_id)
   expect(known.size).toBe(17)
   for (const [name, { text, found }] of known)
     for (const token of [reader.token, own.token]) {
       const { references, unavailable } = await search.search(token, ` ${text}\t`)
-      expect({ name, unavailable, found: references.map(({ kind, id }) => [kind, id]) }).toEqual({
+      const things = references.filter(({ kind }) => kind !== 'exchange')
+      expect({ name, unavailable, found: things.map(({ kind, id }) => [kind, id]) }).toEqual({
         name,
         unavailable: [],
         found: [found],

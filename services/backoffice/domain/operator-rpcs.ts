@@ -15,6 +15,7 @@ import { ActService as BalanceActs } from '#gen/multihub/balances/v1/act_service
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { LedgerReferenceService } from '#gen/multihub/balances/v1/ledger_reference_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
+import { ExchangeReferenceService } from '#gen/multihub/gateway/v1/exchange_reference_service_pb.ts'
 import { ActService as MerchantActs } from '#gen/multihub/merchants/v1/act_service_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
@@ -307,6 +308,7 @@ export const OWN_RPCS = [
   DeliveryReferenceService.method.findReferences,
   AttachmentReferenceService.method.findReferences,
   MerchantReferenceService.method.findReferences,
+  ExchangeReferenceService.method.findReferences,
   ListenerService.method.openListener,
   ListenerService.method.pullDeliveries,
 ] as const satisfies readonly DescMethodUnary[]

@@ -21,7 +21,7 @@ export const file_multihub_common_v1_reference: GenFile = /*@__PURE__*/
  */
 export type Reference = Message<"multihub.common.v1.Reference"> & {
   /**
-   * kind is one of payment, refund, chargeback, ticket, delivery, anomaly, attachment, ledger_entry, application and merchant.
+   * kind is one of payment, refund, chargeback, ticket, delivery, anomaly, attachment, ledger_entry, application, merchant and exchange.
    *
    * @generated from field: string kind = 1;
    */

@@ -3,6 +3,7 @@ import { AttachmentReferenceService } from '#gen/multihub/attachments/v1/attachm
 import { SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { LedgerReferenceService } from '#gen/multihub/balances/v1/ledger_reference_service_pb.ts'
 import type { Reference, ReferenceQuery } from '#gen/multihub/common/v1/reference_pb.ts'
+import { ExchangeReferenceService } from '#gen/multihub/gateway/v1/exchange_reference_service_pb.ts'
 import { MerchantReferenceService } from '#gen/multihub/merchants/v1/merchant_reference_service_pb.ts'
 import { DeliveryReferenceService } from '#gen/multihub/notifier/v1/delivery_reference_service_pb.ts'
 import { PaymentReferenceService } from '#gen/multihub/payments/v1/payment_reference_service_pb.ts'
@@ -29,6 +30,7 @@ const SERVICES = [
   DeliveryReferenceService,
   AttachmentReferenceService,
   MerchantReferenceService,
+  ExchangeReferenceService,
 ] as const
 
 /** Serves the search over all roles. */
