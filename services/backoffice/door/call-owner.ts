@@ -4,7 +4,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
-import { roleOf, type ServedMethod } from '#lib/rpc/service.ts'
+import { isUnary, roleOf, type ServedMethod } from '#lib/rpc/service.ts'
 import { CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
 import { OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import { notFound } from './not-found.ts'
@@ -24,7 +24,9 @@ type AnyClient = Readonly<Record<string, (request: object, options: object) => P
 
 /** Creates the calls to the owners of the operator's RPCs, as the caller `backoffice`. */
 export function createCallOwner(clientOf: ClientOf): CallOwner {
-  const services = new Set(OPERATOR_RPCS.map(({ method }) => method.parent))
+  // A stream has no owner: the door makes it of calls.
+  const unary = OPERATOR_RPCS.map(({ method }) => method).filter(isUnary)
+  const services = new Set(unary.map(({ parent }) => parent))
   // Each client has a function for each of its RPCs; which message it takes is known at run time only.
   const clients = new Map(
     Array.from(services, (service) => [service, clientOf(service) as unknown as AnyClient] as const),
