@@ -15,6 +15,7 @@ import { METHODS, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import type { Role } from '#lib/role/role.ts'
 import { role as gateway } from '../../gateway/service.ts'
 import { role as attachments } from '../../services/attachments/service.ts'
+import { role as backoffice } from '../../services/backoffice/service.ts'
 import { role as balances } from '../../services/balances/service.ts'
 import { role as merchants } from '../../services/merchants/service.ts'
 import { role as notifier } from '../../services/notifier/service.ts'
@@ -40,7 +41,7 @@ export interface SupportClient {
   deposit(value?: number): Promise<{ readonly c_id: string; readonly h_id: string }>
 }
 
-/** All roles in this process, with the gateway's real port. */
+/** All roles in this process, with the real ports of the gateway and the back office. */
 export interface SupportSystem extends AsyncDisposable {
   readonly roles: TestRoles
   /** A client with the operator's rights. */
@@ -54,7 +55,7 @@ export interface SupportSystem extends AsyncDisposable {
 /** No test of support is about quotas, except those that set their own. */
 const NO_QUOTAS = Object.fromEntries(METHODS.map((name) => [name, 1_000_000]))
 
-const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway]
+const ROLES = [sandbox, merchants, balances, notifier, payments, attachments, support, gateway, backoffice]
 
 /**
  * Starts all roles but the back office; support and attachments on the server of `mongodb_uri`, if there is one. `more` adds
@@ -73,6 +74,7 @@ export async function startSupport(
     MULTIHUB_SANDBOX_DELAY: '50ms',
     MULTIHUB_PROVIDER_PORT: '0',
     MULTIHUB_HTTP_PORT: '0',
+    MULTIHUB_BACKOFFICE_PORT: '0',
     MULTIHUB_ATTACHMENTS_PORT: '0',
     MULTIHUB_SCANNER: 'none',
     MULTIHUB_CALLBACK_ALLOW: '127.0.0.0/8',

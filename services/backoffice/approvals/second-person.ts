@@ -24,6 +24,7 @@ import {
   propose,
   statusAt,
 } from './domain/approval.ts'
+import { findMovedMoney } from './moved-money.ts'
 import type { Approvals } from './store/approvals.ts'
 import { checkDecider } from './use-cases/decide-approval.ts'
 
@@ -101,9 +102,10 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       await execute(present)
       return send()
     }
-    if (!(await isAboveLimits(deps, rpc, call.request))) return send()
+    const moved = await findHeldBack(deps, call)
+    if (moved === undefined) return send()
     const { principal, reason } = call
-    const { minor, currency } = movedBy(call.request)
+    const { minor, currency } = moved
     const proposal = propose(
       {
         approval_id: next_id,
@@ -172,24 +174,32 @@ async function findApproval(
   throw new PublicError(8801, { details: { reason: `it was proposed ${ROUNDS_MAX} times` } })
 }
 
-async function isAboveLimits(
-  { approvals, getPrincipal }: SecondPersonDeps,
-  rpc: string,
-  request: Message,
+/** What a call would move that needs a second person; `undefined` for one that does not. */
+async function findHeldBack(deps: SecondPersonDeps, call: OperatorCall): Promise<MovedMoney | undefined> {
+  const name = nameOfRpc(call.rpc.method)
+  const policies = await deps.approvals.listPolicies()
+  if (policies.length === 0) return undefined
+  if (!POLICY_RPCS.includes(name)) return (await extendsPower(deps, policies, call)) ? {} : undefined
+  if (policies.every(({ rpc }) => rpc !== name)) return undefined
+  const moved = await findMovedMoney(call.rpc, call.request, deps.callOwner)
+  return moved !== undefined && needsSecondPerson(policies, name, moved) ? moved : undefined
+}
+
+/** Whether a call loosens a policy, or gives a principal a power that it did not have. */
+async function extendsPower(
+  { getPrincipal }: SecondPersonDeps,
+  policies: readonly ApprovalPolicy[],
+  { rpc, request }: OperatorCall,
 ): Promise<boolean> {
-  const policies = await approvals.listPolicies()
-  if (policies.length === 0) return false
-  if (rpc === SET_POLICY) return loosensPolicy(policies, request)
+  const name = nameOfRpc(rpc.method)
+  if (name === SET_POLICY) return loosensPolicy(policies, request)
   const given = rightsIn(request)
-  if (rpc === CREATE_PRINCIPAL) return given.length > 0
-  if (rpc === UPDATE_PRINCIPAL) {
-    const { rights = [] } = (await getPrincipal(idOf(request, 'principalId'))) ?? {}
-    const has_power = [...rights, ...given].some((right) => isPower(right))
-    const { expiresAt, neverExpires } = fieldsOf(request)
-    const is_extended = expiresAt !== undefined || neverExpires === true
-    return given.some((right) => !rights.some((one) => one === right)) || (has_power && is_extended)
-  }
-  return needsSecondPerson(policies, rpc, movedBy(request))
+  if (name === CREATE_PRINCIPAL) return given.length > 0
+  const { rights = [] } = (await getPrincipal(idOf(request, 'principalId'))) ?? {}
+  const has_power = [...rights, ...given].some((right) => isPower(right))
+  const { expiresAt, neverExpires } = fieldsOf(request)
+  const is_extended = expiresAt !== undefined || neverExpires === true
+  return given.some((right) => !rights.some((one) => one === right)) || (has_power && is_extended)
 }
 
 /**
@@ -222,15 +232,4 @@ function isPower(right: string): boolean {
 function rightsIn(request: Message): readonly string[] {
   const { rights } = fieldsOf(request)
   return Array.isArray(rights) ? rights.map(String).filter(isPower) : []
-}
-
-function movedBy(request: Message): MovedMoney {
-  const { amount, currency } = fieldsOf(request)
-  const money = typeof amount === 'object' && amount !== null ? fieldsOf(amount as Message) : {}
-  const { minor } = money
-  const code = money['currency'] ?? currency
-  return {
-    minor: typeof minor === 'bigint' ? minor : undefined,
-    currency: typeof code === 'string' && code !== '' ? code : undefined,
-  }
 }

@@ -46,15 +46,14 @@ export const POLICY_RPCS: readonly string[] = [
   'multihub.payments.v1.PaymentService/ResolveAnomaly',
 ]
 
-/** What a call would move, as far as its request says. */
+/** What a call would move, as far as that is known. */
 export interface MovedMoney {
   readonly minor?: bigint | undefined
   readonly currency?: string | undefined
 }
 
 /**
- * Whether a call needs a second person. An amount counts without its sign. What a request does not say is not below any limit:
- * without an amount each policy of its currency applies, without a currency each policy of the RPC.
+ * Whether a call needs a second person. An amount counts without its sign. What is not known is not below any limit: without an amount each policy of its currency applies, without a currency each policy of the RPC.
  */
 export function needsSecondPerson(
   policies: readonly ApprovalPolicy[],

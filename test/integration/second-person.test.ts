@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { doorOf, type TestDoor } from '../../services/backoffice/backoffice.fixture.ts'
+import { eventually } from '../support/eventually.ts'
+import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
+
+const APPROVALS = 'multihub.backoffice.v1.ApprovalService'
+const REFUNDS = 'multihub.support.v1.RefundService'
+const LIMIT = 500_000
+
+type Person = Readonly<{ id: string; token: string }>
+
+let system: SupportSystem
+let door: TestDoor
+let shop: SupportClient
+let proposer: Person
+let second: Person
+beforeAll(async () => {
+  system = await startSupport()
+  door = doorOf(system.roles)
+  shop = await system.newMerchant()
+  const admin = await door.newPrincipal(['admin'])
+  proposer = await door.newPrincipal(['money'])
+  second = await door.newPrincipal(['money'])
+  await door.call(admin.token, `${APPROVALS}/SetApprovalPolicy`, {
+    rpc: `${REFUNDS}/ApproveRefund`,
+    currency: 'INR',
+    aboveMinor: String(LIMIT),
+  })
+})
+afterAll(async () => system[Symbol.asyncDispose]())
+
+/** A deposit that its customer has paid. */
+async function paidDeposit(): Promise<{ readonly c_id: string; readonly h_id: string }> {
+  const identifiers = await shop.deposit()
+  const { c_id } = identifiers
+  await eventually(
+    () => shop.call('payment.status', { payment: { identifiers: { c_id } } }),
+    (response) => response?.body.result.payment.status.final,
+  )
+  return identifiers
+}
+
+/** A refund of this amount that waits for the operator. */
+async function newRefund(value: number): Promise<string> {
+  const { c_id } = await paidDeposit()
+  const amount = String(value)
+  const { body } = await shop.call('refund.request', {
+    identifiers: { c_id: randomUUID() },
+    payment: { c_id },
+    amount,
+  })
+  return body.result.identifiers.h_id
+}
+
+/** The typed detail of a refusal. */
+function detailOf(body: {
+  readonly details?: readonly { readonly debug: { readonly detailsJson: string } }[]
+}) {
+  return JSON.parse(body.details?.[0]?.debug.detailsJson ?? '{}')
+}
+
+// O17
+test('a policy on ApproveRefund looks at the amount of the refund', async () => {
+  const approve = (refundId: string) => door.call(proposer.token, `${REFUNDS}/ApproveRefund`, { refundId })
+  expect((await approve(await newRefund(LIMIT))).status).toBe(200)
+  const large = await newRefund(LIMIT + 1)
+  const { body } = await approve(large)
+  expect(detailOf(body)).toMatchObject({ status: 'pending' })
+  const { approval_id: approvalId } = detailOf(body)
+  const { body: shown } = await door.call(second.token, `${APPROVALS}/GetApproval`, { approvalId })
+  expect(shown.approval.amount).toEqual({ minor: String(LIMIT + 1), currency: 'INR' })
+  const decision = { approvalId, reason: 'the customer has sent the goods back' }
+  expect((await door.call(second.token, `${APPROVALS}/Approve`, decision)).status).toBe(200)
+  const { body: after } = await door.call(second.token, `${REFUNDS}/GetRefund`, { refundId: large })
+  expect(after.refund.status).not.toBe('REFUND_STATUS_PENDING')
+})
+
+test('a refund that does not exist is NOT_FOUND also with a policy, and nothing is proposed', async () => {
+  const answer = await door.call(proposer.token, `${REFUNDS}/ApproveRefund`, { refundId: randomUUID() })
+  expect(answer.body.code).toBe('not_found')
+})
