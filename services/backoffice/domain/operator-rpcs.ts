@@ -145,11 +145,13 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
         field: 'credentials',
       },
     }),
+    getCredential: inAnswer('credential'),
     listCredentials: read(IN_REQUEST),
   }),
   ...rowsOf(RouteService, {
     createRoute: ofMerchant('admin'),
     updateRoute: change('admin'),
+    getRoute: inAnswer('route'),
     listRoutes: read(IN_REQUEST),
   }),
   ...rowsOf(EndpointService, {
@@ -163,6 +165,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
         field: 'endpoints',
       },
     }),
+    getEndpoint: inAnswer('endpoint'),
     listEndpoints: read(IN_REQUEST),
   }),
   ...rowsOf(PaymentService, {
@@ -233,6 +236,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     openChargeback: change('money'),
     moveChargeback: change('money', { personal: ['note'] }),
     addEvidence: change('money'),
+    getChargeback: inAnswer('chargeback'),
     listChargebacks: read(IN_REQUEST),
   }),
   ...rowsOf(PaymentSupportService, { getPaymentSupport: read() }),
@@ -258,6 +262,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   }),
   ...rowsOf(PrincipalService, {
     createPrincipal: ofMerchant('admin'),
+    getPrincipal: read(undefined, ['admin']),
     listPrincipals: read(undefined, ['admin']),
     updatePrincipal: change('admin'),
     rotateToken: change('admin'),

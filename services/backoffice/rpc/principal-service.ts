@@ -42,6 +42,11 @@ export function createPrincipalRpc(
   principals: Principals,
   findFirst: (principal_id: string) => Principal | undefined,
 ): RpcService {
+  const readPrincipal = async (id: string) => {
+    const principal = findFirst(id) ?? (await principals.get(id))
+    if (principal === undefined) throw unknownPrincipal()
+    return principalToProto(principal)
+  }
   return rpcService(PrincipalService, {
     createPrincipal: by(['backoffice'], async (request, { requestHeader }: HandlerContext) => {
       const operation_id = requiredId(request.operationId, 'operation_id')
@@ -57,6 +62,9 @@ export function createPrincipalRpc(
       const { principal, token } = await createPrincipal(principals, operation_id, given, { is_approved })
       return { principal: principalToProto(principal), token: token?.reveal() ?? '' }
     }),
+    getPrincipal: by(['backoffice'], async ({ principalId }) => ({
+      principal: await readPrincipal(requiredId(principalId, 'principal_id')),
+    })),
     listPrincipals: by(['backoffice'], async ({ pageSize: page_size, pageToken: page_token }) => {
       const page = await principals.list({ page_size, page_token })
       return { principals: page.items.map(principalToProto), nextPageToken: page.next_page_token }
@@ -80,12 +88,9 @@ export function createPrincipalRpc(
       const text = checkLine(requiredText(reason, 'reason'), 'reason', REASON_MAX)
       return { principal: principalToProto(await revokePrincipal(principals, id, text)) }
     }),
-    whoAmI: by(['backoffice'], async (_request, context: HandlerContext) => {
-      const id = principalOf(context)
-      const principal = findFirst(id) ?? (await principals.get(id))
-      if (principal === undefined) throw unknownPrincipal()
-      return { principal: principalToProto(principal) }
-    }),
+    whoAmI: by(['backoffice'], async (_request, context: HandlerContext) => ({
+      principal: await readPrincipal(principalOf(context)),
+    })),
   })
 }
 

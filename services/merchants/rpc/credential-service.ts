@@ -13,7 +13,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential, rotateSecret, updateCredential } from '../use-cases/credentials.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listOwned } from '../use-cases/registry-reads.ts'
+import { listForOperator } from '../use-cases/registry-reads.ts'
 
 const API_VERSIONS = createEnumMap<Credential['api_version'], ApiVersionProto>({
   v1: ApiVersionProto.V1,
@@ -66,9 +66,13 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, overlapSeconds)
       return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     }),
-    listCredentials: by(['backoffice', 'internal'], async ({ merchantId }) => ({
-      credentials: (await listOwned(deps, deps.store.credentials, merchantId)).map(credentialToProto),
+    getCredential: by(['backoffice', 'internal'], async ({ applicationId }) => ({
+      credential: credentialToProto(await deps.store.credentials.get(applicationId)),
     })),
+    listCredentials: by(['backoffice', 'internal'], async (request) => {
+      const page = await listForOperator(deps, deps.store.credentials, request)
+      return { credentials: page.items.map(credentialToProto), nextPageToken: page.next_page_token }
+    }),
   })
 }
 

@@ -9,7 +9,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { createEndpoint, rotateEndpointSecret, updateEndpoint } from '../use-cases/endpoints.ts'
-import { listOwned } from '../use-cases/registry-reads.ts'
+import { listForOperator } from '../use-cases/registry-reads.ts'
 
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
@@ -45,9 +45,13 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
     rotateEndpointSecret: by(['backoffice'], async ({ endpointId }) => ({
       secret: (await rotateEndpointSecret(deps, endpointId)).reveal(),
     })),
-    listEndpoints: by(['backoffice', 'internal'], async ({ merchantId }) => ({
-      endpoints: (await listOwned(deps, deps.store.endpoints, merchantId)).map(endpointToProto),
+    getEndpoint: by(['backoffice', 'internal'], async ({ endpointId }) => ({
+      endpoint: endpointToProto(await deps.store.endpoints.get(endpointId)),
     })),
+    listEndpoints: by(['backoffice', 'internal'], async (request) => {
+      const page = await listForOperator(deps, deps.store.endpoints, request)
+      return { endpoints: page.items.map(endpointToProto), nextPageToken: page.next_page_token }
+    }),
   })
 }
 

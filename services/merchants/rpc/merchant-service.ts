@@ -9,7 +9,6 @@ import { requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type Merchant, type MerchantStatus, statusOf } from '../domain/merchant.ts'
-import { listMerchants } from '../store/merchants-store.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { createMerchant, updateMerchant } from '../use-cases/merchants.ts'
 
@@ -32,7 +31,7 @@ export function createMerchantRpc(deps: MerchantsDeps): RpcService {
       merchant: merchantToProto(await deps.store.merchants.get(merchantId)),
     })),
     listMerchants: by(['backoffice', 'internal'], async ({ pageSize, pageToken }) => {
-      const page = await listMerchants(deps.store, { page_size: pageSize, page_token: pageToken })
+      const page = await deps.store.merchants.listPage({ page_size: pageSize, page_token: pageToken })
       return { merchants: page.items.map(merchantToProto), nextPageToken: page.next_page_token }
     }),
     updateMerchant: by(['backoffice'], async ({ merchantId, name, timezone, environments, ...more }) => {

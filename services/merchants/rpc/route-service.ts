@@ -13,7 +13,7 @@ import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { PayoutLimits, Route } from '../domain/route.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listOwned } from '../use-cases/registry-reads.ts'
+import { listForOperator } from '../use-cases/registry-reads.ts'
 import { createRoute, updateRoute } from '../use-cases/routes.ts'
 
 const FORMATS = createEnumMap<Route['h_id_format'], FormatProto>({
@@ -52,9 +52,13 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
       })
       return { route: routeToProto(route) }
     }),
-    listRoutes: by(['backoffice', 'internal'], async ({ merchantId }) => ({
-      routes: (await listOwned(deps, deps.store.routes, merchantId)).map(routeToProto),
+    getRoute: by(['backoffice', 'internal'], async ({ serviceId }) => ({
+      route: routeToProto(await deps.store.routes.get(serviceId)),
     })),
+    listRoutes: by(['backoffice', 'internal'], async (request) => {
+      const page = await listForOperator(deps, deps.store.routes, request)
+      return { routes: page.items.map(routeToProto), nextPageToken: page.next_page_token }
+    }),
   })
 }
 

@@ -1,12 +1,6 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import {
-  decodePageToken,
-  encodePageToken,
-  type Page,
-  type PageRequest,
-  readPage,
-} from '#lib/patterns/paging/read-page.ts'
+import { decodePageToken, encodePageToken, type PageRequest } from '#lib/patterns/paging/read-page.ts'
 import type { Store } from '#lib/store/store.ts'
 import type { Credential } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -61,16 +55,6 @@ export async function openMerchantsStore(store: Store) {
     creations: await openCreations(store),
     issued_ids: await openIssuedIds(store),
   }
-}
-
-/** A page of all merchants, in the order of their numbers. Throws 9000 for a wrong page size or token. */
-export function listMerchants(
-  { merchants }: Pick<MerchantsStore, 'merchants'>,
-  request: PageRequest,
-): Promise<Page<Merchant>> {
-  const position = { number: 'integer', merchant_id: 'text' } as const
-  const { collection } = merchants
-  return readPage({ collection, index: 'in_order', range: {}, token_scope: {}, position }, request)
 }
 
 /** Sorts after every text that goes on with another character. */

@@ -2,6 +2,7 @@ import type { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { type Page, type PageRequest, type PositionFields, readPage } from '#lib/patterns/paging/read-page.ts'
 import { update } from '#lib/patterns/update.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
@@ -79,6 +80,11 @@ export async function openRegistryCollection<D extends RegistryDocument>(
           encode: (document) => ({ ...document, ...derive(document) }),
           decode: (document) => document,
         })
+  const id_type = id_form === 'number' ? 'integer' : 'text'
+  const position: PositionFields = {
+    ...Object.fromEntries(order.map((field) => [field, field === 'number' ? 'integer' : 'text'] as const)),
+    [id_field]: id_type,
+  }
   const keyOf = (id: string): Fields | undefined => {
     const parsed = ID_FORMS[id_form](id)
     return parsed === undefined ? undefined : { [id_field]: parsed }
@@ -119,6 +125,9 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     /** Documents that were created or updated at `instant` or later, the earliest first. */
     listChangedSince: (instant: Date, limit: number): Promise<readonly D[]> =>
       collection.find('by_updated', { from: instant }, { limit }),
+    /** A page of all documents, in the order of the index `in_order`. */
+    listPage: (request: PageRequest): Promise<Page<D>> =>
+      readPage({ collection, index: 'in_order', range: {}, token_scope: {}, position }, request),
     /** All documents of one merchant, in the order of their ids, which is the order of creation. */
     listByMerchant: (merchant_id: string): Promise<readonly D[]> =>
       collection.find('in_order', { equals: [merchant_id] }, { limit: LIST_MAX }),

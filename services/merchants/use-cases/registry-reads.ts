@@ -1,5 +1,6 @@
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { checkPageSize, type PageRequest } from '#lib/patterns/paging/read-page.ts'
 import { statusOf } from '../domain/merchant.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
 import type { RegistryCollection } from '../store/registry-collection.ts'
@@ -41,14 +42,23 @@ export async function listIn<D extends { readonly environment: Environment }>(
   return (await owned.listByMerchant(merchant_id)).filter((one) => one.environment === environment)
 }
 
-/** Lists what a merchant has, in the order of creation, for the operator. Refuses an unknown merchant with 1003. */
-export async function listOwned<D>(
+/**
+ * Lists for the operator what a merchant has, all at once, or a page of what all merchants have. Refuses an unknown merchant with
+ * 1003, and with 9000 a wrong page size or token.
+ */
+export async function listForOperator<D>(
   deps: MerchantsDeps,
-  owned: { listByMerchant(merchant_id: string): Promise<readonly D[]> },
-  merchant_id: string,
-): Promise<readonly D[]> {
+  owned: {
+    listByMerchant(merchant_id: string): Promise<readonly D[]>
+    listPage(page: PageRequest): Promise<{ readonly items: readonly D[]; readonly next_page_token: string }>
+  },
+  request: { readonly merchantId: string; readonly pageSize: number; readonly pageToken: string },
+): Promise<{ readonly items: readonly D[]; readonly next_page_token: string }> {
+  const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
+  if (merchant_id === '') return owned.listPage({ page_size, page_token })
+  checkPageSize(page_size)
   await deps.store.merchants.get(merchant_id)
-  return owned.listByMerchant(merchant_id)
+  return { items: await owned.listByMerchant(merchant_id), next_page_token: '' }
 }
 
 const CHANGES_MAX = 1_000

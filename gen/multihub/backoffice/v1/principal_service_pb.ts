@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/backoffice/v1/principal_service.proto.
  */
 export const file_multihub_backoffice_v1_principal_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci5tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL3ByaW5jaXBhbF9zZXJ2aWNlLnByb3RvEhZtdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxIsYBChZDcmVhdGVQcmluY2lwYWxSZXF1ZXN0EgwKBG5hbWUYASABKAkSMwoEa2luZBgCIAEoDjIlLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsS2luZBIOCgZyaWdodHMYAyADKAkSEwoLbWVyY2hhbnRfaWQYBCABKAkSLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMb3BlcmF0aW9uX2lkGAYgASgJIl4KF0NyZWF0ZVByaW5jaXBhbFJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsEg0KBXRva2VuGAIgASgJIj4KFUxpc3RQcmluY2lwYWxzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJoChZMaXN0UHJpbmNpcGFsc1Jlc3BvbnNlEjUKCnByaW5jaXBhbHMYASADKAsyIS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlByaW5jaXBhbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkioQEKFlVwZGF0ZVByaW5jaXBhbFJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARIOCgZyaWdodHMYAyADKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbmV2ZXJfZXhwaXJlcxgFIAEoCEIHCgVfbmFtZSJPChdVcGRhdGVQcmluY2lwYWxSZXNwb25zZRI0CglwcmluY2lwYWwYASABKAsyIS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlByaW5jaXBhbCJDChJSb3RhdGVUb2tlblJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJEhcKD292ZXJsYXBfc2Vjb25kcxgCIAEoBSJaChNSb3RhdGVUb2tlblJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsEg0KBXRva2VuGAIgASgJIj4KFlJldm9rZVByaW5jaXBhbFJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJPChdSZXZva2VQcmluY2lwYWxSZXNwb25zZRI0CglwcmluY2lwYWwYASABKAsyIS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlByaW5jaXBhbCIPCg1XaG9BbUlSZXF1ZXN0IkYKDldob0FtSVJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsMqAFChBQcmluY2lwYWxTZXJ2aWNlEnIKD0NyZWF0ZVByaW5jaXBhbBIuLm11bHRpaHViLmJhY2tvZmZpY2UudjEuQ3JlYXRlUHJpbmNpcGFsUmVxdWVzdBovLm11bHRpaHViLmJhY2tvZmZpY2UudjEuQ3JlYXRlUHJpbmNpcGFsUmVzcG9uc2USbwoOTGlzdFByaW5jaXBhbHMSLS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkxpc3RQcmluY2lwYWxzUmVxdWVzdBouLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGlzdFByaW5jaXBhbHNSZXNwb25zZRJyCg9VcGRhdGVQcmluY2lwYWwSLi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlVwZGF0ZVByaW5jaXBhbFJlcXVlc3QaLy5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlVwZGF0ZVByaW5jaXBhbFJlc3BvbnNlEmYKC1JvdGF0ZVRva2VuEioubXVsdGlodWIuYmFja29mZmljZS52MS5Sb3RhdGVUb2tlblJlcXVlc3QaKy5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlJvdGF0ZVRva2VuUmVzcG9uc2UScgoPUmV2b2tlUHJpbmNpcGFsEi4ubXVsdGlodWIuYmFja29mZmljZS52MS5SZXZva2VQcmluY2lwYWxSZXF1ZXN0Gi8ubXVsdGlodWIuYmFja29mZmljZS52MS5SZXZva2VQcmluY2lwYWxSZXNwb25zZRJXCgZXaG9BbUkSJS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLldob0FtSVJlcXVlc3QaJi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLldob0FtSVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_backoffice_v1_principal]);
+  fileDesc("Ci5tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL3ByaW5jaXBhbF9zZXJ2aWNlLnByb3RvEhZtdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxIsYBChZDcmVhdGVQcmluY2lwYWxSZXF1ZXN0EgwKBG5hbWUYASABKAkSMwoEa2luZBgCIAEoDjIlLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsS2luZBIOCgZyaWdodHMYAyADKAkSEwoLbWVyY2hhbnRfaWQYBCABKAkSLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMb3BlcmF0aW9uX2lkGAYgASgJIl4KF0NyZWF0ZVByaW5jaXBhbFJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsEg0KBXRva2VuGAIgASgJIisKE0dldFByaW5jaXBhbFJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJIkwKFEdldFByaW5jaXBhbFJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsIj4KFUxpc3RQcmluY2lwYWxzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJoChZMaXN0UHJpbmNpcGFsc1Jlc3BvbnNlEjUKCnByaW5jaXBhbHMYASADKAsyIS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlByaW5jaXBhbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkioQEKFlVwZGF0ZVByaW5jaXBhbFJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARIOCgZyaWdodHMYAyADKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbmV2ZXJfZXhwaXJlcxgFIAEoCEIHCgVfbmFtZSJPChdVcGRhdGVQcmluY2lwYWxSZXNwb25zZRI0CglwcmluY2lwYWwYASABKAsyIS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlByaW5jaXBhbCJDChJSb3RhdGVUb2tlblJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJEhcKD292ZXJsYXBfc2Vjb25kcxgCIAEoBSJaChNSb3RhdGVUb2tlblJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsEg0KBXRva2VuGAIgASgJIj4KFlJldm9rZVByaW5jaXBhbFJlcXVlc3QSFAoMcHJpbmNpcGFsX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJPChdSZXZva2VQcmluY2lwYWxSZXNwb25zZRI0CglwcmluY2lwYWwYASABKAsyIS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlByaW5jaXBhbCIPCg1XaG9BbUlSZXF1ZXN0IkYKDldob0FtSVJlc3BvbnNlEjQKCXByaW5jaXBhbBgBIAEoCzIhLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUHJpbmNpcGFsMosGChBQcmluY2lwYWxTZXJ2aWNlEnIKD0NyZWF0ZVByaW5jaXBhbBIuLm11bHRpaHViLmJhY2tvZmZpY2UudjEuQ3JlYXRlUHJpbmNpcGFsUmVxdWVzdBovLm11bHRpaHViLmJhY2tvZmZpY2UudjEuQ3JlYXRlUHJpbmNpcGFsUmVzcG9uc2USaQoMR2V0UHJpbmNpcGFsEisubXVsdGlodWIuYmFja29mZmljZS52MS5HZXRQcmluY2lwYWxSZXF1ZXN0GiwubXVsdGlodWIuYmFja29mZmljZS52MS5HZXRQcmluY2lwYWxSZXNwb25zZRJvCg5MaXN0UHJpbmNpcGFscxItLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGlzdFByaW5jaXBhbHNSZXF1ZXN0Gi4ubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0UHJpbmNpcGFsc1Jlc3BvbnNlEnIKD1VwZGF0ZVByaW5jaXBhbBIuLm11bHRpaHViLmJhY2tvZmZpY2UudjEuVXBkYXRlUHJpbmNpcGFsUmVxdWVzdBovLm11bHRpaHViLmJhY2tvZmZpY2UudjEuVXBkYXRlUHJpbmNpcGFsUmVzcG9uc2USZgoLUm90YXRlVG9rZW4SKi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlJvdGF0ZVRva2VuUmVxdWVzdBorLm11bHRpaHViLmJhY2tvZmZpY2UudjEuUm90YXRlVG9rZW5SZXNwb25zZRJyCg9SZXZva2VQcmluY2lwYWwSLi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlJldm9rZVByaW5jaXBhbFJlcXVlc3QaLy5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlJldm9rZVByaW5jaXBhbFJlc3BvbnNlElcKBldob0FtSRIlLm11bHRpaHViLmJhY2tvZmZpY2UudjEuV2hvQW1JUmVxdWVzdBomLm11bHRpaHViLmJhY2tvZmZpY2UudjEuV2hvQW1JUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_backoffice_v1_principal]);
 
 /**
  * CreatePrincipalRequest describes the principal to add.
@@ -101,6 +101,48 @@ export const CreatePrincipalResponseSchema: GenMessage<CreatePrincipalResponse> 
   messageDesc(file_multihub_backoffice_v1_principal_service, 1);
 
 /**
+ * GetPrincipalRequest names a principal.
+ *
+ * @generated from message multihub.backoffice.v1.GetPrincipalRequest
+ */
+export type GetPrincipalRequest = Message<"multihub.backoffice.v1.GetPrincipalRequest"> & {
+  /**
+   * principal_id is its id.
+   *
+   * @generated from field: string principal_id = 1;
+   */
+  principalId: string;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.GetPrincipalRequest.
+ * Use `create(GetPrincipalRequestSchema)` to create a new message.
+ */
+export const GetPrincipalRequestSchema: GenMessage<GetPrincipalRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_principal_service, 2);
+
+/**
+ * GetPrincipalResponse contains the principal.
+ *
+ * @generated from message multihub.backoffice.v1.GetPrincipalResponse
+ */
+export type GetPrincipalResponse = Message<"multihub.backoffice.v1.GetPrincipalResponse"> & {
+  /**
+   * principal is the present one.
+   *
+   * @generated from field: multihub.backoffice.v1.Principal principal = 1;
+   */
+  principal?: Principal | undefined;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.GetPrincipalResponse.
+ * Use `create(GetPrincipalResponseSchema)` to create a new message.
+ */
+export const GetPrincipalResponseSchema: GenMessage<GetPrincipalResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_principal_service, 3);
+
+/**
  * ListPrincipalsRequest requests a page of principals.
  *
  * @generated from message multihub.backoffice.v1.ListPrincipalsRequest
@@ -126,7 +168,7 @@ export type ListPrincipalsRequest = Message<"multihub.backoffice.v1.ListPrincipa
  * Use `create(ListPrincipalsRequestSchema)` to create a new message.
  */
 export const ListPrincipalsRequestSchema: GenMessage<ListPrincipalsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 2);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 4);
 
 /**
  * ListPrincipalsResponse is a page of principals.
@@ -154,7 +196,7 @@ export type ListPrincipalsResponse = Message<"multihub.backoffice.v1.ListPrincip
  * Use `create(ListPrincipalsResponseSchema)` to create a new message.
  */
 export const ListPrincipalsResponseSchema: GenMessage<ListPrincipalsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 3);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 5);
 
 /**
  * UpdatePrincipalRequest names the principal and its changes.
@@ -203,7 +245,7 @@ export type UpdatePrincipalRequest = Message<"multihub.backoffice.v1.UpdatePrinc
  * Use `create(UpdatePrincipalRequestSchema)` to create a new message.
  */
 export const UpdatePrincipalRequestSchema: GenMessage<UpdatePrincipalRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 4);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 6);
 
 /**
  * UpdatePrincipalResponse contains the changed principal.
@@ -224,7 +266,7 @@ export type UpdatePrincipalResponse = Message<"multihub.backoffice.v1.UpdatePrin
  * Use `create(UpdatePrincipalResponseSchema)` to create a new message.
  */
 export const UpdatePrincipalResponseSchema: GenMessage<UpdatePrincipalResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 5);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 7);
 
 /**
  * RotateTokenRequest names the principal and how long its present tokens still count.
@@ -252,7 +294,7 @@ export type RotateTokenRequest = Message<"multihub.backoffice.v1.RotateTokenRequ
  * Use `create(RotateTokenRequestSchema)` to create a new message.
  */
 export const RotateTokenRequestSchema: GenMessage<RotateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 6);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 8);
 
 /**
  * RotateTokenResponse contains the new token.
@@ -280,7 +322,7 @@ export type RotateTokenResponse = Message<"multihub.backoffice.v1.RotateTokenRes
  * Use `create(RotateTokenResponseSchema)` to create a new message.
  */
 export const RotateTokenResponseSchema: GenMessage<RotateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 7);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 9);
 
 /**
  * RevokePrincipalRequest names the principal whose tokens end.
@@ -308,7 +350,7 @@ export type RevokePrincipalRequest = Message<"multihub.backoffice.v1.RevokePrinc
  * Use `create(RevokePrincipalRequestSchema)` to create a new message.
  */
 export const RevokePrincipalRequestSchema: GenMessage<RevokePrincipalRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 8);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 10);
 
 /**
  * RevokePrincipalResponse contains the revoked principal.
@@ -329,7 +371,7 @@ export type RevokePrincipalResponse = Message<"multihub.backoffice.v1.RevokePrin
  * Use `create(RevokePrincipalResponseSchema)` to create a new message.
  */
 export const RevokePrincipalResponseSchema: GenMessage<RevokePrincipalResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 9);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 11);
 
 /**
  * WhoAmIRequest is empty: the token of the call names the principal.
@@ -344,7 +386,7 @@ export type WhoAmIRequest = Message<"multihub.backoffice.v1.WhoAmIRequest"> & {
  * Use `create(WhoAmIRequestSchema)` to create a new message.
  */
 export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 10);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 12);
 
 /**
  * WhoAmIResponse contains the principal of the call.
@@ -365,7 +407,7 @@ export type WhoAmIResponse = Message<"multihub.backoffice.v1.WhoAmIResponse"> & 
  * Use `create(WhoAmIResponseSchema)` to create a new message.
  */
 export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_principal_service, 11);
+  messageDesc(file_multihub_backoffice_v1_principal_service, 13);
 
 /**
  * PrincipalService keeps the people and programs that may call the back office. A change counts in every process within 2 s.
@@ -382,6 +424,16 @@ export const PrincipalService: GenService<{
     methodKind: "unary";
     input: typeof CreatePrincipalRequestSchema;
     output: typeof CreatePrincipalResponseSchema;
+  },
+  /**
+   * GetPrincipal reads one principal, also a revoked one.
+   *
+   * @generated from rpc multihub.backoffice.v1.PrincipalService.GetPrincipal
+   */
+  getPrincipal: {
+    methodKind: "unary";
+    input: typeof GetPrincipalRequestSchema;
+    output: typeof GetPrincipalResponseSchema;
   },
   /**
    * ListPrincipals reads principals, the newest last.

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/merchants/v1/credential_service.proto.
  */
 export const file_multihub_merchants_v1_credential_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci5tdWx0aWh1Yi9tZXJjaGFudHMvdjEvY3JlZGVudGlhbF9zZXJ2aWNlLnByb3RvEhVtdWx0aWh1Yi5tZXJjaGFudHMudjEi1wMKF0NyZWF0ZUNyZWRlbnRpYWxSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjYKC2FwaV92ZXJzaW9uGAIgASgOMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLkFwaVZlcnNpb24SNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDgoGc2NvcGVzGAQgAygJEhcKC3NlcnZpY2VfaWRzGAUgAygDQgIwARISCgpjdXJyZW5jaWVzGAYgAygJEhQKDGlwX2FsbG93bGlzdBgHIAMoCRITCgtkYWlseV9saW1pdBgIIAEoAxJTCgtyYXRlX2xpbWl0cxgJIAMoCzI+Lm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVDcmVkZW50aWFsUmVxdWVzdC5SYXRlTGltaXRzRW50cnkSGAoQZGlzYWJsZWRfbWV0aG9kcxgKIAMoCRIZChFzdXBwb3J0X3Jlc291cmNlcxgLIAMoCRIUCgxvcGVyYXRpb25faWQYDCABKAkaMQoPUmF0ZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEiYQoYQ3JlYXRlQ3JlZGVudGlhbFJlc3BvbnNlEjUKCmNyZWRlbnRpYWwYASABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlZGVudGlhbBIOCgZzZWNyZXQYAiABKAkiHAoKU3RyaW5nTGlzdBIOCgZ2YWx1ZXMYASADKAkiegoKUmF0ZUxpbWl0cxI9CgZ2YWx1ZXMYASADKAsyLS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUmF0ZUxpbWl0cy5WYWx1ZXNFbnRyeRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIqYEChdVcGRhdGVDcmVkZW50aWFsUmVxdWVzdBIaCg5hcHBsaWNhdGlvbl9pZBgBIAEoA0ICMAESNwoGc3RhdHVzGAIgASgOMicubXVsdGlodWIubWVyY2hhbnRzLnYxLkNyZWRlbnRpYWxTdGF0dXMSMQoGc2NvcGVzGAMgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLlN0cmluZ0xpc3QSNgoLc2VydmljZV9pZHMYBCABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuU3RyaW5nTGlzdBI1CgpjdXJyZW5jaWVzGAUgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLlN0cmluZ0xpc3QSNwoMaXBfYWxsb3dsaXN0GAYgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLlN0cmluZ0xpc3QSGAoLZGFpbHlfbGltaXQYByABKANIAIgBARI2CgtyYXRlX2xpbWl0cxgIIAEoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5SYXRlTGltaXRzEjsKEGRpc2FibGVkX21ldGhvZHMYCSABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuU3RyaW5nTGlzdBI8ChFzdXBwb3J0X3Jlc291cmNlcxgKIAEoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5TdHJpbmdMaXN0Qg4KDF9kYWlseV9saW1pdCJRChhVcGRhdGVDcmVkZW50aWFsUmVzcG9uc2USNQoKY3JlZGVudGlhbBgBIAEoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVkZW50aWFsIkoKE1JvdGF0ZVNlY3JldFJlcXVlc3QSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKD292ZXJsYXBfc2Vjb25kcxgCIAEoBSJiChRSb3RhdGVTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSOgoWb2xkX3NlY3JldF9leHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiLQoWTGlzdENyZWRlbnRpYWxzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCSJRChdMaXN0Q3JlZGVudGlhbHNSZXNwb25zZRI2CgtjcmVkZW50aWFscxgBIAMoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVkZW50aWFsMtgDChFDcmVkZW50aWFsU2VydmljZRJzChBDcmVhdGVDcmVkZW50aWFsEi4ubXVsdGlodWIubWVyY2hhbnRzLnYxLkNyZWF0ZUNyZWRlbnRpYWxSZXF1ZXN0Gi8ubXVsdGlodWIubWVyY2hhbnRzLnYxLkNyZWF0ZUNyZWRlbnRpYWxSZXNwb25zZRJzChBVcGRhdGVDcmVkZW50aWFsEi4ubXVsdGlodWIubWVyY2hhbnRzLnYxLlVwZGF0ZUNyZWRlbnRpYWxSZXF1ZXN0Gi8ubXVsdGlodWIubWVyY2hhbnRzLnYxLlVwZGF0ZUNyZWRlbnRpYWxSZXNwb25zZRJnCgxSb3RhdGVTZWNyZXQSKi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm90YXRlU2VjcmV0UmVxdWVzdBorLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3RhdGVTZWNyZXRSZXNwb25zZRJwCg9MaXN0Q3JlZGVudGlhbHMSLS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTGlzdENyZWRlbnRpYWxzUmVxdWVzdBouLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0Q3JlZGVudGlhbHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_merchants_v1_credential]);
+  fileDesc("Ci5tdWx0aWh1Yi9tZXJjaGFudHMvdjEvY3JlZGVudGlhbF9zZXJ2aWNlLnByb3RvEhVtdWx0aWh1Yi5tZXJjaGFudHMudjEi1wMKF0NyZWF0ZUNyZWRlbnRpYWxSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjYKC2FwaV92ZXJzaW9uGAIgASgOMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLkFwaVZlcnNpb24SNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDgoGc2NvcGVzGAQgAygJEhcKC3NlcnZpY2VfaWRzGAUgAygDQgIwARISCgpjdXJyZW5jaWVzGAYgAygJEhQKDGlwX2FsbG93bGlzdBgHIAMoCRITCgtkYWlseV9saW1pdBgIIAEoAxJTCgtyYXRlX2xpbWl0cxgJIAMoCzI+Lm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVDcmVkZW50aWFsUmVxdWVzdC5SYXRlTGltaXRzRW50cnkSGAoQZGlzYWJsZWRfbWV0aG9kcxgKIAMoCRIZChFzdXBwb3J0X3Jlc291cmNlcxgLIAMoCRIUCgxvcGVyYXRpb25faWQYDCABKAkaMQoPUmF0ZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEiYQoYQ3JlYXRlQ3JlZGVudGlhbFJlc3BvbnNlEjUKCmNyZWRlbnRpYWwYASABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlZGVudGlhbBIOCgZzZWNyZXQYAiABKAkiHAoKU3RyaW5nTGlzdBIOCgZ2YWx1ZXMYASADKAkiegoKUmF0ZUxpbWl0cxI9CgZ2YWx1ZXMYASADKAsyLS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUmF0ZUxpbWl0cy5WYWx1ZXNFbnRyeRotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIqYEChdVcGRhdGVDcmVkZW50aWFsUmVxdWVzdBIaCg5hcHBsaWNhdGlvbl9pZBgBIAEoA0ICMAESNwoGc3RhdHVzGAIgASgOMicubXVsdGlodWIubWVyY2hhbnRzLnYxLkNyZWRlbnRpYWxTdGF0dXMSMQoGc2NvcGVzGAMgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLlN0cmluZ0xpc3QSNgoLc2VydmljZV9pZHMYBCABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuU3RyaW5nTGlzdBI1CgpjdXJyZW5jaWVzGAUgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLlN0cmluZ0xpc3QSNwoMaXBfYWxsb3dsaXN0GAYgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLlN0cmluZ0xpc3QSGAoLZGFpbHlfbGltaXQYByABKANIAIgBARI2CgtyYXRlX2xpbWl0cxgIIAEoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5SYXRlTGltaXRzEjsKEGRpc2FibGVkX21ldGhvZHMYCSABKAsyIS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuU3RyaW5nTGlzdBI8ChFzdXBwb3J0X3Jlc291cmNlcxgKIAEoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5TdHJpbmdMaXN0Qg4KDF9kYWlseV9saW1pdCJRChhVcGRhdGVDcmVkZW50aWFsUmVzcG9uc2USNQoKY3JlZGVudGlhbBgBIAEoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVkZW50aWFsIkoKE1JvdGF0ZVNlY3JldFJlcXVlc3QSGgoOYXBwbGljYXRpb25faWQYASABKANCAjABEhcKD292ZXJsYXBfc2Vjb25kcxgCIAEoBSJiChRSb3RhdGVTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSOgoWb2xkX3NlY3JldF9leHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPwolQ3JlZGVudGlhbFNlcnZpY2VHZXRDcmVkZW50aWFsUmVxdWVzdBIWCg5hcHBsaWNhdGlvbl9pZBgBIAEoCSJfCiZDcmVkZW50aWFsU2VydmljZUdldENyZWRlbnRpYWxSZXNwb25zZRI1CgpjcmVkZW50aWFsGAEgASgLMiEubXVsdGlodWIubWVyY2hhbnRzLnYxLkNyZWRlbnRpYWwiVAoWTGlzdENyZWRlbnRpYWxzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJqChdMaXN0Q3JlZGVudGlhbHNSZXNwb25zZRI2CgtjcmVkZW50aWFscxgBIAMoCzIhLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVkZW50aWFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTLnBAoRQ3JlZGVudGlhbFNlcnZpY2UScwoQQ3JlYXRlQ3JlZGVudGlhbBIuLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVDcmVkZW50aWFsUmVxdWVzdBovLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVDcmVkZW50aWFsUmVzcG9uc2UScwoQVXBkYXRlQ3JlZGVudGlhbBIuLm11bHRpaHViLm1lcmNoYW50cy52MS5VcGRhdGVDcmVkZW50aWFsUmVxdWVzdBovLm11bHRpaHViLm1lcmNoYW50cy52MS5VcGRhdGVDcmVkZW50aWFsUmVzcG9uc2USZwoMUm90YXRlU2VjcmV0EioubXVsdGlodWIubWVyY2hhbnRzLnYxLlJvdGF0ZVNlY3JldFJlcXVlc3QaKy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm90YXRlU2VjcmV0UmVzcG9uc2USjAEKDUdldENyZWRlbnRpYWwSPC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlZGVudGlhbFNlcnZpY2VHZXRDcmVkZW50aWFsUmVxdWVzdBo9Lm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVkZW50aWFsU2VydmljZUdldENyZWRlbnRpYWxSZXNwb25zZRJwCg9MaXN0Q3JlZGVudGlhbHMSLS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTGlzdENyZWRlbnRpYWxzUmVxdWVzdBouLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0Q3JlZGVudGlhbHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_merchants_v1_credential]);
 
 /**
  * CreateCredentialRequest describes the credential to issue.
@@ -349,17 +349,73 @@ export const RotateSecretResponseSchema: GenMessage<RotateSecretResponse> = /*@_
   messageDesc(file_multihub_merchants_v1_credential_service, 7);
 
 /**
- * ListCredentialsRequest names the merchant.
+ * CredentialServiceGetCredentialRequest names what to read.
+ *
+ * @generated from message multihub.merchants.v1.CredentialServiceGetCredentialRequest
+ */
+export type CredentialServiceGetCredentialRequest = Message<"multihub.merchants.v1.CredentialServiceGetCredentialRequest"> & {
+  /**
+   * application_id is its id.
+   *
+   * @generated from field: string application_id = 1;
+   */
+  applicationId: string;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.CredentialServiceGetCredentialRequest.
+ * Use `create(CredentialServiceGetCredentialRequestSchema)` to create a new message.
+ */
+export const CredentialServiceGetCredentialRequestSchema: GenMessage<CredentialServiceGetCredentialRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_credential_service, 8);
+
+/**
+ * CredentialServiceGetCredentialResponse contains it, without secrets.
+ *
+ * @generated from message multihub.merchants.v1.CredentialServiceGetCredentialResponse
+ */
+export type CredentialServiceGetCredentialResponse = Message<"multihub.merchants.v1.CredentialServiceGetCredentialResponse"> & {
+  /**
+   * credential is the present one.
+   *
+   * @generated from field: multihub.merchants.v1.Credential credential = 1;
+   */
+  credential?: Credential | undefined;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.CredentialServiceGetCredentialResponse.
+ * Use `create(CredentialServiceGetCredentialResponseSchema)` to create a new message.
+ */
+export const CredentialServiceGetCredentialResponseSchema: GenMessage<CredentialServiceGetCredentialResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_credential_service, 9);
+
+/**
+ * ListCredentialsRequest names a merchant, or requests a page over all merchants.
  *
  * @generated from message multihub.merchants.v1.ListCredentialsRequest
  */
 export type ListCredentialsRequest = Message<"multihub.merchants.v1.ListCredentialsRequest"> & {
   /**
-   * merchant_id is the merchant that owns the credential.
+   * merchant_id is the merchant; empty means all merchants. A merchant has at most 500, and they are one page.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
+
+  /**
+   * page_size is 1 to 1,000; 0 means 25. It counts without merchant_id.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -367,20 +423,27 @@ export type ListCredentialsRequest = Message<"multihub.merchants.v1.ListCredenti
  * Use `create(ListCredentialsRequestSchema)` to create a new message.
  */
 export const ListCredentialsRequestSchema: GenMessage<ListCredentialsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_credential_service, 8);
+  messageDesc(file_multihub_merchants_v1_credential_service, 10);
 
 /**
- * ListCredentialsResponse contains the merchant's credentials.
+ * ListCredentialsResponse contains what was read.
  *
  * @generated from message multihub.merchants.v1.ListCredentialsResponse
  */
 export type ListCredentialsResponse = Message<"multihub.merchants.v1.ListCredentialsResponse"> & {
   /**
-   * credentials are in the order of their ids.
+   * credentials are in the order of their merchants, then of their ids.
    *
    * @generated from field: repeated multihub.merchants.v1.Credential credentials = 1;
    */
   credentials: Credential[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -388,7 +451,7 @@ export type ListCredentialsResponse = Message<"multihub.merchants.v1.ListCredent
  * Use `create(ListCredentialsResponseSchema)` to create a new message.
  */
 export const ListCredentialsResponseSchema: GenMessage<ListCredentialsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_credential_service, 9);
+  messageDesc(file_multihub_merchants_v1_credential_service, 11);
 
 /**
  * CredentialService issues, changes and rotates credentials.
@@ -428,7 +491,17 @@ export const CredentialService: GenService<{
     output: typeof RotateSecretResponseSchema;
   },
   /**
-   * ListCredentials reads the credentials of a merchant.
+   * GetCredential reads one of any merchant.
+   *
+   * @generated from rpc multihub.merchants.v1.CredentialService.GetCredential
+   */
+  getCredential: {
+    methodKind: "unary";
+    input: typeof CredentialServiceGetCredentialRequestSchema;
+    output: typeof CredentialServiceGetCredentialResponseSchema;
+  },
+  /**
+   * ListCredentials reads what one merchant has, or pages of what all merchants have.
    *
    * @generated from rpc multihub.merchants.v1.CredentialService.ListCredentials
    */

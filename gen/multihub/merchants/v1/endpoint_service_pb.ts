@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/merchants/v1/endpoint_service.proto.
  */
 export const file_multihub_merchants_v1_endpoint_service: GenFile = /*@__PURE__*/
-  fileDesc("CixtdWx0aWh1Yi9tZXJjaGFudHMvdjEvZW5kcG9pbnRfc2VydmljZS5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIuABChVDcmVhdGVFbmRwb2ludFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSCwoDdXJsGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIXCg90aW1lb3V0X3NlY29uZHMYBSABKAUSEwoLbWF4X3JldHJpZXMYBiABKAUSGwoTcmV0cnlfZGVsYXlfc2Vjb25kcxgHIAEoBRIUCgxvcGVyYXRpb25faWQYCCABKAkiWwoWQ3JlYXRlRW5kcG9pbnRSZXNwb25zZRIxCghlbmRwb2ludBgBIAEoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludBIOCgZzZWNyZXQYAiABKAkiGwoJRXZlbnRMaXN0Eg4KBnZhbHVlcxgBIAMoCSKwAgoVVXBkYXRlRW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJEhAKA3VybBgCIAEoCUgAiAEBEjAKBmV2ZW50cxgDIAEoCzIgLm11bHRpaHViLm1lcmNoYW50cy52MS5FdmVudExpc3QSHAoPdGltZW91dF9zZWNvbmRzGAQgASgFSAGIAQESGAoLbWF4X3JldHJpZXMYBSABKAVIAogBARIgChNyZXRyeV9kZWxheV9zZWNvbmRzGAYgASgFSAOIAQESFAoHZW5hYmxlZBgHIAEoCEgEiAEBQgYKBF91cmxCEgoQX3RpbWVvdXRfc2Vjb25kc0IOCgxfbWF4X3JldHJpZXNCFgoUX3JldHJ5X2RlbGF5X3NlY29uZHNCCgoIX2VuYWJsZWQiSwoWVXBkYXRlRW5kcG9pbnRSZXNwb25zZRIxCghlbmRwb2ludBgBIAEoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludCIyChtSb3RhdGVFbmRwb2ludFNlY3JldFJlcXVlc3QSEwoLZW5kcG9pbnRfaWQYASABKAkiLgocUm90YXRlRW5kcG9pbnRTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkiKwoUTGlzdEVuZHBvaW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkiSwoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEjIKCWVuZHBvaW50cxgBIAMoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludDLcAwoPRW5kcG9pbnRTZXJ2aWNlEm0KDkNyZWF0ZUVuZHBvaW50EiwubXVsdGlodWIubWVyY2hhbnRzLnYxLkNyZWF0ZUVuZHBvaW50UmVxdWVzdBotLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVFbmRwb2ludFJlc3BvbnNlEm0KDlVwZGF0ZUVuZHBvaW50EiwubXVsdGlodWIubWVyY2hhbnRzLnYxLlVwZGF0ZUVuZHBvaW50UmVxdWVzdBotLm11bHRpaHViLm1lcmNoYW50cy52MS5VcGRhdGVFbmRwb2ludFJlc3BvbnNlEn8KFFJvdGF0ZUVuZHBvaW50U2VjcmV0EjIubXVsdGlodWIubWVyY2hhbnRzLnYxLlJvdGF0ZUVuZHBvaW50U2VjcmV0UmVxdWVzdBozLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3RhdGVFbmRwb2ludFNlY3JldFJlc3BvbnNlEmoKDUxpc3RFbmRwb2ludHMSKy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaLC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_environment, file_multihub_merchants_v1_endpoint]);
+  fileDesc("CixtdWx0aWh1Yi9tZXJjaGFudHMvdjEvZW5kcG9pbnRfc2VydmljZS5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIuABChVDcmVhdGVFbmRwb2ludFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSCwoDdXJsGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIXCg90aW1lb3V0X3NlY29uZHMYBSABKAUSEwoLbWF4X3JldHJpZXMYBiABKAUSGwoTcmV0cnlfZGVsYXlfc2Vjb25kcxgHIAEoBRIUCgxvcGVyYXRpb25faWQYCCABKAkiWwoWQ3JlYXRlRW5kcG9pbnRSZXNwb25zZRIxCghlbmRwb2ludBgBIAEoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludBIOCgZzZWNyZXQYAiABKAkiGwoJRXZlbnRMaXN0Eg4KBnZhbHVlcxgBIAMoCSKwAgoVVXBkYXRlRW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJEhAKA3VybBgCIAEoCUgAiAEBEjAKBmV2ZW50cxgDIAEoCzIgLm11bHRpaHViLm1lcmNoYW50cy52MS5FdmVudExpc3QSHAoPdGltZW91dF9zZWNvbmRzGAQgASgFSAGIAQESGAoLbWF4X3JldHJpZXMYBSABKAVIAogBARIgChNyZXRyeV9kZWxheV9zZWNvbmRzGAYgASgFSAOIAQESFAoHZW5hYmxlZBgHIAEoCEgEiAEBQgYKBF91cmxCEgoQX3RpbWVvdXRfc2Vjb25kc0IOCgxfbWF4X3JldHJpZXNCFgoUX3JldHJ5X2RlbGF5X3NlY29uZHNCCgoIX2VuYWJsZWQiSwoWVXBkYXRlRW5kcG9pbnRSZXNwb25zZRIxCghlbmRwb2ludBgBIAEoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludCIyChtSb3RhdGVFbmRwb2ludFNlY3JldFJlcXVlc3QSEwoLZW5kcG9pbnRfaWQYASABKAkiLgocUm90YXRlRW5kcG9pbnRTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkiOAohRW5kcG9pbnRTZXJ2aWNlR2V0RW5kcG9pbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIlcKIkVuZHBvaW50U2VydmljZUdldEVuZHBvaW50UmVzcG9uc2USMQoIZW5kcG9pbnQYASABKAsyHy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuRW5kcG9pbnQiUgoUTGlzdEVuZHBvaW50c1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiZAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEjIKCWVuZHBvaW50cxgBIAMoCzIfLm11bHRpaHViLm1lcmNoYW50cy52MS5FbmRwb2ludBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAky4QQKD0VuZHBvaW50U2VydmljZRJtCg5DcmVhdGVFbmRwb2ludBIsLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVFbmRwb2ludFJlcXVlc3QaLS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlYXRlRW5kcG9pbnRSZXNwb25zZRJtCg5VcGRhdGVFbmRwb2ludBIsLm11bHRpaHViLm1lcmNoYW50cy52MS5VcGRhdGVFbmRwb2ludFJlcXVlc3QaLS5tdWx0aWh1Yi5tZXJjaGFudHMudjEuVXBkYXRlRW5kcG9pbnRSZXNwb25zZRJ/ChRSb3RhdGVFbmRwb2ludFNlY3JldBIyLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3RhdGVFbmRwb2ludFNlY3JldFJlcXVlc3QaMy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm90YXRlRW5kcG9pbnRTZWNyZXRSZXNwb25zZRKCAQoLR2V0RW5kcG9pbnQSOC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuRW5kcG9pbnRTZXJ2aWNlR2V0RW5kcG9pbnRSZXF1ZXN0GjkubXVsdGlodWIubWVyY2hhbnRzLnYxLkVuZHBvaW50U2VydmljZUdldEVuZHBvaW50UmVzcG9uc2USagoNTGlzdEVuZHBvaW50cxIrLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBosLm11bHRpaHViLm1lcmNoYW50cy52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_environment, file_multihub_merchants_v1_endpoint]);
 
 /**
  * CreateEndpointRequest describes the endpoint to add.
@@ -263,17 +263,73 @@ export const RotateEndpointSecretResponseSchema: GenMessage<RotateEndpointSecret
   messageDesc(file_multihub_merchants_v1_endpoint_service, 6);
 
 /**
- * ListEndpointsRequest names the merchant.
+ * EndpointServiceGetEndpointRequest names what to read.
+ *
+ * @generated from message multihub.merchants.v1.EndpointServiceGetEndpointRequest
+ */
+export type EndpointServiceGetEndpointRequest = Message<"multihub.merchants.v1.EndpointServiceGetEndpointRequest"> & {
+  /**
+   * endpoint_id is its id.
+   *
+   * @generated from field: string endpoint_id = 1;
+   */
+  endpointId: string;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.EndpointServiceGetEndpointRequest.
+ * Use `create(EndpointServiceGetEndpointRequestSchema)` to create a new message.
+ */
+export const EndpointServiceGetEndpointRequestSchema: GenMessage<EndpointServiceGetEndpointRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_endpoint_service, 7);
+
+/**
+ * EndpointServiceGetEndpointResponse contains it, without secrets.
+ *
+ * @generated from message multihub.merchants.v1.EndpointServiceGetEndpointResponse
+ */
+export type EndpointServiceGetEndpointResponse = Message<"multihub.merchants.v1.EndpointServiceGetEndpointResponse"> & {
+  /**
+   * endpoint is the present one.
+   *
+   * @generated from field: multihub.merchants.v1.Endpoint endpoint = 1;
+   */
+  endpoint?: Endpoint | undefined;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.EndpointServiceGetEndpointResponse.
+ * Use `create(EndpointServiceGetEndpointResponseSchema)` to create a new message.
+ */
+export const EndpointServiceGetEndpointResponseSchema: GenMessage<EndpointServiceGetEndpointResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_endpoint_service, 8);
+
+/**
+ * ListEndpointsRequest names a merchant, or requests a page over all merchants.
  *
  * @generated from message multihub.merchants.v1.ListEndpointsRequest
  */
 export type ListEndpointsRequest = Message<"multihub.merchants.v1.ListEndpointsRequest"> & {
   /**
-   * merchant_id is the merchant that owns the endpoint.
+   * merchant_id is the merchant; empty means all merchants. A merchant has at most 500, and they are one page.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
+
+  /**
+   * page_size is 1 to 1,000; 0 means 25. It counts without merchant_id.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -281,20 +337,27 @@ export type ListEndpointsRequest = Message<"multihub.merchants.v1.ListEndpointsR
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_endpoint_service, 7);
+  messageDesc(file_multihub_merchants_v1_endpoint_service, 9);
 
 /**
- * ListEndpointsResponse contains the merchant's endpoints.
+ * ListEndpointsResponse contains what was read.
  *
  * @generated from message multihub.merchants.v1.ListEndpointsResponse
  */
 export type ListEndpointsResponse = Message<"multihub.merchants.v1.ListEndpointsResponse"> & {
   /**
-   * endpoints are in the order of their creation.
+   * endpoints are in the order of their merchants, then of their creation.
    *
    * @generated from field: repeated multihub.merchants.v1.Endpoint endpoints = 1;
    */
   endpoints: Endpoint[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -302,7 +365,7 @@ export type ListEndpointsResponse = Message<"multihub.merchants.v1.ListEndpoints
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_endpoint_service, 8);
+  messageDesc(file_multihub_merchants_v1_endpoint_service, 10);
 
 /**
  * EndpointService manages the callback addresses of merchants.
@@ -341,7 +404,17 @@ export const EndpointService: GenService<{
     output: typeof RotateEndpointSecretResponseSchema;
   },
   /**
-   * ListEndpoints reads the endpoints of a merchant.
+   * GetEndpoint reads one of any merchant.
+   *
+   * @generated from rpc multihub.merchants.v1.EndpointService.GetEndpoint
+   */
+  getEndpoint: {
+    methodKind: "unary";
+    input: typeof EndpointServiceGetEndpointRequestSchema;
+    output: typeof EndpointServiceGetEndpointResponseSchema;
+  },
+  /**
+   * ListEndpoints reads what one merchant has, or pages of what all merchants have.
    *
    * @generated from rpc multihub.merchants.v1.EndpointService.ListEndpoints
    */

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/merchants/v1/route_service.proto.
  */
 export const file_multihub_merchants_v1_route_service: GenFile = /*@__PURE__*/
-  fileDesc("CiltdWx0aWh1Yi9tZXJjaGFudHMvdjEvcm91dGVfc2VydmljZS5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIrIDChJDcmVhdGVSb3V0ZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSMwoJZGlyZWN0aW9uGAMgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIOCgZtZXRob2QYBCABKAkSEAoIY3VycmVuY3kYBSABKAkSEQoJY29ubmVjdG9yGAYgASgJEhkKEXByb3ZpZGVyX2FjY291bnRzGAcgAygJEjUKC2hfaWRfZm9ybWF0GAggASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkhJZEZvcm1hdBIaChJleHBpcmVzX2luX3NlY29uZHMYCSABKAUSOgoNcGF5b3V0X2xpbWl0cxgKIAEoCzIjLm11bHRpaHViLm1lcmNoYW50cy52MS5QYXlvdXRMaW1pdHMSFgoObWluaW11bV9hbW91bnQYCyABKAMSDwoHcHVycG9zZRgMIAEoCRIUCgxvcGVyYXRpb25faWQYDSABKAkiQgoTQ3JlYXRlUm91dGVSZXNwb25zZRIrCgVyb3V0ZRgBIAEoCzIcLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3V0ZSKvAgoSVXBkYXRlUm91dGVSZXF1ZXN0EhYKCnNlcnZpY2VfaWQYASABKANCAjABEhQKB2VuYWJsZWQYAiABKAhIAIgBARIZChFwcm92aWRlcl9hY2NvdW50cxgDIAMoCRIfChJleHBpcmVzX2luX3NlY29uZHMYBCABKAVIAYgBARI6Cg1wYXlvdXRfbGltaXRzGAUgASgLMiMubXVsdGlodWIubWVyY2hhbnRzLnYxLlBheW91dExpbWl0cxIbCg5taW5pbXVtX2Ftb3VudBgGIAEoA0gCiAEBEhQKB3B1cnBvc2UYByABKAlIA4gBAUIKCghfZW5hYmxlZEIVChNfZXhwaXJlc19pbl9zZWNvbmRzQhEKD19taW5pbXVtX2Ftb3VudEIKCghfcHVycG9zZSJCChNVcGRhdGVSb3V0ZVJlc3BvbnNlEisKBXJvdXRlGAEgASgLMhwubXVsdGlodWIubWVyY2hhbnRzLnYxLlJvdXRlIigKEUxpc3RSb3V0ZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJIkIKEkxpc3RSb3V0ZXNSZXNwb25zZRIsCgZyb3V0ZXMYASADKAsyHC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGUyvQIKDFJvdXRlU2VydmljZRJkCgtDcmVhdGVSb3V0ZRIpLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVSb3V0ZVJlcXVlc3QaKi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlYXRlUm91dGVSZXNwb25zZRJkCgtVcGRhdGVSb3V0ZRIpLm11bHRpaHViLm1lcmNoYW50cy52MS5VcGRhdGVSb3V0ZVJlcXVlc3QaKi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuVXBkYXRlUm91dGVSZXNwb25zZRJhCgpMaXN0Um91dGVzEigubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RSb3V0ZXNSZXF1ZXN0GikubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RSb3V0ZXNSZXNwb25zZWIGcHJvdG8z", [file_multihub_common_v1_environment, file_multihub_merchants_v1_route]);
+  fileDesc("CiltdWx0aWh1Yi9tZXJjaGFudHMvdjEvcm91dGVfc2VydmljZS5wcm90bxIVbXVsdGlodWIubWVyY2hhbnRzLnYxIrIDChJDcmVhdGVSb3V0ZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSMwoJZGlyZWN0aW9uGAMgASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkRpcmVjdGlvbhIOCgZtZXRob2QYBCABKAkSEAoIY3VycmVuY3kYBSABKAkSEQoJY29ubmVjdG9yGAYgASgJEhkKEXByb3ZpZGVyX2FjY291bnRzGAcgAygJEjUKC2hfaWRfZm9ybWF0GAggASgOMiAubXVsdGlodWIubWVyY2hhbnRzLnYxLkhJZEZvcm1hdBIaChJleHBpcmVzX2luX3NlY29uZHMYCSABKAUSOgoNcGF5b3V0X2xpbWl0cxgKIAEoCzIjLm11bHRpaHViLm1lcmNoYW50cy52MS5QYXlvdXRMaW1pdHMSFgoObWluaW11bV9hbW91bnQYCyABKAMSDwoHcHVycG9zZRgMIAEoCRIUCgxvcGVyYXRpb25faWQYDSABKAkiQgoTQ3JlYXRlUm91dGVSZXNwb25zZRIrCgVyb3V0ZRgBIAEoCzIcLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3V0ZSKvAgoSVXBkYXRlUm91dGVSZXF1ZXN0EhYKCnNlcnZpY2VfaWQYASABKANCAjABEhQKB2VuYWJsZWQYAiABKAhIAIgBARIZChFwcm92aWRlcl9hY2NvdW50cxgDIAMoCRIfChJleHBpcmVzX2luX3NlY29uZHMYBCABKAVIAYgBARI6Cg1wYXlvdXRfbGltaXRzGAUgASgLMiMubXVsdGlodWIubWVyY2hhbnRzLnYxLlBheW91dExpbWl0cxIbCg5taW5pbXVtX2Ftb3VudBgGIAEoA0gCiAEBEhQKB3B1cnBvc2UYByABKAlIA4gBAUIKCghfZW5hYmxlZEIVChNfZXhwaXJlc19pbl9zZWNvbmRzQhEKD19taW5pbXVtX2Ftb3VudEIKCghfcHVycG9zZSJCChNVcGRhdGVSb3V0ZVJlc3BvbnNlEisKBXJvdXRlGAEgASgLMhwubXVsdGlodWIubWVyY2hhbnRzLnYxLlJvdXRlIjEKG1JvdXRlU2VydmljZUdldFJvdXRlUmVxdWVzdBISCgpzZXJ2aWNlX2lkGAEgASgJIksKHFJvdXRlU2VydmljZUdldFJvdXRlUmVzcG9uc2USKwoFcm91dGUYASABKAsyHC5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGUiTwoRTGlzdFJvdXRlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWwoSTGlzdFJvdXRlc1Jlc3BvbnNlEiwKBnJvdXRlcxgBIAMoCzIcLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3V0ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkysgMKDFJvdXRlU2VydmljZRJkCgtDcmVhdGVSb3V0ZRIpLm11bHRpaHViLm1lcmNoYW50cy52MS5DcmVhdGVSb3V0ZVJlcXVlc3QaKi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuQ3JlYXRlUm91dGVSZXNwb25zZRJkCgtVcGRhdGVSb3V0ZRIpLm11bHRpaHViLm1lcmNoYW50cy52MS5VcGRhdGVSb3V0ZVJlcXVlc3QaKi5tdWx0aWh1Yi5tZXJjaGFudHMudjEuVXBkYXRlUm91dGVSZXNwb25zZRJzCghHZXRSb3V0ZRIyLm11bHRpaHViLm1lcmNoYW50cy52MS5Sb3V0ZVNlcnZpY2VHZXRSb3V0ZVJlcXVlc3QaMy5tdWx0aWh1Yi5tZXJjaGFudHMudjEuUm91dGVTZXJ2aWNlR2V0Um91dGVSZXNwb25zZRJhCgpMaXN0Um91dGVzEigubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RSb3V0ZXNSZXF1ZXN0GikubXVsdGlodWIubWVyY2hhbnRzLnYxLkxpc3RSb3V0ZXNSZXNwb25zZWIGcHJvdG8z", [file_multihub_common_v1_environment, file_multihub_merchants_v1_route]);
 
 /**
  * CreateRouteRequest describes the route to assign.
@@ -227,17 +227,73 @@ export const UpdateRouteResponseSchema: GenMessage<UpdateRouteResponse> = /*@__P
   messageDesc(file_multihub_merchants_v1_route_service, 3);
 
 /**
- * ListRoutesRequest names the merchant.
+ * RouteServiceGetRouteRequest names what to read.
+ *
+ * @generated from message multihub.merchants.v1.RouteServiceGetRouteRequest
+ */
+export type RouteServiceGetRouteRequest = Message<"multihub.merchants.v1.RouteServiceGetRouteRequest"> & {
+  /**
+   * service_id is its id.
+   *
+   * @generated from field: string service_id = 1;
+   */
+  serviceId: string;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.RouteServiceGetRouteRequest.
+ * Use `create(RouteServiceGetRouteRequestSchema)` to create a new message.
+ */
+export const RouteServiceGetRouteRequestSchema: GenMessage<RouteServiceGetRouteRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_route_service, 4);
+
+/**
+ * RouteServiceGetRouteResponse contains it, without secrets.
+ *
+ * @generated from message multihub.merchants.v1.RouteServiceGetRouteResponse
+ */
+export type RouteServiceGetRouteResponse = Message<"multihub.merchants.v1.RouteServiceGetRouteResponse"> & {
+  /**
+   * route is the present one.
+   *
+   * @generated from field: multihub.merchants.v1.Route route = 1;
+   */
+  route?: Route | undefined;
+};
+
+/**
+ * Describes the message multihub.merchants.v1.RouteServiceGetRouteResponse.
+ * Use `create(RouteServiceGetRouteResponseSchema)` to create a new message.
+ */
+export const RouteServiceGetRouteResponseSchema: GenMessage<RouteServiceGetRouteResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_merchants_v1_route_service, 5);
+
+/**
+ * ListRoutesRequest names a merchant, or requests a page over all merchants.
  *
  * @generated from message multihub.merchants.v1.ListRoutesRequest
  */
 export type ListRoutesRequest = Message<"multihub.merchants.v1.ListRoutesRequest"> & {
   /**
-   * merchant_id is the merchant whose routes are read.
+   * merchant_id is the merchant; empty means all merchants. A merchant has at most 500, and they are one page.
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
+
+  /**
+   * page_size is 1 to 1,000; 0 means 25. It counts without merchant_id.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * page_token is the next_page_token of the previous page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -245,20 +301,27 @@ export type ListRoutesRequest = Message<"multihub.merchants.v1.ListRoutesRequest
  * Use `create(ListRoutesRequestSchema)` to create a new message.
  */
 export const ListRoutesRequestSchema: GenMessage<ListRoutesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_route_service, 4);
+  messageDesc(file_multihub_merchants_v1_route_service, 6);
 
 /**
- * ListRoutesResponse contains the merchant's routes.
+ * ListRoutesResponse contains what was read.
  *
  * @generated from message multihub.merchants.v1.ListRoutesResponse
  */
 export type ListRoutesResponse = Message<"multihub.merchants.v1.ListRoutesResponse"> & {
   /**
-   * routes are in the order of their ids.
+   * routes are in the order of their merchants, then of their ids.
    *
    * @generated from field: repeated multihub.merchants.v1.Route routes = 1;
    */
   routes: Route[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -266,7 +329,7 @@ export type ListRoutesResponse = Message<"multihub.merchants.v1.ListRoutesRespon
  * Use `create(ListRoutesResponseSchema)` to create a new message.
  */
 export const ListRoutesResponseSchema: GenMessage<ListRoutesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_merchants_v1_route_service, 5);
+  messageDesc(file_multihub_merchants_v1_route_service, 7);
 
 /**
  * RouteService assigns payment routes to merchants.
@@ -295,7 +358,17 @@ export const RouteService: GenService<{
     output: typeof UpdateRouteResponseSchema;
   },
   /**
-   * ListRoutes reads the routes of a merchant.
+   * GetRoute reads one of any merchant.
+   *
+   * @generated from rpc multihub.merchants.v1.RouteService.GetRoute
+   */
+  getRoute: {
+    methodKind: "unary";
+    input: typeof RouteServiceGetRouteRequestSchema;
+    output: typeof RouteServiceGetRouteResponseSchema;
+  },
+  /**
+   * ListRoutes reads what one merchant has, or pages of what all merchants have.
    *
    * @generated from rpc multihub.merchants.v1.RouteService.ListRoutes
    */

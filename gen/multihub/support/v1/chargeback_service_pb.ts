@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/support/v1/chargeback_service.proto.
  */
 export const file_multihub_support_v1_chargeback_service: GenFile = /*@__PURE__*/
-  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayJCChJBZGRFdmlkZW5jZVJlcXVlc3QSFQoNY2hhcmdlYmFja19pZBgBIAEoCRIVCg1hdHRhY2htZW50X2lkGAIgASgJIkoKE0FkZEV2aWRlbmNlUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayLkAgoWTGlzdENoYXJnZWJhY2tzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBI3CghzdGF0dXNlcxgDIAMoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCRISCgpwYXltZW50X2lkGAYgASgJEjAKDGNyZWF0ZWRfZnJvbRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMb2xkZXN0X2ZpcnN0GAkgASgIEhMKC2J5X2RlYWRsaW5lGAogASgIImgKF0xpc3RDaGFyZ2ViYWNrc1Jlc3BvbnNlEjQKC2NoYXJnZWJhY2tzGAEgAygLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJPChdSZWNvcmRDaGFyZ2ViYWNrUmVxdWVzdBI0CgVkZWJpdBgBIAEoCzIlLm11bHRpaHViLnBheW1lbnRzLnYxLkNoYXJnZWJhY2tEZWJpdCIaChhSZWNvcmRDaGFyZ2ViYWNrUmVzcG9uc2UyqgQKEUNoYXJnZWJhY2tTZXJ2aWNlEmkKDk9wZW5DaGFyZ2ViYWNrEioubXVsdGlodWIuc3VwcG9ydC52MS5PcGVuQ2hhcmdlYmFja1JlcXVlc3QaKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLk9wZW5DaGFyZ2ViYWNrUmVzcG9uc2USaQoOTW92ZUNoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLk1vdmVDaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuTW92ZUNoYXJnZWJhY2tSZXNwb25zZRJgCgtBZGRFdmlkZW5jZRInLm11bHRpaHViLnN1cHBvcnQudjEuQWRkRXZpZGVuY2VSZXF1ZXN0GigubXVsdGlodWIuc3VwcG9ydC52MS5BZGRFdmlkZW5jZVJlc3BvbnNlEmwKD0xpc3RDaGFyZ2ViYWNrcxIrLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdENoYXJnZWJhY2tzUmVxdWVzdBosLm11bHRpaHViLnN1cHBvcnQudjEuTGlzdENoYXJnZWJhY2tzUmVzcG9uc2USbwoQUmVjb3JkQ2hhcmdlYmFjaxIsLm11bHRpaHViLnN1cHBvcnQudjEuUmVjb3JkQ2hhcmdlYmFja1JlcXVlc3QaLS5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZENoYXJnZWJhY2tSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
+  fileDesc("CixtdWx0aWh1Yi9zdXBwb3J0L3YxL2NoYXJnZWJhY2tfc2VydmljZS5wcm90bxITbXVsdGlodWIuc3VwcG9ydC52MSKyAQoVT3BlbkNoYXJnZWJhY2tSZXF1ZXN0EhIKCnBheW1lbnRfaWQYASABKAkSKQoGYW1vdW50GAIgASgLMhkubXVsdGlodWIuY29tbW9uLnYxLk1vbmV5EhMKC3JlYXNvbl9jb2RlGAMgASgJEi8KC2RlYWRsaW5lX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYBSABKAkiTQoWT3BlbkNoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrInMKFU1vdmVDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJEjUKBnN0YXR1cxgCIAEoDjIlLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFja1N0YXR1cxIMCgRub3RlGAMgASgJIk0KFk1vdmVDaGFyZ2ViYWNrUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayJCChJBZGRFdmlkZW5jZVJlcXVlc3QSFQoNY2hhcmdlYmFja19pZBgBIAEoCRIVCg1hdHRhY2htZW50X2lkGAIgASgJIkoKE0FkZEV2aWRlbmNlUmVzcG9uc2USMwoKY2hhcmdlYmFjaxgBIAEoCzIfLm11bHRpaHViLnN1cHBvcnQudjEuQ2hhcmdlYmFjayItChRHZXRDaGFyZ2ViYWNrUmVxdWVzdBIVCg1jaGFyZ2ViYWNrX2lkGAEgASgJIkwKFUdldENoYXJnZWJhY2tSZXNwb25zZRIzCgpjaGFyZ2ViYWNrGAEgASgLMh8ubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrIuQCChZMaXN0Q2hhcmdlYmFja3NSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EjcKCHN0YXR1c2VzGAMgAygOMiUubXVsdGlodWIuc3VwcG9ydC52MS5DaGFyZ2ViYWNrU3RhdHVzEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEhIKCnBheW1lbnRfaWQYBiABKAkSMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvbGRlc3RfZmlyc3QYCSABKAgSEwoLYnlfZGVhZGxpbmUYCiABKAgiaAoXTGlzdENoYXJnZWJhY2tzUmVzcG9uc2USNAoLY2hhcmdlYmFja3MYASADKAsyHy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkNoYXJnZWJhY2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk8KF1JlY29yZENoYXJnZWJhY2tSZXF1ZXN0EjQKBWRlYml0GAEgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuQ2hhcmdlYmFja0RlYml0IhoKGFJlY29yZENoYXJnZWJhY2tSZXNwb25zZTKSBQoRQ2hhcmdlYmFja1NlcnZpY2USaQoOT3BlbkNoYXJnZWJhY2sSKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLk9wZW5DaGFyZ2ViYWNrUmVxdWVzdBorLm11bHRpaHViLnN1cHBvcnQudjEuT3BlbkNoYXJnZWJhY2tSZXNwb25zZRJpCg5Nb3ZlQ2hhcmdlYmFjaxIqLm11bHRpaHViLnN1cHBvcnQudjEuTW92ZUNoYXJnZWJhY2tSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5Nb3ZlQ2hhcmdlYmFja1Jlc3BvbnNlEmAKC0FkZEV2aWRlbmNlEicubXVsdGlodWIuc3VwcG9ydC52MS5BZGRFdmlkZW5jZVJlcXVlc3QaKC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkFkZEV2aWRlbmNlUmVzcG9uc2USZgoNR2V0Q2hhcmdlYmFjaxIpLm11bHRpaHViLnN1cHBvcnQudjEuR2V0Q2hhcmdlYmFja1JlcXVlc3QaKi5tdWx0aWh1Yi5zdXBwb3J0LnYxLkdldENoYXJnZWJhY2tSZXNwb25zZRJsCg9MaXN0Q2hhcmdlYmFja3MSKy5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RDaGFyZ2ViYWNrc1JlcXVlc3QaLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLkxpc3RDaGFyZ2ViYWNrc1Jlc3BvbnNlEm8KEFJlY29yZENoYXJnZWJhY2sSLC5tdWx0aWh1Yi5zdXBwb3J0LnYxLlJlY29yZENoYXJnZWJhY2tSZXF1ZXN0Gi0ubXVsdGlodWIuc3VwcG9ydC52MS5SZWNvcmRDaGFyZ2ViYWNrUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_money, file_multihub_payments_v1_chargeback_debit, file_multihub_support_v1_chargeback]);
 
 /**
  * OpenChargebackRequest describes a chargeback.
@@ -198,6 +198,48 @@ export const AddEvidenceResponseSchema: GenMessage<AddEvidenceResponse> = /*@__P
   messageDesc(file_multihub_support_v1_chargeback_service, 5);
 
 /**
+ * GetChargebackRequest identifies a chargeback.
+ *
+ * @generated from message multihub.support.v1.GetChargebackRequest
+ */
+export type GetChargebackRequest = Message<"multihub.support.v1.GetChargebackRequest"> & {
+  /**
+   * chargeback_id is the public id.
+   *
+   * @generated from field: string chargeback_id = 1;
+   */
+  chargebackId: string;
+};
+
+/**
+ * Describes the message multihub.support.v1.GetChargebackRequest.
+ * Use `create(GetChargebackRequestSchema)` to create a new message.
+ */
+export const GetChargebackRequestSchema: GenMessage<GetChargebackRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_chargeback_service, 6);
+
+/**
+ * GetChargebackResponse holds the chargeback.
+ *
+ * @generated from message multihub.support.v1.GetChargebackResponse
+ */
+export type GetChargebackResponse = Message<"multihub.support.v1.GetChargebackResponse"> & {
+  /**
+   * chargeback is the present chargeback.
+   *
+   * @generated from field: multihub.support.v1.Chargeback chargeback = 1;
+   */
+  chargeback?: Chargeback | undefined;
+};
+
+/**
+ * Describes the message multihub.support.v1.GetChargebackResponse.
+ * Use `create(GetChargebackResponseSchema)` to create a new message.
+ */
+export const GetChargebackResponseSchema: GenMessage<GetChargebackResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_support_v1_chargeback_service, 7);
+
+/**
  * ListChargebacksRequest requests a page of chargebacks. What is absent restricts nothing.
  *
  * @generated from message multihub.support.v1.ListChargebacksRequest
@@ -280,7 +322,7 @@ export type ListChargebacksRequest = Message<"multihub.support.v1.ListChargeback
  * Use `create(ListChargebacksRequestSchema)` to create a new message.
  */
 export const ListChargebacksRequestSchema: GenMessage<ListChargebacksRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 6);
+  messageDesc(file_multihub_support_v1_chargeback_service, 8);
 
 /**
  * ListChargebacksResponse is a page of chargebacks.
@@ -308,7 +350,7 @@ export type ListChargebacksResponse = Message<"multihub.support.v1.ListChargebac
  * Use `create(ListChargebacksResponseSchema)` to create a new message.
  */
 export const ListChargebacksResponseSchema: GenMessage<ListChargebacksResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 7);
+  messageDesc(file_multihub_support_v1_chargeback_service, 9);
 
 /**
  * RecordChargebackRequest holds a chargeback.
@@ -329,7 +371,7 @@ export type RecordChargebackRequest = Message<"multihub.support.v1.RecordChargeb
  * Use `create(RecordChargebackRequestSchema)` to create a new message.
  */
 export const RecordChargebackRequestSchema: GenMessage<RecordChargebackRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 8);
+  messageDesc(file_multihub_support_v1_chargeback_service, 10);
 
 /**
  * RecordChargebackResponse is empty.
@@ -344,7 +386,7 @@ export type RecordChargebackResponse = Message<"multihub.support.v1.RecordCharge
  * Use `create(RecordChargebackResponseSchema)` to create a new message.
  */
 export const RecordChargebackResponseSchema: GenMessage<RecordChargebackResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_chargeback_service, 9);
+  messageDesc(file_multihub_support_v1_chargeback_service, 11);
 
 /**
  * ChargebackService is how the operator keeps chargebacks.
@@ -385,6 +427,16 @@ export const ChargebackService: GenService<{
     methodKind: "unary";
     input: typeof AddEvidenceRequestSchema;
     output: typeof AddEvidenceResponseSchema;
+  },
+  /**
+   * GetChargeback reads a chargeback of any merchant. An unknown one is refused with 12001.
+   *
+   * @generated from rpc multihub.support.v1.ChargebackService.GetChargeback
+   */
+  getChargeback: {
+    methodKind: "unary";
+    input: typeof GetChargebackRequestSchema;
+    output: typeof GetChargebackResponseSchema;
   },
   /**
    * ListChargebacks lists chargebacks of one merchant or of all: newest first, oldest first, or by deadline.

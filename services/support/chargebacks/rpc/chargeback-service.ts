@@ -14,6 +14,7 @@ import { listByDeadline, listForOperator } from '../../use-cases/list-for-operat
 import { chargebackToProto } from '../domain/chargeback.ts'
 import { CHARGEBACK_LIST } from '../store/chargebacks.ts'
 import { addEvidence, moveChargeback } from '../use-cases/change-chargeback.ts'
+import { getChargeback } from '../use-cases/find-chargeback.ts'
 import {
   type ChargebackDeps,
   type OpenChargebackRequest,
@@ -37,6 +38,10 @@ export function createChargebackRpc(deps: ChargebackDeps): RpcService {
       const chargeback_id = requiredId(chargebackId, 'chargeback_id')
       const attachment_id = requiredId(attachmentId, 'attachment_id')
       return { chargeback: chargebackToProto(await addEvidence(deps, chargeback_id, attachment_id)) }
+    }),
+    getChargeback: by(['backoffice', 'internal'], async ({ chargebackId }) => {
+      const found = await getChargeback(deps.chargebacks, requiredId(chargebackId, 'chargeback_id'))
+      return { chargeback: chargebackToProto(found) }
     }),
     listChargebacks: by(['backoffice', 'internal'], async (request) => {
       const { filter, page } = operatorListFromProto(request, CHARGEBACK_STATUSES)
