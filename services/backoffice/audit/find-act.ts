@@ -1,6 +1,4 @@
-import type { DescMethodUnary } from '@bufbuild/protobuf'
 import { roleOf } from '#lib/rpc/service.ts'
-import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf } from '../door/message-fields.ts'
@@ -9,29 +7,28 @@ import type { FindAct } from './complete-acts.ts'
 /** An owner that answers later is not waited for: the answer of the act waits. */
 const TIMEOUT_MS = 2_000
 
-/**
- * Creates the look-up of an act: at the owner of its RPC, then at the others, which it may have called. Throws what a call throws,
- * because nothing is known then.
- */
+/** The roles that an owner calls for a change: a refund or chargeback of support begins in payments. */
+const CALLED: Readonly<Record<string, string>> = { support: 'payments' }
+
+/** Creates the look-up of an act at the owner of its RPC, and where that one calls another for the change. Throws what a call throws. */
 export function createFindAct(callOwner: CallOwner): FindAct {
-  const methods = OPERATOR_RPCS.flatMap(({ method }) =>
-    method.methodKind === 'unary' && method.name === 'FindAct' ? [method] : [],
+  const methods = new Map(
+    OPERATOR_RPCS.flatMap(({ method }) =>
+      method.methodKind === 'unary' && method.name === 'FindAct'
+        ? [[roleOf(method.parent), method] as const]
+        : [],
+    ),
   )
-  const findAt = async (method: DescMethodUnary, fields: object): Promise<KeptAct | undefined> => {
-    const { isDone, before, after } = fieldsOf(await callOwner(method, fields, { timeoutMs: TIMEOUT_MS }))
-    return isDone === true ? { before: String(before), after: String(after) } : undefined
-  }
   return async ({ audit_id, rpc, request }) => {
     // Such as `payments` of `multihub.payments.v1.PaymentService/RetryEffect`.
-    const role = rpc.split('.')[1]
-    const owner = methods.find(({ parent }) => roleOf(parent) === role)
-    if (owner === undefined) return undefined
-    const fields = { auditId: audit_id, rpc, request }
-    const found = await findAt(owner, fields)
-    if (found !== undefined) return found
-    const others = methods.filter((method) => method !== owner)
-    return (await Promise.all(others.map((method) => findAt(method, fields)))).find(
-      (act) => act !== undefined,
-    )
+    const [, owner = ''] = rpc.split('.')
+    for (const role of [owner, CALLED[owner] ?? '']) {
+      const method = methods.get(role)
+      if (method === undefined) continue
+      const fields = { auditId: audit_id, rpc, request }
+      const { isDone, before, after } = fieldsOf(await callOwner(method, fields, { timeoutMs: TIMEOUT_MS }))
+      if (isDone === true) return { before: String(before), after: String(after) }
+    }
+    return undefined
   }
 }
