@@ -145,9 +145,13 @@ const ACTS: Readonly<Record<string, Make>> = {
     attachmentId: await world.uploadedFile(),
     ...op(),
   }),
-  'notifier.v1.DeliveryService/ReplayDelivery': async (world) => ({ deliveryId: await world.deadDelivery() }),
+  'notifier.v1.DeliveryService/ReplayDelivery': async (world) => ({
+    deliveryId: await world.deadDelivery(),
+    queueAnyway: true,
+  }),
   'notifier.v1.DeliveryService/ReplayDeliveries': ({ merchant_id }) => ({
     filter: { merchantId: merchant_id },
+    queueAnyway: true,
   }),
   'notifier.v1.DeliveryService/SendTestEvent': async (world) => ({ endpointId: await world.endpoint() }),
   'backoffice.v1.PrincipalService/CreatePrincipal': () => ({
