@@ -8,8 +8,8 @@ import type { Approval, ApprovalPolicy, ApprovalStatus } from '../domain/approva
 /** The stored approvals and policies. */
 export type Approvals = Awaited<ReturnType<typeof openApprovals>>
 
-/** Most policies: six RPCs in each currency that a system uses. */
-const POLICIES_MAX = 1_000
+/** The policies of one read. Six RPCs in each currency can be more. */
+const POLICIES_PER_READ = 1_000
 
 /** Approved calls that are executed in one walk after a crash. */
 const APPROVED_MAX = 100
@@ -47,12 +47,14 @@ export async function openApprovals(store: Store) {
   return {
     /** All policies, which no process may read from a cache: a new policy counts at once. */
     async listPolicies(): Promise<ApprovalPolicy[]> {
-      const found = await policies.find(
-        'key',
-        { equals: [list] },
-        { limit: POLICIES_MAX, linearizable: true },
-      )
-      return found.filter((policy) => isPolicy(policy))
+      const found: ApprovalPolicy[] = []
+      for (let after: PolicyDocument | undefined; ; ) {
+        const options = { limit: POLICIES_PER_READ, linearizable: true, after }
+        const some = await policies.find('key', { equals: [list] }, options)
+        found.push(...some.filter((policy) => isPolicy(policy)))
+        if (some.length < POLICIES_PER_READ) return found
+        after = some.at(-1)
+      }
     },
     /**
      * Sets a policy, or removes it without an amount. Throws what `check` throws of the present one, in the guarded write: a
