@@ -10,6 +10,21 @@ interface CommandEntry {
 /** Every command besides the nouns. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: 'overview',
+    about: 'show what waits, and how payments go',
+    load: () => import('./commands/overview.ts'),
+  },
+  {
+    name: 'search',
+    about: 'find the thing that an identifier names',
+    load: () => import('./commands/search.ts'),
+  },
+  {
+    name: 'listen',
+    about: 'get the callbacks of a test environment on this machine',
+    load: () => import('./commands/listen.ts'),
+  },
+  {
     name: 'timeline',
     about: 'show all that happened to a payment, and what comes next',
     load: () => import('./commands/timeline.ts'),

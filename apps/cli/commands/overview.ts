@@ -1,0 +1,109 @@
+import { create, toJson } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import {
+  GetOverviewRequestSchema,
+  type GetOverviewResponse,
+  GetOverviewResponseSchema,
+  OverviewService,
+} from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
+import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
+import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { connect } from '../call/connection.ts'
+import { findAccount } from '../call/profile.ts'
+import { layOut } from '../output/table.ts'
+import { timeText } from '../output/values.ts'
+import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
+import type { Output } from '../terminal.ts'
+import type { DeclareCommand } from './command.ts'
+
+/** Numbers above this are exact no more (O18). */
+const COUNT_MAX = 1_000n
+
+/** What waits, and the command that lists it. */
+const ITEMS = [
+  ['pendingRefunds', 'refunds to approve', 'refunds list --statuses pending'],
+  ['chargebacksByDeadline', 'chargebacks with a deadline', 'chargebacks list'],
+  ['unresolvedTickets', 'tickets without an end', 'tickets list'],
+  ['openAnomalies', 'anomalies to decide', 'anomalies list --open-only true'],
+  ['pendingApprovals', 'calls for a second person', 'approvals list --status pending'],
+  ['stuckEffects', 'stuck effects', 'stuck list'],
+  ['deadDeliveries', 'dead callbacks', 'deliveries list --statuses dead'],
+  ['heldDeliveries', 'callbacks that wait for a receiver', 'deliveries list'],
+  ['openBreakers', 'open circuit breakers', 'accounts list'],
+] as const
+
+/** `multihub overview`: what waits for a person or a machine, and how payments go. */
+export const declare: DeclareCommand = (command, terminal) => {
+  addCommonFlags(command)
+  command.action(async (flags: CommonFlags) => {
+    const connection = connect(findAccount(flags, terminal), undefined)
+    const request = create(GetOverviewRequestSchema)
+    const answer = await connection.call(OverviewService, OverviewService.method.getOverview, request)
+    const { stdout } = terminal
+    if (flags.json || flags.jsonl) {
+      const json = toJson(GetOverviewResponseSchema, answer as GetOverviewResponse, {
+        alwaysEmitImplicit: true,
+      })
+      stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
+    } else printOverview(stdout, answer as GetOverviewResponse)
+  })
+}
+
+function printOverview(output: Output, overview: GetOverviewResponse): void {
+  const { ledger, unavailable, computedTime, paymentsLastHour, paymentsLastDay } = overview
+  const now_ms = computedTime === undefined ? 0 : timestampDate(computedTime).getTime()
+  const rows = ITEMS.flatMap(([field, what, list]) => {
+    const items: OpenItems | undefined = overview[field]
+    if (items === undefined) return []
+    return [
+      [countText(items.count), what, ageText(items, now_ms), items.count === 0n ? '' : `multihub ${list}`],
+    ]
+  })
+  const table = { heads: ['WAITING', '', 'SINCE', 'LIST'], rows, right: new Set([0]) }
+  for (const line of layOut(table, output.columns ?? 120).lines) output.write(`${line}\n`)
+  for (const [title, counts] of [
+    ['last hour', paymentsLastHour],
+    ['last day', paymentsLastDay],
+  ] as const)
+    output.write(`${successText(title, counts)}\n`)
+  if (ledger !== undefined) {
+    const until =
+      ledger.verifiedTime === undefined
+        ? 'not verified yet'
+        : `verified up to ${timeText(ledger.verifiedTime)} UTC`
+    output.write(`ledger     ${ledger.consistent ? 'consistent' : 'NOT CONSISTENT'}, ${until}\n`)
+  }
+  for (const role of unavailable) output.write(`${role} did not answer: its numbers are missing\n`)
+}
+
+function countText(count: bigint): string {
+  return count >= COUNT_MAX ? `${count} or more` : String(count)
+}
+
+/** Since when the oldest waits, or until when: a deadline lies ahead. */
+function ageText({ oldestTime }: OpenItems, now_ms: number): string {
+  if (oldestTime === undefined) return ''
+  const age_ms = now_ms - timestampDate(oldestTime).getTime()
+  return age_ms < 0 ? `in ${spanText(-age_ms)}` : spanText(age_ms)
+}
+
+/** A long time in its two largest units, such as `2 h` or `1 d 4 h`. */
+export function spanText(span_ms: number): string {
+  const minutes = Math.floor(span_ms / 60_000)
+  if (minutes < 1) return `${Math.floor(span_ms / 1_000)} s`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 1) return `${minutes} min`
+  const days = Math.floor(hours / 24)
+  return days < 1 ? `${hours} h` : `${days} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`
+}
+
+/** The share of the payments that ended as a success, of those that ended. */
+function successText(title: string, counts: GetOverviewResponse['paymentsLastHour']): string {
+  const sum = (...statuses: readonly PaymentStatus[]): bigint =>
+    counts.filter(({ status }) => statuses.includes(status)).reduce((total, { count }) => total + count, 0n)
+  const good = sum(PaymentStatus.SUCCESS)
+  const ended = good + sum(PaymentStatus.ERROR, PaymentStatus.DECLINED, PaymentStatus.CANCELED)
+  const share =
+    ended === 0n ? 'none has ended' : `success ${((Number(good) / Number(ended)) * 100).toFixed(1)} %`
+  return `${title.padEnd(10)} ${sum(PaymentStatus.CREATED)} payments created, ${ended} ended, ${share}`
+}

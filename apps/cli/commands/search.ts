@@ -1,0 +1,44 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  SearchRequestSchema,
+  type SearchResponse,
+  SearchService,
+} from '#gen/multihub/backoffice/v1/search_service_pb.ts'
+import { ReferenceSchema } from '#gen/multihub/common/v1/reference_pb.ts'
+import { connect } from '../call/connection.ts'
+import { findAccount } from '../call/profile.ts'
+import { jsonOf, printTable } from '../output/print.ts'
+import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
+import type { DeclareCommand } from './command.ts'
+
+const PAGE_SIZE = 100
+
+/** `multihub search TEXT`: the things that a whole identifier names, and merchants by the beginning of their name. */
+export const declare: DeclareCommand = (command, terminal) => {
+  command.argument(
+    '<TEXT>',
+    'c_id, h_id, p_id, UTR, request id or another id; the beginning of a name of a merchant',
+  )
+  command.option('--reason <text>', 'why; a search that finds people goes into the audit trail')
+  addCommonFlags(command)
+  command.action(async (text: string, flags: CommonFlags) => {
+    const connection = connect(findAccount(flags, terminal), flags.reason)
+    const request = create(SearchRequestSchema, { text, pageSize: PAGE_SIZE })
+    const answer = (await connection.call(
+      SearchService,
+      SearchService.method.search,
+      request,
+    )) as SearchResponse
+    const { stdout, stderr } = terminal
+    const { references, unavailable, nextPageToken } = answer
+    if (flags.json) stdout.write(`[${references.map((one) => jsonOf(ReferenceSchema, one)).join(',\n')}]\n`)
+    else if (flags.jsonl) for (const one of references) stdout.write(`${jsonOf(ReferenceSchema, one)}\n`)
+    else if (references.length === 0) stdout.write('nothing has this identifier\n')
+    else
+      printTable(stdout, ReferenceSchema, references, ['kind', 'id', 'title', 'merchant_id', 'time'], {
+        is_minor: false,
+      })
+    for (const role of unavailable) stderr.write(`${role} could not be asked: what it knows is missing\n`)
+    if (nextPageToken !== '') stderr.write(`there are more than ${PAGE_SIZE}\n`)
+  })
+}
