@@ -171,8 +171,9 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(PaymentService, {
     getPayment: inAnswer('payment'),
     listPayments: read(IN_REQUEST),
-    listAnomalies: read(IN_REQUEST),
-    getAnomaly: inAnswer('anomaly'),
+    // They name provider accounts and hold the operator's notes.
+    listAnomalies: read(),
+    getAnomaly: read(),
     resolveAnomaly: {
       ...change(['money', 'support'], { personal: ['note'] }),
       rightsOf: (request) => (isDismissal(request) ? ['support'] : ['money']),

@@ -52,12 +52,13 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
       })
       return { route: routeToProto(route) }
     }),
-    getRoute: by(['backoffice', 'internal'], async ({ serviceId }) => ({
-      route: routeToProto(await deps.store.routes.get(serviceId)),
+    getRoute: by(['backoffice', 'internal'], async ({ serviceId, asMerchant }) => ({
+      route: shownRoute(await deps.store.routes.get(serviceId), asMerchant),
     })),
     listRoutes: by(['backoffice', 'internal'], async (request) => {
       const page = await listForOperator(deps, deps.store.routes, request)
-      return { routes: page.items.map(routeToProto), nextPageToken: page.next_page_token }
+      const routes = page.items.map((route) => shownRoute(route, request.asMerchant))
+      return { routes, nextPageToken: page.next_page_token }
     }),
   })
 }
@@ -65,6 +66,12 @@ export function createRouteRpc(deps: MerchantsDeps): RpcService {
 function limitsFromProto(limits: LimitsProto): PayoutLimits {
   const { minimum, maximum, daily, monthly, sinceSettlement } = limits
   return { minimum, maximum, daily, monthly, since_settlement: sinceSettlement }
+}
+
+/** The route as the operator, or its merchant, sees it: where payments are sent is the operator's matter. */
+function shownRoute(route: Route, as_merchant: boolean): MessageInitShape<typeof RouteSchema> {
+  const message = routeToProto(route)
+  return as_merchant ? { ...message, connector: '', providerAccounts: [] } : message
 }
 
 /** Maps a route. */

@@ -121,7 +121,7 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       return isAdmitted(payment) ? { payment: maskPayment(paymentToProto(payment)) } : {}
     }),
     explainRoute: by(['backoffice', 'internal'], async (request) =>
-      routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request))),
+      routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request)), request.asMerchant),
     ),
     summarizePayments: by(['backoffice'], async () => summaryToProto(await summarizePayments(deps))),
   })

@@ -54,15 +54,17 @@ export function routeQuestionFromProto(request: ExplainRouteRequest): RouteQuest
   return { merchant_id: requiredId(request.merchantId, 'merchant_id'), service_id, amount }
 }
 
-/** Maps the explanation, with the texts of the error table. */
+/** Maps the explanation, with the texts of the error table. The merchant does not see where payments are sent (`as_merchant`). */
 export function routeExplanationToProto(
   explanation: RouteExplanation,
+  as_merchant: boolean,
 ): MessageInitShape<typeof ExplainRouteResponseSchema> {
   const { refused_codes, route, accounts, funds } = explanation
   return {
     accepted: refused_codes.length === 0,
     refusals: refused_codes.map((code) => ({ code, message: ERROR_TABLE[code].message })),
-    route: route && routeToProto(route, accounts),
+    route:
+      route && routeToProto(as_merchant ? { ...route, connector: '' } : route, as_merchant ? [] : accounts),
     funds: route &&
       funds && { available: funds.available, limits: holdLimitsToProto(route), totals: funds.totals },
   }
