@@ -37,6 +37,7 @@ import { createActRpc } from './rpc/act-service.ts'
 import { listenToCallbacks } from './rpc/callback-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
 import { createOverviewRpc } from './rpc/overview-service.ts'
+import { createPersonalDataRpc } from './rpc/personal-data-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
 import { createSearchRpc } from './search/rpc/search-service.ts'
 import { SIGN_IN_SETTINGS } from './sign-in/open-id-settings.ts'
@@ -149,6 +150,7 @@ export const role: Role<'backoffice'> = {
         createApprovalRpc({ approvals, getPrincipal, execute: second_person.execute }),
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),
+        createPersonalDataRpc(context.clientOf),
         createActRpc(acts.findAct),
         createSearchRpc({ clientOf: context.clientOf, getPrincipal }),
         createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals))),

@@ -101,7 +101,7 @@ test(
     // It is refused while effects of the payment are under way.
     await eventually(
       () =>
-        operator('multihub.payments.v1.PaymentErasureService/ErasePerson', request).then(
+        operator('multihub.backoffice.v1.PersonalDataService/ErasePerson', request).then(
           () => true,
           () => false,
         ),

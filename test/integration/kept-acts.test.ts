@@ -75,7 +75,7 @@ const ACTS: Readonly<Record<string, Make>> = {
     paymentId: await world.stuckPayment(),
     effectId: STUCK,
   }),
-  'payments.v1.PaymentErasureService/ErasePerson': async (world) => ({
+  'backoffice.v1.PersonalDataService/ErasePerson': async (world) => ({
     merchantId: world.merchant_id,
     paymentId: (await world.payment()).payment_id,
   }),
@@ -97,10 +97,6 @@ const ACTS: Readonly<Record<string, Make>> = {
     priority: 'TICKET_PRIORITY_HIGH',
   }),
   'support.v1.TicketService/DeleteTicket': async (world) => ({ ticketId: await world.ticket() }),
-  'support.v1.SupportErasureService/ErasePerson': async (world) => ({
-    ...world.scope,
-    ticketId: await world.closedTicket(),
-  }),
   'support.v1.RefundService/ApproveRefund': async (world) => ({ refundId: await world.refund() }),
   'support.v1.RefundService/RejectRefund': async (world) => ({
     refundId: await world.refund(),
@@ -245,10 +241,31 @@ test('each RPC that changes something has a row here', () => {
 
 // O4
 test.each(Object.keys(ACTS))('the owner keeps the act of %s', async (name) => {
-  const rpc = `multihub.${name}`
   const make = ACTS[name]
   if (make === undefined) throw new Error(name)
-  const request = await make(world)
+  await expectKept(`multihub.${name}`, await make(world))
+})
+
+// O11
+test('the erasure of a ticket is kept by support, and an erasure of nothing is refused', async () => {
+  const rpc = 'multihub.backoffice.v1.PersonalDataService/ErasePerson'
+  const merchantId = world.merchant_id
+  const ticketId = await world.closedTicket()
+  await expectKept(rpc, { merchantId, ticketId })
+  const outcomes = []
+  for (const request of [{ merchantId }, { merchantId, ticketId: 'none' }, { merchantId: '1', ticketId }]) {
+    const { status, body } = await call(operator.token, rpc, request)
+    const { outcome } = await newestEntry(rpc)
+    outcomes.push([status, body.code, outcome])
+  }
+  expect(outcomes).toEqual([
+    [400, 'invalid_argument', 'AUDIT_OUTCOME_REFUSED'],
+    [404, 'not_found', 'AUDIT_OUTCOME_REFUSED'],
+    [404, 'not_found', 'AUDIT_OUTCOME_REFUSED'],
+  ])
+})
+
+async function expectKept(rpc: string, request: object): Promise<void> {
   const answer = await call(operator.token, rpc, request)
   expect(answer.status === 200 ? undefined : answer.body).toBeUndefined()
   const entry = await newestEntry(rpc)
@@ -260,4 +277,4 @@ test.each(Object.keys(ACTS))('the owner keeps the act of %s', async (name) => {
   expect(kept).not.toEqual([])
   if (kept.every(({ after }) => after !== '{}')) expect(kept.map(({ after }) => after)).toContain(entry.after)
   expect(`${entry.before}${entry.after}`).not.toContain(PLANTED)
-})
+}

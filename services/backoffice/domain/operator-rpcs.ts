@@ -8,6 +8,7 @@ import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { CallbackService } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
+import { PersonalDataService } from '#gen/multihub/backoffice/v1/personal_data_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
@@ -185,7 +186,6 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     summarizePayments: read(),
   }),
   ...rowsOf(PaymentExplanationService, { explainPayment: read() }),
-  ...rowsOf(PaymentErasureService, { erasePerson: ofMerchant('admin', ['email']) }),
   ...rowsOf(ProviderAccountService, {
     listProviderAccounts: read(),
     confirmAccountMoved: change('money'),
@@ -218,7 +218,6 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     }),
     listTickets: read(IN_REQUEST),
   }),
-  ...rowsOf(SupportErasureService, { erasePerson: ofMerchant('admin') }),
   ...rowsOf(RefundService, {
     approveRefund: change('money'),
     rejectRefund: change('money', { personal: ['reason'] }),
@@ -279,6 +278,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     approve: change(['money', 'admin']),
     reject: change(['money', 'admin']),
   }),
+  ...rowsOf(PersonalDataService, { erasePerson: ofMerchant('admin', ['email']) }),
   ...rowsOf(TimelineService, {
     getTimeline: read({
       from: 'look-up',
@@ -315,6 +315,8 @@ export const OWN_RPCS = [
   AttachmentReferenceService.method.findReferences,
   MerchantReferenceService.method.findReferences,
   ExchangeReferenceService.method.findReferences,
+  PaymentErasureService.method.erasePerson,
+  SupportErasureService.method.erasePerson,
   ListenerService.method.openListener,
   ListenerService.method.pullDeliveries,
 ] as const satisfies readonly DescMethodUnary[]
