@@ -7,6 +7,8 @@ interface Field {
   isValid(value: unknown): boolean
   /** The value in JSON, so that a hash does not depend on how a store keeps documents. */
   toJson(value: unknown): unknown
+  /** Whether the JSON of a record names the field, and leaves it out when it is absent. */
+  readonly is_added?: boolean
 }
 
 /** A field for each name that a type has, so that neither a check nor a hash can leave one out. */
@@ -37,6 +39,11 @@ export function optional({ isValid, toJson }: Field): Field {
   }
 }
 
+/** A field that a record got later. Without it the JSON of a record, and so its hash, is as before. */
+export function added(field: Field): Field {
+  return { ...optional(field), is_added: true }
+}
+
 /** A list of equal fields. */
 export function listOf({ isValid, toJson }: Field): Field {
   return {
@@ -45,7 +52,10 @@ export function listOf({ isValid, toJson }: Field): Field {
   }
 }
 
-/** An object with these fields. Its JSON is the list of their values, in the order in which they are declared. */
+/**
+ * An object with these fields. Its JSON is the list of their values, in the order in which they are declared, with the name of
+ * each `added` one.
+ */
 export function record<T>(fields: FieldsOf<T>): Field {
   const named = Object.entries<Field>(fields)
   return {
@@ -53,7 +63,14 @@ export function record<T>(fields: FieldsOf<T>): Field {
       typeof value === 'object' &&
       value !== null &&
       named.every(([name, field]) => field.isValid((value as Readonly<Record<string, unknown>>)[name])),
-    toJson: (value) =>
-      named.map(([name, field]) => field.toJson((value as Readonly<Record<string, unknown>>)[name])),
+    toJson(value) {
+      const json: unknown[] = []
+      for (const [name, { toJson, is_added = false }] of named) {
+        const found = (value as Readonly<Record<string, unknown>>)[name]
+        if (!is_added) json.push(toJson(found))
+        else if (found !== undefined) json.push([name, toJson(found)])
+      }
+      return json
+    },
   }
 }

@@ -11,9 +11,11 @@ import {
   type Command,
   type HoldCommand,
   resolutionId,
+  type SettleCommand,
   settlementId,
   type TransferCommand,
 } from './domain/command.ts'
+import { BATCH_FORMATS } from './domain/hash-chain.ts'
 import type { PayoutLimits } from './domain/payout-limits.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { Journal } from './store/journal.ts'
@@ -21,6 +23,12 @@ import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 
 /** The key that signs the ledgers of tests. */
 export const ledger_signer = testKeys().journal
+
+/** The formats of a release that writes the next format, which this one does not read. */
+export const NEXT_FORMATS = {
+  written: BATCH_FORMATS.read_max + 1,
+  read_max: BATCH_FORMATS.read_max + 1,
+} as const
 
 /** A ledger on its own embedded store, for tests. */
 export interface LedgerFixture extends AsyncDisposable {
@@ -104,7 +112,7 @@ export function withdrawal(
 }
 
 /** A settlement of the merchant 1000. */
-export function settle(operation_id: string, currency = 'INR', merchant_id = '1000'): Command {
+export function settle(operation_id: string, currency = 'INR', merchant_id = '1000'): SettleCommand {
   const id = settlementId(merchant_id, operation_id)
   return { kind: 'settlement', id, merchant_id, operation_id, currency, reason: 'month end' }
 }

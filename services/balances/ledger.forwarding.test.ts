@@ -10,6 +10,7 @@ import {
   credit,
   hold,
   ledger_signer,
+  NEXT_FORMATS,
   openFixture,
   resolve,
   settle,
@@ -104,7 +105,7 @@ test('decides commands itself when the owner of the shard stops, and none twice'
 // R9
 test('the owner of a shard with a newer batch forwards its commands, and tells the others', async () => {
   await using fixture = await openFixture()
-  const newer_store = await openLedgerStore(fixture.opened, ledger_signer, { written: 2, read_max: 2 })
+  const newer_store = await openLedgerStore(fixture.opened, ledger_signer, NEXT_FORMATS)
   await using older = await startProcess(fixture.store)
   await using newer = await startProcess(newer_store)
   const merchant = merchantOf(older, newer)

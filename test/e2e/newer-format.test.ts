@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { openStore } from '#lib/store/open.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
-import { credit, ledger_signer } from '../../services/balances/ledger.fixture.ts'
+import { credit, ledger_signer, NEXT_FORMATS } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { startProcess } from '../support/child.ts'
@@ -25,10 +25,7 @@ async function commitNewerBatch(home: string): Promise<void> {
     directory: join(home, 'data'),
     timeout_ms: HANG_LIMIT_MS,
   })
-  const ledger = createLedger(
-    await openLedgerStore(store, ledger_signer, { written: 2, read_max: 2 }),
-    trustedClock,
-  )
+  const ledger = createLedger(await openLedgerStore(store, ledger_signer, NEXT_FORMATS), trustedClock)
   await ledger.submit('test', credit('a', 1n, MERCHANT))
   await ledger.stop()
   await store.close()

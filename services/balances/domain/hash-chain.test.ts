@@ -51,6 +51,7 @@ describe('detects a change of any field of a batch', () => {
     ['a counted day', { ...first, entries: [{ ...entry, counted: { ...counted, day: '2026-11-21' } }] }],
     ['a counted period', { ...first, entries: [{ ...entry, counted: { ...counted, period: 1 } }] }],
     ['a settlement period', { ...first, entries: [{ ...entry, period: 1 }] }],
+    ['an act', { ...first, entries: [{ ...entry, audit_id: 'act' }] }],
     ['an added entry', { ...first, entries: [entry, { ...entry, id: 'b' }] }],
     ['a removed entry', { ...first, entries: [] }],
     ['the time', { ...first, time: new Date(1_001) }],
@@ -58,7 +59,8 @@ describe('detects a change of any field of a batch', () => {
     ['the shard', { ...first, shard: 2 }],
     ['the sequence number', { ...first, seq: 2n }],
     ['the previous hash', { ...first, previous_hash: 'another' }],
-    ['an unknown format', { ...first, format: 2 }],
+    ['an earlier format', { ...first, format: 1 }],
+    ['an unknown format', { ...first, format: 3 }],
   ])('%s', (_, altered) => expect(() => assertUnaltered(altered)).toThrow(CorruptJournal))
 })
 
@@ -76,17 +78,22 @@ test('refuses a batch that is earlier than the one before it', () => {
 })
 
 test('tells a batch of which only the format number was altered from one of a newer format', () => {
-  const newer = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, '', [entry], 'token', 2)
-  expect(hasOtherFormat({ ...first, format: 2 }, 1)).toBe(true)
+  const newer = sealBatch({ shard: 1, seq: 1n, time: new Date(1_000) }, '', [entry], 'token', 3)
   expect(hasOtherFormat({ ...first, format: 3 }, 2)).toBe(true)
-  expect(hasOtherFormat(newer, 1)).toBe(false)
+  expect(hasOtherFormat({ ...first, format: 4 }, 3)).toBe(true)
+  expect(hasOtherFormat(newer, 2)).toBe(false)
 })
 
-test('the hash of a batch of format 1 never changes, because the journals have it', () => {
-  const full = { ...entry, payment_id: 'p', refused_code: 6004, period: 3 } as const
-  const { counted: _, ...plain } = entry
-  const position = { shard: 1, seq: 1n, time: new Date(1_000) }
-  expect(sealBatch(position, 'previous', [full, plain], 'token').hash).toBe(
-    'bf8873b714c680751af6199e38ce415010876741141c0d4ba786b96ce3288f1b',
-  )
-})
+test.each([
+  [1, undefined, 'bf8873b714c680751af6199e38ce415010876741141c0d4ba786b96ce3288f1b'],
+  [2, undefined, '386987e0feb6e6b0cd00ed63a271084137af7001a13da536655fde1b43821637'],
+  [2, 'act', 'ce67d31ab75eaa817ae352d0809a4a3a94117bad1c60df1c94ecb95d741a7d4d'],
+])(
+  'the hash of a batch of format %d with the act %p never changes, because the journals have it',
+  (format, audit_id, hash) => {
+    const full = { ...entry, payment_id: 'p', refused_code: 6004, period: 3, audit_id } as const
+    const { counted: _, ...plain } = entry
+    const position = { shard: 1, seq: 1n, time: new Date(1_000) }
+    expect(sealBatch(position, 'previous', [full, plain], 'token', format).hash).toBe(hash)
+  },
+)

@@ -1,5 +1,6 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import {
+  added,
   BIGINT,
   type FieldsOf,
   INTEGER,
@@ -85,7 +86,7 @@ export function hasOtherFormat(batch: Batch, format_max: number): boolean {
   return known.some((format) => hashOf({ ...batch, format }) === batch.hash)
 }
 
-/** How a stored entry is checked and hashed. WARNING: the order of the fields is part of every hash. */
+/** How a stored entry is checked and hashed. WARNING: the order of the fields is part of every hash; a new one is `added`. */
 const STORED_ENTRY = record<Entry>({
   id: TEXT,
   kind: TEXT,
@@ -101,7 +102,7 @@ const STORED_ENTRY = record<Entry>({
   held: BIGINT,
   counted: optional(record(STORED_COUNT)),
   period: optional(INTEGER),
-  audit_id: optional(TEXT),
+  audit_id: added(TEXT),
 })
 
 /** How the fields of a stored batch are checked. */
@@ -132,8 +133,12 @@ export interface BatchFormats {
 /**
  * The formats of this release. WARNING: a new format needs two releases, because old and new processes run together
  * during an update. The first raises `read_max` and learns to read the format; only the next one raises `written` (R9).
+ * Format 2 needed one: it came before the first release.
  */
-export const BATCH_FORMATS: BatchFormats = { written: 1, read_max: 1 }
+export const BATCH_FORMATS: BatchFormats = { written: 2, read_max: 2 }
+
+/** The first format with statements of kinds, and with the acts of the operator in entries. */
+export const FORMAT_WITH_KINDS = 2
 
 /**
  * A shard has a batch of a format that only a newer release reads. This process cannot know what the batch says, so it

@@ -3,7 +3,7 @@ import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, type LedgerFixture, openFixture, withJournal } from '../ledger.fixture.ts'
+import { credit, type LedgerFixture, NEXT_FORMATS, openFixture, withJournal } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
@@ -93,8 +93,9 @@ test('a shard in memory whose journal is corrupt is loaded anew, from the journa
 test('a batch whose format number was altered is corrupt, and not taken for one of a newer release', async () => {
   const { store, ledger } = fixture
   const formats: [string, unknown][] = [
-    ['1000', 2],
-    ['1001', '2'],
+    ['1002', 1],
+    ['1000', NEXT_FORMATS.written],
+    ['1001', String(NEXT_FORMATS.written)],
   ]
   for (const [merchant_id, format] of formats) {
     const [batch] = journalOf(1, merchant_id)

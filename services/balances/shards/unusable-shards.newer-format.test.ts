@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import { NewerBatchFormat } from '../domain/hash-chain.ts'
+import { BATCH_FORMATS, NewerBatchFormat } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
-import { credit, type LedgerFixture, ledger_signer, openFixture } from '../ledger.fixture.ts'
+import { credit, type LedgerFixture, ledger_signer, NEXT_FORMATS, openFixture } from '../ledger.fixture.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
@@ -25,10 +25,7 @@ beforeEach(async () => {
   fixture = await openFixture()
   manual = installManualClock()
   older = createLedger(countingReads(fixture.store), trustedClock)
-  newer = createLedger(
-    await openLedgerStore(fixture.opened, ledger_signer, { written: 2, read_max: 2 }),
-    trustedClock,
-  )
+  newer = createLedger(await openLedgerStore(fixture.opened, ledger_signer, NEXT_FORMATS), trustedClock)
 })
 afterEach(async () => {
   manual[Symbol.dispose]()
@@ -97,7 +94,7 @@ describe('a batch of a newer format', () => {
   })
 
   test('does not appear before a release that writes it: a release reads it first', async () => {
-    const next_release = { written: 1, read_max: 2 }
+    const next_release = { ...NEXT_FORMATS, written: BATCH_FORMATS.written }
     const reader = createLedger(
       await openLedgerStore(fixture.opened, ledger_signer, next_release),
       trustedClock,
@@ -112,8 +109,8 @@ describe('a batch of a newer format', () => {
   test('a shard that can be read again is taken back', async () => {
     let { journal } = fixture.store
     const { journal: readable } = await openLedgerStore(fixture.opened, ledger_signer, {
-      written: 1,
-      read_max: 2,
+      ...NEXT_FORMATS,
+      written: BATCH_FORMATS.written,
     })
     const switched: LedgerStore['journal'] = {
       ...journal,

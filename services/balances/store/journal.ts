@@ -10,6 +10,7 @@ import {
   BATCH_FORMATS,
   type BatchFormats,
   CorruptJournal,
+  FORMAT_WITH_KINDS,
   hasOtherFormat,
   NewerBatchFormat,
   STORED_BATCH,
@@ -25,7 +26,7 @@ export type Journal = Awaited<ReturnType<typeof openJournal>>
 
 /**
  * Selects the entries of a merchant, or of one of its payments, and of those the ones of a currency and a kind. Without a payment
- * the kind is one of `isListedKind`.
+ * the kind is one of `isListedKind`, and batches before `FORMAT_WITH_KINDS` are left out.
  */
 export interface Statement {
   readonly shard: number
@@ -105,7 +106,7 @@ export async function openJournal(
     async append(batch: Batch): Promise<AppendResult> {
       const document = {
         ...batch,
-        ...indexedLists(batch.entries),
+        ...indexedLists(batch),
         signature: signer.sign(signedHead(batch)),
       }
       // Under load many shards commit at a time, each a small batch.
@@ -168,7 +169,7 @@ function statementKey({ merchant_id, payment_id, currency, kind }: Omit<Statemen
   return currency === undefined ? merchant_id : `${merchant_id}\n\n${currency}`
 }
 
-function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 'statements'> {
+function indexedLists({ format, entries }: Batch): Pick<JournalDocument, 'ids' | 'statements'> {
   const statements = new Set<string>()
   let last: Entry | undefined
   for (const entry of entries) {
@@ -180,7 +181,7 @@ function indexedLists(entries: readonly Entry[]): Pick<JournalDocument, 'ids' | 
       if (currency !== '') statements.add(statementKey({ merchant_id, currency }))
     }
     if (payment_id !== undefined) statements.add(statementKey({ merchant_id, payment_id }))
-    if (isListedKind(kind)) {
+    if (format >= FORMAT_WITH_KINDS && isListedKind(kind)) {
       statements.add(statementKey({ merchant_id, kind }))
       statements.add(statementKey({ merchant_id, currency, kind }))
     }
@@ -207,7 +208,7 @@ function batchFrom(document: JournalDocument, signer: Signer, read_max: number):
     )
   // Here, for every read: a statement and the answer to a repeated id come from one batch, not from a replay of the chain.
   assertUnaltered(batch)
-  const expected = indexedLists(batch.entries)
+  const expected = indexedLists(batch)
   if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements))
     throw new CorruptJournal(`shard ${shard}: the indexed lists of batch ${seq} do not match its entries`)
   return batch

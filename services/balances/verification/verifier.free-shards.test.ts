@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { SHARDS, shardOf } from '../domain/shard.ts'
 import { isShardDone } from '../domain/verification.ts'
-import { ledger_signer, openFixture } from '../ledger.fixture.ts'
+import { ledger_signer, NEXT_FORMATS, openFixture } from '../ledger.fixture.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
 import { startVerification } from '../use-cases/verification.ts'
 import { createPace } from './replay-journal.ts'
@@ -19,10 +19,10 @@ function depsOf(store: LedgerStore): FreeShardsDeps {
 // R9
 test('a batch of a newer format keeps a process from its shard only, which it tries once', async () => {
   await using fixture = await openFixture()
-  const newer = await openLedgerStore(fixture.opened, ledger_signer, { written: 2, read_max: 2 })
+  const newer = await openLedgerStore(fixture.opened, ledger_signer, NEXT_FORMATS)
   const [batch] = journalOf(1)
   if (batch === undefined) throw new Error('the test has no batch')
-  await newer.journal.append(sealBatch(batch, '', batch.entries, batch.token, 2))
+  await newer.journal.append(sealBatch(batch, '', batch.entries, batch.token, NEXT_FORMATS.written))
   const others = ['1001', '1002', '1003']
   for (const merchant_id of others) await writeJournal(newer, 3, merchant_id)
   const { verification } = await startVerification(fixture.store.verifications, true)

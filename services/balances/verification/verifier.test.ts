@@ -8,7 +8,7 @@ import type { Batch } from '../domain/entry.ts'
 import { sealBatch } from '../domain/hash-chain.ts'
 import { SHARDS, shardOf } from '../domain/shard.ts'
 import type { ShardVerification } from '../domain/verification.ts'
-import { ledger_signer, openFixture } from '../ledger.fixture.ts'
+import { ledger_signer, NEXT_FORMATS, openFixture } from '../ledger.fixture.ts'
 import { CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
 import { getVerification, startVerification, type VerificationProgress } from '../use-cases/verification.ts'
@@ -191,12 +191,18 @@ test('a process that stops saves what it verified, and another one continues the
 test('a shard with a batch of a newer format is left to a process of a newer release', async () => {
   await using fixture = await openFixture()
   const { store, opened } = fixture
-  const newer = await openLedgerStore(opened, ledger_signer, { written: 2, read_max: 2 })
+  const newer = await openLedgerStore(opened, ledger_signer, NEXT_FORMATS)
   await writeJournal(newer, 30)
   const head = (await newer.journal.listBatches(SHARD, 30n, 1)).at(-1)
   const { shard, token, entries } = journalOf(31).at(-1) as Batch
   await newer.journal.append(
-    sealBatch({ shard, seq: 31n, time: new Date(31) }, head?.hash ?? '', entries, token, 2),
+    sealBatch(
+      { shard, seq: 31n, time: new Date(31) },
+      head?.hash ?? '',
+      entries,
+      token,
+      NEXT_FORMATS.written,
+    ),
   )
   await startVerification(store.verifications, true)
   const older = beginVerifier(store, 'older')
