@@ -150,6 +150,6 @@ export function printCsv(
 
 /** A cell that no spreadsheet takes for a formula. */
 function csvCell(text: string): string {
-  const safe = /^[=+@\t\r]|^-(?![\d.]+( [A-Z]{3})?$)/.test(text) ? `'${text}` : text
+  const safe = /^[=+@\t\r]|^-(?![\d.,]+( [A-Z]{3})?$)/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
