@@ -178,3 +178,12 @@ test('a request with a session for another host is refused', async () => {
   expect(await statusFor('evil.example')).toBe(403)
   expect(await statusFor(new URL(door.url).host)).toBe(200)
 })
+
+// O22: each sign-in stores a session for 12 hours.
+test('a principal begins 30 sessions per minute, and nobody else has fewer by that', async () => {
+  const { token } = await door.newPrincipal(['read'])
+  const statuses = await Promise.all(Array.from({ length: 31 }, async () => (await signIn(token)).status))
+  expect(statuses.filter((status) => status === 429)).toHaveLength(1)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(30)
+  expect(await signIn((await door.newPrincipal(['read'])).token)).toMatchObject({ status: 200 })
+})
