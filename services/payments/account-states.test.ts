@@ -57,6 +57,26 @@ test('what is older than 2.5 seconds is read again before money moves, and is un
   expect(states.takesPayments('acme')).toBe(false)
 })
 
+// P20: a store under load can answer the earlier question last.
+test('an answer that comes after that of a later read changes nothing', async () => {
+  using clock = installManualClock()
+  const answers: ((state: AccountState) => void)[] = []
+  const states = createAccountStates({
+    find: () =>
+      new Promise((resolve) => {
+        answers.push((state) => resolve([{ ...newKnownAccount(ACME), switched: to(state), version: 1 }]))
+      }),
+  })
+  const earlier = states.refresh()
+  await clock.advance(1)
+  const later = states.refresh()
+  answers[1]?.('disabled')
+  await later
+  answers[0]?.('enabled')
+  await earlier
+  expect(states.isDisabled('acme')).toBe(true)
+})
+
 // P20
 test('a repeated switch changes nothing, and keeps who, when and why', () => {
   const known = newKnownAccount(ACME)

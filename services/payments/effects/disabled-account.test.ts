@@ -74,6 +74,15 @@ describe('an unsent create of a disabled account', () => {
     expect(enabled.creates).toMatchObject([{ account_id: 'first', earlier_result_unknown: false }])
   })
 
+  test.each(['disabled', 'draining'] as const)(
+    'of a withdrawal waits while the next one is %s',
+    async (state) => {
+      const { payment } = await create(withdrawal('first', 'second'), { first: 'disabled', second: state })
+      expect(payment).toMatchObject({ status: 'created', attempt: { number: 1, account_id: 'first' } })
+      expect(creates(payment)).toMatchObject([{ tries: 0 }])
+    },
+  )
+
   test('of a withdrawal goes to an account that takes payments', async () => {
     const { payment } = await create(withdrawal('first', 'second'), { first: 'disabled' })
     expect(payment.attempt).toMatchObject({ number: 2, account_id: 'second' })
