@@ -119,6 +119,15 @@ export function createTestBrowser() {
   return {
     /** The Cookie header for a site. */
     cookiesOf,
+    /** Follows redirects up to an address that begins so, which it returns without opening it. */
+    async openUntil(url: string, beginning: string): Promise<string> {
+      for (let next = url; ; ) {
+        if (next.startsWith(beginning)) return next
+        const location = (await send(next, {})).headers.get('location')
+        if (location === null) throw new Error(`${next} is the end`)
+        next = new URL(location, next).href
+      }
+    },
     /** Opens an address and follows redirects. Returns the last response, its address and its text. */
     async open(url: string, init: RequestInit = {}) {
       let next = url

@@ -132,6 +132,26 @@ test('a callback that this browser did not begin signs nobody in', async () => {
   expect([forged.status, (await forged.text()).includes('begin again')]).toEqual([403, true])
 })
 
+// O21: else a person could work, without a notice, under the name of an attacker.
+test('the callback of the sign-in of another browser signs nobody in, and is used once', async () => {
+  provider.person = 'mallory'
+  provider.groups.set('mallory', ['/support'])
+  const attacker = createTestBrowser()
+  const callback = `${door.url}/session/callback`
+  const answer = await attacker.openUntil(`${door.url}/session/oidc`, callback)
+  const victim = createTestBrowser()
+  // It has begun a sign-in of its own.
+  await victim.openUntil(`${door.url}/session/oidc`, provider.issuer)
+  // The state is compared before the provider is asked, which would refuse it too.
+  expect(await victim.open(answer)).toMatchObject({
+    status: 403,
+    text: expect.stringContaining('does not prove the sign-in; begin again'),
+  })
+  expect(victim.cookiesOf(door.url)).toBe('')
+  expect(await attacker.open(answer)).toMatchObject({ status: 200 })
+  expect(await attacker.open(answer)).toMatchObject({ status: 403 })
+})
+
 async function device(fields: object) {
   const response = await fetch(`${door.url}/session/device`, {
     method: 'POST',
