@@ -135,6 +135,7 @@ test('exit codes: 1 refused, 2 wrong usage, 3 unreachable', async () => {
     ['nothing'],
     ['balances', 'list', '--environment', 'moon'],
     ['merchants', 'list', '--limit', '0'],
+    ['deliveries', 'replay', '--merchant', '1'],
   ])
     expect([words.join(' '), (await run(words)).code]).toEqual([words.join(' '), 2])
   expect(await run(['merchants', 'list', '--url', 'http://127.0.0.1:1'])).toMatchObject({

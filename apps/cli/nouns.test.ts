@@ -33,6 +33,10 @@ describe.each(entries)('$title', ({ verb, method }) => {
     expect(method?.methodKind).toBe('unary')
     const fields = method?.input.fields.map(({ name }) => name) ?? []
     if (verb.id !== undefined) expect(fields).toContain(verb.id)
+    if (verb.many !== undefined) {
+      const input = method?.parent.method[verb.many.rpc]?.input.fields.map(({ name }) => name)
+      expect(input).toEqual(expect.arrayContaining([verb.many.filter, 'dry_run']))
+    }
   })
 
   test('shows columns that the rows have', () => {

@@ -51,6 +51,11 @@ export const NOUNS: readonly NounEntry[] = [
   { name: 'stuck', about: 'work that failed too often', load: () => import('./nouns/stuck.ts') },
   { name: 'deliveries', about: 'callbacks and their tries', load: () => import('./nouns/deliveries.ts') },
   {
+    name: 'destinations',
+    about: 'receivers of callbacks, with their breakers',
+    load: () => import('./nouns/destinations.ts'),
+  },
+  {
     name: 'exchanges',
     about: 'requests of merchants as the gateway answered them',
     load: () => import('./nouns/exchanges.ts'),

@@ -87,14 +87,16 @@ async function addVerbs(
 }
 
 async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Terminal): Promise<void> {
-  const [service, { addFieldFlags }, { addCommonFlags }, { methodOf, runVerb }] = await Promise.all([
-    (verb.service ?? noun.service)(),
-    import('./request/flags.ts'),
-    import('./request/common-flags.ts'),
-    import('./run-verb.ts'),
-  ])
+  const [service, { addFieldFlags, addManyFlags }, { addCommonFlags }, { methodOf, runVerb }] =
+    await Promise.all([
+      (verb.service ?? noun.service)(),
+      import('./request/flags.ts'),
+      import('./request/common-flags.ts'),
+      import('./run-verb.ts'),
+    ])
   const method = methodOf(service, verb)
   addFieldFlags(command, method, verb)
+  if (verb.many !== undefined) addManyFlags(command, methodOf(service, verb.many), verb)
   if (verb.columns !== undefined)
     command
       .option('--limit <number>', 'how many rows, or all (default: 100)')

@@ -6,7 +6,7 @@ import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printCsv, printResource, printTable, resourceOf, rowsField } from './output/print.ts'
 import { fieldValue } from './output/values.ts'
 import type { CommonFlags } from './request/common-flags.ts'
-import { demandId, hasReasonField, requestOf } from './request/flags.ts'
+import { demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 /** The flags of a list besides those of its fields. */
@@ -39,9 +39,10 @@ export async function runVerb(
   flags: Flags,
   terminal: Terminal,
 ): Promise<void> {
-  const method = methodOf(service, verb)
-  demandId(verb, id)
-  const request = requestOf(method, verb, id, flags)
+  const is_many = verb.many !== undefined && id === undefined
+  const method = methodOf(service, is_many ? verb.many : verb)
+  if (!is_many) demandId(verb, id)
+  const request = is_many ? manyRequestOf(method, verb, flags) : requestOf(method, verb, id, flags)
   const connection = connect(findAccount(flags, terminal), hasReasonField(method) ? undefined : flags.reason)
   const call = { connection, service, method, verb, flags, terminal }
   if (verb.columns !== undefined) return runList(call, verb.columns, request)
@@ -53,7 +54,7 @@ export async function runVerb(
 }
 
 /** The unary method of a verb. */
-export function methodOf(service: DescService, { rpc }: Verb): DescMethodUnary {
+export function methodOf(service: DescService, { rpc }: Pick<Verb, 'rpc'>): DescMethodUnary {
   const method = service.method[rpc]
   if (method?.methodKind !== 'unary') throw new TypeError(`${service.typeName} has no ${rpc}`)
   return method as DescMethodUnary

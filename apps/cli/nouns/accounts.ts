@@ -1,4 +1,7 @@
-import type { Noun } from './noun.ts'
+import { AccountState } from '#gen/multihub/payments/v1/provider_account_pb.ts'
+import type { Noun, Verb } from './noun.ts'
+
+const SET_STATE = { rpc: 'setAccountState', id: 'account_id' } satisfies Partial<Verb>
 
 /** `multihub accounts`. */
 export const noun: Noun = {
@@ -13,11 +16,30 @@ export const noun: Noun = {
         'account_id',
         'connector',
         'environment',
+        'state',
         'circuit_state',
         'circuit_change_time',
         'failures',
         'last_failure',
       ],
+    },
+    {
+      name: 'disable',
+      about: 'send nothing that moves money to an account',
+      ...SET_STATE,
+      fixed: { state: AccountState.DISABLED },
+    },
+    {
+      name: 'drain',
+      about: 'keep new payments away from an account; refunds go on',
+      ...SET_STATE,
+      fixed: { state: AccountState.DRAINING },
+    },
+    {
+      name: 'enable',
+      about: 'let an account take payments again',
+      ...SET_STATE,
+      fixed: { state: AccountState.ENABLED },
     },
     {
       name: 'confirm-moved',

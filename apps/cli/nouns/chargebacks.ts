@@ -18,6 +18,7 @@ export const noun: Noun = {
         'reason_code',
       ],
     },
+    { name: 'show', about: 'show a chargeback', rpc: 'getChargeback', id: 'chargeback_id' },
     {
       name: 'open',
       about: 'record a chargeback: the amount is taken from the merchant',

@@ -11,6 +11,12 @@ export const noun: Noun = {
       rpc: 'listCredentials',
       columns: ['application_id', 'environment', 'api_version', 'status', 'scopes', 'create_time'],
     },
+    {
+      name: 'show',
+      about: 'show a credential without its secret',
+      rpc: 'getCredential',
+      id: 'application_id',
+    },
     { name: 'create', about: 'create a credential; its secret is shown once', rpc: 'createCredential' },
     {
       name: 'update',

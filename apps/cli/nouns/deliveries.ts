@@ -13,10 +13,10 @@ export const noun: Noun = {
     { name: 'show', about: 'show a callback with its tries', rpc: 'getDelivery', id: 'delivery_id' },
     {
       name: 'replay',
-      about: 'send one callback again, or many by filters',
+      about: 'send a dead callback again, or without an ID all that the filters select',
       rpc: 'replayDelivery',
       id: 'delivery_id',
-      is_bulk: true,
+      many: { rpc: 'replayDeliveries', filter: 'filter' },
     },
     {
       name: 'show-replay',

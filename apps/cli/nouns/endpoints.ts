@@ -10,6 +10,7 @@ export const noun: Noun = {
       rpc: 'listEndpoints',
       columns: ['endpoint_id', 'environment', 'url', 'events', 'enabled'],
     },
+    { name: 'show', about: 'show an endpoint without its secret', rpc: 'getEndpoint', id: 'endpoint_id' },
     { name: 'create', about: 'create an endpoint; its secret is shown once', rpc: 'createEndpoint' },
     { name: 'update', about: 'change an endpoint', rpc: 'updateEndpoint', id: 'endpoint_id' },
     {

@@ -8,10 +8,15 @@ export const noun: Noun = {
       name: 'list',
       about: 'list the merchants',
       rpc: 'listMerchants',
-      columns: ['merchant_id', 'name', 'environments', 'timezone', 'create_time'],
+      columns: ['merchant_id', 'name', 'status', 'environments', 'timezone', 'create_time'],
     },
     { name: 'show', about: 'show one merchant', rpc: 'getMerchant', id: 'merchant_id' },
     { name: 'create', about: 'create a merchant', rpc: 'createMerchant' },
-    { name: 'update', about: 'change a merchant', rpc: 'updateMerchant', id: 'merchant_id' },
+    {
+      name: 'update',
+      about: 'change, suspend or close a merchant',
+      rpc: 'updateMerchant',
+      id: 'merchant_id',
+    },
   ],
 }

@@ -14,8 +14,14 @@ export interface Verb {
   readonly fixed?: Readonly<Record<string, unknown>>
   /** The columns of a list: paths of fields, such as `payment.amount`. `available:money` is in the currency of its message. */
   readonly columns?: readonly string[]
-  /** It changes many things at once: `--yes` or `--dry-run` is needed when no ID is given. */
-  readonly is_bulk?: true
+  /** Without an ID it changes many things at once, by another RPC of the service; `--dry-run` or `--yes` is needed then. */
+  readonly many?: Many
+}
+
+/** The RPC that does many at once: its request has a filter, whose fields are flags, and `dry_run`. */
+interface Many {
+  readonly rpc: string
+  readonly filter: string
 }
 
 /** Loads the generated code of one service, so that a command loads no other. */

@@ -19,6 +19,7 @@ export const noun: Noun = {
         'provider_accounts',
       ],
     },
+    { name: 'show', about: 'show a route', rpc: 'getRoute', id: 'service_id' },
     { name: 'create', about: 'create a route', rpc: 'createRoute' },
     { name: 'update', about: 'change, enable or disable a route', rpc: 'updateRoute', id: 'service_id' },
     {

@@ -9,7 +9,7 @@ import { enumNames, flagName, parseValue, valueShown } from './field-value.ts'
 const HIDDEN: readonly string[] = ['page_token', 'page_size']
 
 /** Adds one flag per field of the request, besides the field of the ID and the fixed ones. */
-export function addFieldFlags(command: Command, { input }: DescMethodUnary, verb: Verb): void {
+export function addFieldFlags(command: Command, { input }: Pick<DescMethodUnary, 'input'>, verb: Verb): void {
   for (const field of input.fields) {
     if (HIDDEN.includes(field.name) || field.name === verb.id || field.localName in (verb.fixed ?? {}))
       continue
@@ -35,7 +35,7 @@ function hasRoom({ fields }: DescMessage, name: string): boolean {
  * the printed id. Throws `CommandError` 2 that names the flag.
  */
 export function requestOf(
-  { input }: DescMethodUnary,
+  { input }: Pick<DescMethodUnary, 'input'>,
   verb: Verb,
   id: string | undefined,
   flags: Readonly<Record<string, string | boolean | undefined>>,
@@ -86,8 +86,36 @@ export function hasReasonField({ input }: DescMethodUnary): boolean {
   )
 }
 
+/** Adds the flags with which a command without an ID changes many things. */
+export function addManyFlags(command: Command, method: DescMethodUnary, verb: Verb): void {
+  addFieldFlags(command, { input: filterOf(method, verb).message }, verb)
+  command
+    .option('--dry-run', 'without an ID: only say how many there are')
+    .option('--yes', 'without an ID: do it for all that the filters select')
+}
+
+/** Makes the request of a command without an ID. Throws `CommandError` 2 without `--dry-run` and `--yes`. */
+export function manyRequestOf(
+  method: DescMethodUnary,
+  verb: Verb,
+  flags: Readonly<Record<string, string | boolean | undefined>>,
+): Message {
+  if (flags['dryRun'] === undefined && flags['yes'] === undefined)
+    throw new CommandError(2, `${verb.name} needs an ID, or filters with --dry-run or --yes`)
+  const request = requestOf(method, verb, undefined, flags)
+  const filter = filterOf(method, verb)
+  Reflect.set(request, filter.localName, requestOf({ input: filter.message }, verb, undefined, flags))
+  return request
+}
+
+function filterOf({ input }: DescMethodUnary, { many }: Verb) {
+  const field = input.fields.find(({ name }) => name === many?.filter)
+  if (field?.fieldKind !== 'message') throw new TypeError(`${input.typeName} has no ${many?.filter}`)
+  return field
+}
+
 /** Refuses a command without the ID that it needs. */
-export function demandId({ name, id, is_bulk }: Verb, given: string | undefined): void {
-  if (id !== undefined && given === undefined && is_bulk === undefined)
+export function demandId({ name, id }: Verb, given: string | undefined): void {
+  if (id !== undefined && given === undefined)
     throw new CommandError(2, `${name} needs an ID: the ${id.replaceAll('_', ' ')}`)
 }
