@@ -35,8 +35,8 @@ const PLAIN: ReadonlySet<string> = new Set([
   'type',
 ])
 
-/** Names of ids that a person gave, unlike every other name that ends in `_id` or `_ids`. */
-const PERSONAL_IDS: ReadonlySet<string> = new Set(['document_id'])
+/** Names of ids of a person and its account, unlike every other name that ends in `_id` or `_ids`. */
+const PERSONAL_IDS: ReadonlySet<string> = new Set(['document_id', 'id'])
 
 /** What stands for a text that is not shown. */
 export const HIDDEN = '[hidden]'

@@ -1,8 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
+import { PrepareEvidenceRequestSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { AdjustRequestSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { CreateCredentialResponseSchema } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { CreateEndpointRequestSchema } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
+import { CreateMerchantRequestSchema } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { OPERATOR_RPCS } from '../../domain/operator-rpcs.ts'
 import { maskMessage } from './mask-message.ts'
@@ -40,13 +42,22 @@ test('ids, amounts and enums are shown; secrets, addresses and texts are not', (
 test('nothing of a person is shown, at any depth', () => {
   const payment = create(PaymentSchema, {
     paymentId: 'p1',
+    receiver: { bankAccount: { id: '0091819', name: 'Jane Roe' } },
     details: {
       payer: { email: 'j@example.com', phone: '4912345', person: { firstName: 'Jane', lastName: 'Roe' } },
     },
   })
   const shown = maskMessage(PaymentSchema, payment)
   expect(shown).toContain('"paymentId":"p1"')
-  expect(shown).not.toMatch(/Jane|Roe|example\.com|12345/)
+  expect(shown).not.toMatch(/Jane|Roe|example\.com|12345|91819/)
+})
+
+test('names of merchants and programs are shown, those of files and banks are not', () => {
+  const merchant = create(CreateMerchantRequestSchema, { name: 'Alpha' })
+  expect(maskMessage(CreateMerchantRequestSchema, merchant)).toContain('Alpha')
+  const file = { name: 'passport of Jane Roe.pdf', mimeType: 'application/pdf' }
+  const shown = maskMessage(PrepareEvidenceRequestSchema, create(PrepareEvidenceRequestSchema, { file }))
+  expect(JSON.parse(shown)).toEqual({ file: { name: '[hidden]', mimeType: 'application/pdf' } })
 })
 
 test('no field that the table of RPCs calls personal is shown', () => {

@@ -44,7 +44,10 @@ function isHidden(field: DescField): boolean {
   return field.scalar === ScalarType.STRING && !isPlain(field)
 }
 
-/** Names are of merchants, people of the operator and programs; the reason of an act has its own place in the entry. */
-function isPlain({ name }: DescField): boolean {
-  return name === 'name' || isPlainText(name)
+/** The services whose names are of merchants, people of the operator and programs. Elsewhere they are of customers and files. */
+const NAMING = /^multihub\.(?:merchants|backoffice)\.v1\./
+
+/** The reason of an act has its own place in the entry. */
+function isPlain({ name, parent }: DescField): boolean {
+  return name === 'name' ? NAMING.test(parent.typeName) : isPlainText(name)
 }
