@@ -1,5 +1,9 @@
-import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { decodePageToken, encodePageToken } from '#lib/patterns/paging/read-page.ts'
+import {
+  checkPageSize,
+  decodePageToken,
+  encodePageToken,
+  PAGE_SIZE_MAX,
+} from '#lib/patterns/paging/read-page.ts'
 import type { ExchangeCollections } from './exchange-recorder.ts'
 import {
   type ExchangeFilter,
@@ -17,9 +21,6 @@ export interface ExchangeQuery extends ExchangeFilter {
   readonly page_token: string
 }
 
-const PAGE_SIZE_DEFAULT = 25
-/** The longest page. One read of the store returns no more. */
-const PAGE_SIZE_MAX = 1_000
 const POSITION = { exchange_id: 'text' } as const
 
 /** Reads the exchanges of a merchant, each from the index of its filter. */
@@ -83,10 +84,4 @@ export function createExchangeReads({ exchanges, lost_exchanges }: ExchangeColle
       return { items, lost }
     },
   }
-}
-
-function checkPageSize(requested: number): number {
-  if (requested === 0) return PAGE_SIZE_DEFAULT
-  if (requested >= 1 && requested <= PAGE_SIZE_MAX) return requested
-  throw fieldError(9000, 'page_size', `an integer from 1 to ${PAGE_SIZE_MAX}`)
 }

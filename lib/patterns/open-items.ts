@@ -40,7 +40,8 @@ export function addOpenItems(
   )
 }
 
-function openItems(
+/** What waits, with the time of the oldest. */
+export function openItems(
   count: number,
   times: readonly (Date | undefined)[],
 ): MessageInitShape<typeof OpenItemsSchema> {

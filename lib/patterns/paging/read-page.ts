@@ -3,8 +3,8 @@ import { INT64_MAX } from '#lib/contract/money.ts'
 import type { Collection, Range, Stored } from '#lib/store/store.ts'
 
 const PAGE_SIZE_DEFAULT = 25
-/** The largest page of the operator's lists (O19). */
-const PAGE_SIZE_MAX = 1_000
+/** The largest page of the operator's lists (O19). One read of the store returns no more. */
+export const PAGE_SIZE_MAX = 1_000
 /** The largest page of merchants' lists (S6). */
 export const MERCHANT_PAGE_MAX = 100
 

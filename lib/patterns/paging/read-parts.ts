@@ -1,5 +1,5 @@
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import type { PageRequest } from './read-page.ts'
+import { checkPageSize, type PageRequest } from './read-page.ts'
 
 /** A page of one part of a list. An empty token ends the part. */
 export interface PartPage<T> {
@@ -10,16 +10,6 @@ export interface PartPage<T> {
 /** Reads a page of one part of a list, with at most `page_size` items. */
 export type ReadPart<T> = (page: PageRequest) => Promise<PartPage<T>>
 
-const PAGE_SIZE_DEFAULT = 25
-const PAGE_SIZE_MAX = 1_000
-
-/** The size of a page of the operator: 25 for 0, which means "not given". Throws 9000 for a size outside 1 to 1,000 (O19). */
-export function checkOperatorPageSize(requested: number): number {
-  if (requested === 0) return PAGE_SIZE_DEFAULT
-  if (requested >= 1 && requested <= PAGE_SIZE_MAX) return requested
-  throw fieldError(9000, 'page_size', `an integer from 1 to ${PAGE_SIZE_MAX}`)
-}
-
 /**
  * Reads several parts as one list: the items of the first part, then of the second, and so on. All parts are asked at once,
  * each for a page, so an answer takes as long as the slowest of them. The token has the part that goes on and its own token.
@@ -29,7 +19,7 @@ export async function readParts<T>(
   parts: readonly ReadPart<T>[],
   { page_size, page_token }: PageRequest,
 ): Promise<PartPage<T>> {
-  const size = checkOperatorPageSize(page_size)
+  const size = checkPageSize(page_size)
   const { part: first, token } = decode(page_token, parts.length)
   const tokenOf = (part: number): string => (part === first ? token : '')
   const pages = await Promise.all(

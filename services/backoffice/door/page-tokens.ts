@@ -3,12 +3,12 @@ import { Code } from '@connectrpc/connect'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { canonicalJson, type JsonValue } from '#lib/patterns/idempotency/idempotency.ts'
+import { PAGE_SIZE_MAX } from '#lib/patterns/paging/read-page.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import type { ServedMethod } from '#lib/rpc/service.ts'
 import { nameOfRpc } from '../domain/operator-rpcs.ts'
 import { fieldsOf } from './message-fields.ts'
 
-const PAGE_SIZE_MAX = 1_000
 /** Far longer than a sealed token of an owner. */
 const TOKEN_MAX = 4_096
 

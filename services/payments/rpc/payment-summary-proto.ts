@@ -1,30 +1,25 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { OpenItemsSchema } from '#gen/multihub/common/v1/open_items_pb.ts'
 import type {
   PaymentCountSchema,
   SummarizePaymentsResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
 import type { PaymentCount } from '../domain/payment-counts.ts'
-import type { OpenItems, PaymentsSummary } from '../use-cases/summarize-payments.ts'
+import type { PaymentsSummary } from '../use-cases/summarize-payments.ts'
 
 /** Maps the summary for a response. */
 export function summaryToProto(
   summary: PaymentsSummary,
 ): MessageInitShape<typeof SummarizePaymentsResponseSchema> {
   return {
-    openAnomalies: openItemsToProto(summary.open_anomalies),
-    stuckEffects: openItemsToProto(summary.stuck_effects),
-    openBreakers: openItemsToProto(summary.open_breakers),
+    openAnomalies: summary.open_anomalies,
+    stuckEffects: summary.stuck_effects,
+    openBreakers: summary.open_breakers,
     paymentsLastHour: summary.last_hour.map(countToProto),
     paymentsLastDay: summary.last_day.map(countToProto),
     computedTime: timestampFromDate(summary.computed_at),
   }
-}
-
-function openItemsToProto({ count, oldest }: OpenItems): MessageInitShape<typeof OpenItemsSchema> {
-  return { count: BigInt(count), oldestTime: oldest && timestampFromDate(oldest) }
 }
 
 function countToProto({

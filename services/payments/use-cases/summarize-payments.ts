@@ -1,4 +1,7 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { OpenItemsSchema } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { now } from '#lib/base/time.ts'
+import { countOpen, openItems } from '#lib/patterns/open-items.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
@@ -14,11 +17,7 @@ export interface SummarizePaymentsDeps {
   readonly counter: Pick<PaymentCounter, 'read'>
 }
 
-/** How many wait, exactly up to 1,000, and since when the oldest does. */
-export interface OpenItems {
-  readonly count: number
-  readonly oldest?: Date | undefined
-}
+type OpenItems = MessageInitShape<typeof OpenItemsSchema>
 
 /** What waits for the operator over all merchants, and how many payments entered which status. */
 export interface PaymentsSummary {
@@ -31,28 +30,25 @@ export interface PaymentsSummary {
   readonly computed_at: Date
 }
 
-/** A find reads at most this many. */
-const COUNT_MAX = 1_000
-
 /** Computes the summary: two reads of what is open, and the roll-ups of a day. */
 export async function summarizePayments(deps: SummarizePaymentsDeps): Promise<PaymentsSummary> {
   const computed_at = now()
-  const [anomalies, stuck, counts] = await Promise.all([
-    deps.anomalies.find('by_open', {}, { limit: COUNT_MAX }),
-    deps.payments.find('by_stuck', {}, { limit: COUNT_MAX }),
+  const [open_anomalies, stuck_effects, counts] = await Promise.all([
+    countOpen(deps.anomalies, [{ index: 'by_open', fixed: {} }], ({ open_since }) => open_since),
+    countOpen(deps.payments, [{ index: 'by_stuck', fixed: {} }], ({ stuck_at }) => stuck_at),
     deps.counter.read(computed_at),
   ])
-  const breakers = deps.accounts.map(({ breaker }) => breaker.status())
+  const breakers = deps.accounts
+    .map(({ breaker }) => breaker.status())
+    .filter(({ state }) => state !== 'closed')
   return {
-    open_anomalies: openItems(anomalies.map(({ open_since }) => open_since)),
-    stuck_effects: openItems(stuck.map(({ stuck_at }) => stuck_at)),
-    open_breakers: openItems(breakers.filter(({ state }) => state !== 'closed').map(({ since }) => since)),
+    open_anomalies,
+    stuck_effects,
+    open_breakers: openItems(
+      breakers.length,
+      breakers.map(({ since }) => since),
+    ),
     ...counts,
     computed_at,
   }
-}
-
-function openItems(times: readonly (Date | undefined)[]): OpenItems {
-  const known = times.flatMap((time) => time?.getTime() ?? [])
-  return { count: times.length, oldest: known.length === 0 ? undefined : new Date(Math.min(...known)) }
 }
