@@ -216,6 +216,27 @@ test('a stream ends when its principal is revoked, and one of another merchant d
   })
 })
 
+// O19
+test('a stream names the release, and refuses an unknown field in both encodings', async () => {
+  // Field 1000, which the request does not declare.
+  const binary = Buffer.from([0xc0, 0x3e, 0x01])
+  for (const [format, message, field] of [
+    ['json', Buffer.from('{"nonsense":1}'), 'nonsense'],
+    ['proto', binary, '1000'],
+  ] as const) {
+    const length = Buffer.alloc(5)
+    length.writeUInt32BE(message.length, 1)
+    const response = await fetch(`${door.url}/multihub.backoffice.v1.ExchangeService/WatchExchanges`, {
+      method: 'POST',
+      headers: { 'content-type': `application/connect+${format}`, authorization: `Bearer ${own.token}` },
+      body: Buffer.concat([length, message]),
+    })
+    expect(response.headers.get('multihub-release')).toMatch(/^\d+\.\d+\.\d+$/)
+    const text = await response.text()
+    expect([text.includes('"invalid_argument"'), text.includes(field)]).toEqual([true, true])
+  }
+})
+
 // O20
 test('a principal has at most 20 streams, and a place is free again when one has ended', async () => {
   const streams = Array.from({ length: 20 }, () => watch(own.token))
