@@ -97,7 +97,11 @@ test('a payment keeps each create at an account and each report that changed it'
     { number: 2, accountId: 'acme', outcome: 'pending', httpStatus: 200, providerId: expect.any(String) },
   ])
   expect(found.attempts[0]?.httpStatus).toBeUndefined()
-  for (const { createTime } of found.attempts) expect(createTime).toBeDefined()
+  for (const { createTime, durationMs } of found.attempts) {
+    expect(createTime).toBeDefined()
+    // A number in JSON too, as of deliveries.
+    expect(typeof durationMs).toBe('number')
+  }
   const [, { providerId } = {}] = found.attempts
   expect(found.reports).toMatchObject([{ number: 2, outcome: 'success', isCallback: true, providerId }])
   expect(await client.getPayment({ hId })).toEqual(await client.getPayment({ paymentId }))

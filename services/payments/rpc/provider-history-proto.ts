@@ -27,7 +27,7 @@ function attemptToProto(
 ): MessageInitShape<typeof ProviderAttemptSchema> {
   return {
     ...heardToProto(record),
-    durationMs: BigInt(record.duration_ms),
+    durationMs: record.duration_ms,
     createTime: timestampFromDate(record.began_at),
     ...(as_merchant
       ? {}

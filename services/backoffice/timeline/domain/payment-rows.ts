@@ -127,7 +127,7 @@ function attemptRow(attempt: ProviderAttempt, index: number, { is_merchant }: Vi
     data: {
       ...(refundId === undefined ? { number } : {}),
       outcome,
-      duration_ms: Number(durationMs),
+      duration_ms: durationMs,
       provider_id: providerId,
       error_code: errorCode,
       ...(is_merchant ? {} : { account_id: accountId, http_status: httpStatus, reason }),

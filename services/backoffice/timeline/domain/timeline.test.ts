@@ -95,7 +95,7 @@ const anomalous = create(ExplainPaymentResponseSchema, {
       number: 1,
       accountId: 'acme-1',
       outcome: 'unknown',
-      durationMs: 30_000n,
+      durationMs: 30_000,
       createTime: at(0),
       reason: 'time-out',
     },
