@@ -122,6 +122,25 @@ describe('an act whose process was lost', () => {
   })
 })
 
+// O4: "unknown" for an act that its owner has done would stand in the audit trail permanently.
+test('an act whose owner cannot be asked stays open, also for processes that start later', async () => {
+  let is_down = true
+  await using fixture = await openAuditFixture(async () => {
+    if (is_down) throw new Unavailable('the owner does not answer')
+    return { before: '{}', after: '{}' }
+  })
+  const { audit } = fixture
+  await audit.begin(intent())
+  await audit.end(await audit.begin(intent()), { outcome: 'done' })
+  fixture.advance(300_000)
+  await audit.completeActs()
+  expect((await listAll(audit)).map(({ outcome }) => outcome)).toEqual(['done', undefined])
+  is_down = false
+  const other = await fixture.open()
+  await other.completeActs()
+  expect((await listAll(other)).map(({ outcome }) => outcome)).toEqual(['done', 'done'])
+})
+
 test.each([
   [{ before: '{}', after: '{}' }, { outcome: 'done' }],
   [undefined, { outcome: 'unknown', error_code: 2002 }],
