@@ -1,0 +1,18 @@
+import { expect, test } from '@jest/globals'
+import { openTestStore } from '../../../test/support/store.ts'
+import { openPrincipals } from '../store/principals.ts'
+import { signInPerson } from './sign-in-person.ts'
+
+const ASHA = { issuer: 'https://id.example', subject: 'asha', name: 'Asha', rights: ['read'] } as const
+
+// O21: after a change of the provider, somebody else can have the same subject there.
+test('a person is another one at another provider, and the same one under another name', async () => {
+  await using opened = await openTestStore()
+  const principals = await openPrincipals(opened.store)
+  const first = await signInPerson(principals, ASHA)
+  const other = await signInPerson(principals, { ...ASHA, issuer: 'https://other.example' })
+  const renamed = await signInPerson(principals, { ...ASHA, name: `A\u001bB${'x'.repeat(200)}` })
+  expect(other.principal_id).not.toBe(first.principal_id)
+  expect(renamed.principal_id).toBe(first.principal_id)
+  expect(renamed.name).toBe(`A B${'x'.repeat(125)}`)
+})
