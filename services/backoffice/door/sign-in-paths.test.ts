@@ -12,7 +12,7 @@ const FLOW = { device_code: 'code-1', user_code: 'AB-CD', verification_uri: 'htt
 const TIMES = { verification_uri_complete: undefined, expires_in_seconds: 300, interval_seconds: 5 }
 
 /** The paths with a provider that confirms everything at once, and a clock that the test sets. */
-function openPaths() {
+function openPaths(site = createSite({ url: undefined, has_tls: false })) {
   let now_ms = 0
   const person = { issuer: 'https://id.example', subject: 'asha', name: 'Asha', groups: [] }
   const paths = createSignInPaths({
@@ -27,7 +27,7 @@ function openPaths() {
     },
     signIn: async () => ({ principal_id: 'asha', name: 'Asha' }) as never,
     sessions: { begin: async () => new Secret('mhs_new') } as never,
-    site: createSite({ url: undefined, has_tls: false }),
+    site,
     keyring: testKeys().session,
     now_ms: () => now_ms,
   })
@@ -106,8 +106,10 @@ test('a device flow counts as long as its code, and is no sign-in of a browser',
 // O21
 test('another host, a page of another site and too many sign-ins are refused', async () => {
   const { send } = openPaths()
+  const with_tls = openPaths(createSite({ url: 'https://backoffice.example', has_tls: false }))
   for (const path of ['/session/oidc', '/session/callback'])
-    await expect(send(path, { host: 'evil.example' })).rejects.toThrow('browsers reach')
+    for (const paths of [{ send }, with_tls])
+      await expect(paths.send(path, { host: 'evil.example' })).rejects.toThrow('browsers reach')
   await expect(send('/session/device', { origin: 'https://evil.example' })).rejects.toThrow('another site')
   for (let requests = 3; requests < 120; requests += 1) await send('/session/oidc')
   await expect(send('/session/oidc')).rejects.toThrow('too many sign-ins')
