@@ -26,6 +26,14 @@ export function currentAct(): string | undefined {
   return act === undefined || act.is_over ? undefined : act.audit_id
 }
 
+/** Runs `work` outside of the present act: what it changes follows from the act, and is not what the operator has changed. */
+export function withoutAct<T>(work: () => T): T {
+  const request = storage.getStore()
+  if (request?.act === undefined) return work()
+  const { act: _act, ...rest } = request
+  return storage.run(rest, work)
+}
+
 /** Ends the present act, if there is one: work that it has started and that goes on is not part of it. */
 export function endAct(): void {
   const act = storage.getStore()?.act

@@ -1,4 +1,4 @@
-import { currentAct } from '#lib/base/context.ts'
+import { currentAct, withoutAct } from '#lib/base/context.ts'
 import { type DocumentChange, documentChange, joinChanges } from './document-change.ts'
 import { Conflict } from './errors.ts'
 import { keyOf } from './lookup.ts'
@@ -78,6 +78,15 @@ export function keepActs(store: Store): {
         )
       return { before: side('before'), after: side('after') }
     },
+  }
+}
+
+/** A collection whose writes belong to no act: what a process writes for its own work, such as its leases. */
+export function outsideOfActs<D extends object>(collection: Collection<D>): Collection<D> {
+  return {
+    ...collection,
+    insert: (document, options) => withoutAct(() => collection.insert(document, options)),
+    replace: (document, expected_version) => withoutAct(() => collection.replace(document, expected_version)),
   }
 }
 

@@ -7,6 +7,7 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { DestinationState } from '#gen/multihub/notifier/v1/destination_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { TicketStatus } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
@@ -76,6 +77,16 @@ export async function startActsWorld() {
           ({ status }) => status === DeliveryStatus.DEAD,
         )
       return (await eventually(find, (found) => found !== undefined))?.deliveryId ?? ''
+    },
+    async openDestination() {
+      const endpointId = await newEndpoint(system, scope)
+      const deliveries = system.operator(DeliveryService)
+      for (let failure = 0; failure < 5; failure += 1) await deliveries.sendTestEvent({ endpointId })
+      const find = async () =>
+        (await deliveries.listDestinations({ state: DestinationState.OPEN })).destinations.find(
+          (one) => one.endpointId === endpointId,
+        )
+      return (await eventually(find, (found) => found !== undefined))?.destinationKey ?? ''
     },
     uploadedFile: () => uploadedFile(system, scope),
     async readyFile() {

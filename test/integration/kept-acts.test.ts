@@ -149,6 +149,9 @@ const ACTS: Readonly<Record<string, Make>> = {
     filter: { merchantId: merchant_id },
     queueAnyway: true,
   }),
+  'notifier.v1.DeliveryService/ProbeDestination': async (world) => ({
+    destinationKey: await world.openDestination(),
+  }),
   'notifier.v1.DeliveryService/SendTestEvent': async (world) => ({ endpointId: await world.endpoint() }),
   'backoffice.v1.PrincipalService/CreatePrincipal': () => ({
     name: 'reader',

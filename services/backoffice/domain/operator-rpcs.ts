@@ -259,6 +259,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     summarizeDeliveries: read(),
     sendTestEvent: change('support'),
     listDestinations: read(),
+    probeDestination: change('support'),
   }),
   ...rowsOf(PrincipalService, {
     createPrincipal: ofMerchant('admin'),

@@ -91,6 +91,13 @@ export function queueProbe<D extends Delivery>(delivery: D, at: Date): D {
   return { ...queueAgain(delivery, at, delivery.max_retries), is_probe: true }
 }
 
+/** A pending delivery whose next try is due now; `undefined` for one that is due already, in progress or not pending. */
+export function tryEarly<D extends Delivery>(delivery: D, at: Date): D | undefined {
+  const { due_at, attempt } = delivery
+  if (due_at === undefined || due_at <= at || attempt !== undefined) return undefined
+  return { ...delivery, due_at: at }
+}
+
 /**
  * The wait before the next attempt, after `tries` so far (spec: Delivery and retry, 3; N2): uniform between 0 and a
  * bound that doubles with each try, but at least one second and at most a day.

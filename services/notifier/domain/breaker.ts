@@ -14,8 +14,18 @@ export interface Breaker {
   readonly has_succeeded?: true | undefined
   readonly opened_at?: Date | undefined
   readonly probe_at?: Date | undefined
-  /** The last pause before a probe; it doubles with each probe that fails. */
+  /** The last pause before a probe; it doubles with each probe that fails by itself. */
   readonly pause_ms?: number | undefined
+  /** When the operator last asked for a probe while it was open. */
+  readonly asked_at?: Date | undefined
+  /** The last failure that counted. */
+  readonly last_failure?: CountedFailure | undefined
+}
+
+/** Why an attempt failed, with the HTTP status if there was a response. */
+export interface CountedFailure {
+  readonly failure: string
+  readonly http_status?: number | undefined
 }
 
 /** What a breaker permits now. */
@@ -35,6 +45,8 @@ interface JudgedAttempt {
   readonly is_probe: boolean
   /** The hash of its URL; absent for an endpoint, which has one URL. */
   readonly url?: string | undefined
+  /** Absent after a success. */
+  readonly failure?: CountedFailure | undefined
 }
 
 /** The number of failures in a row that opens a breaker. */
@@ -46,6 +58,12 @@ const PAUSE_MAX_MS = 600_000
 /** An origin that had only one URL for a day is used with that URL alone. */
 const SOLE_URL_MS = 86_400_000
 
+/** Two probes that are asked for are at least this far apart, so that no caller can flood a receiver that fails. */
+const ASK_PAUSE_MS = 5_000
+
+/** For how long a probe that was asked for takes a delivery that is not due. An owner that was lost is replaced long before. */
+const ASK_KEPT_MS = 30_000
+
 /** The state at an instant. In `half_open` one try may be made as the probe; the caller refuses others meanwhile. */
 export function breakerState({ opened_at, probe_at }: Breaker, at: Date): BreakerState {
   if (opened_at === undefined) return 'closed'
@@ -54,7 +72,7 @@ export function breakerState({ opened_at, probe_at }: Breaker, at: Date): Breake
 
 /**
  * The breaker after an attempt. While it is open only the probe counts: an attempt that began before it opened says
- * nothing new. A probe with an unrelated failure does not double the pause.
+ * nothing new. A probe with an unrelated failure, or that the operator asked for, does not double the pause.
  */
 export function breakerAfter(before: Breaker, attempt: JudgedAttempt, at: Date): Breaker {
   const { verdict, is_probe } = attempt
@@ -67,9 +85,35 @@ export function breakerAfter(before: Breaker, attempt: JudgedAttempt, at: Date):
   }
   if (!is_probe) return breaker
   if (verdict === 'success') return closed(breaker)
-  const { pause_ms = PAUSE_MIN_MS } = breaker
+  const { pause_ms = PAUSE_MIN_MS, last_failure } = breaker
   if (verdict === 'unrelated') return withPause(breaker, at, pause_ms)
-  return withPause({ ...breaker, failures: breaker.failures + 1 }, at, Math.min(pause_ms * 2, PAUSE_MAX_MS))
+  const failed = { ...breaker, failures: breaker.failures + 1, last_failure: attempt.failure ?? last_failure }
+  return withPause(failed, at, isAsked(breaker) ? pause_ms : Math.min(pause_ms * 2, PAUSE_MAX_MS))
+}
+
+/** The breaker of which a probe is asked now. The same one while it is closed, and a moment after it was asked last. */
+export function askProbe<B extends Breaker>(breaker: B, at: Date): B {
+  const { opened_at, asked_at } = breaker
+  const is_early = asked_at !== undefined && at.getTime() - asked_at.getTime() < ASK_PAUSE_MS
+  return opened_at === undefined || is_early ? breaker : { ...breaker, probe_at: at, asked_at: at }
+}
+
+/** The breaker that its owner has in memory, with a probe that was asked for in the store meanwhile. */
+export function withAsked(owned: Breaker, { asked_at }: Breaker): Breaker {
+  const { opened_at } = owned
+  if (asked_at === undefined || opened_at === undefined) return owned
+  const is_known = asked_at < opened_at || (owned.asked_at !== undefined && owned.asked_at >= asked_at)
+  return is_known ? owned : { ...owned, probe_at: asked_at, asked_at }
+}
+
+/** Whether a probe was asked for and has no result yet. */
+export function isAsked({ opened_at, probe_at, asked_at }: Breaker): boolean {
+  return opened_at !== undefined && asked_at !== undefined && probe_at !== undefined && probe_at <= asked_at
+}
+
+/** Whether a delivery that is not due is the probe now: for a while after it was asked for. */
+export function takesEarly(breaker: Breaker, at: Date): boolean {
+  return isAsked(breaker) && at.getTime() - (breaker.asked_at?.getTime() ?? 0) < ASK_KEPT_MS
 }
 
 function closed({ last_url, other_url_at }: Breaker): Breaker {
@@ -86,9 +130,10 @@ function withUrl(breaker: Breaker, { url }: JudgedAttempt, at: Date): Breaker {
  * Server errors count once the last failures name two URLs, the earlier ones too, or while one URL is all that is used.
  * Otherwise one broken URL of many would stop the callbacks of all.
  */
-function countFailure(breaker: Breaker, { verdict, url }: JudgedAttempt, at: Date): Breaker {
+function countFailure(before: Breaker, { verdict, url, failure }: JudgedAttempt, at: Date): Breaker {
+  if (verdict === 'unrelated') return before
+  const breaker = failure === undefined ? before : { ...before, last_failure: failure }
   const { failures, other_url_at } = breaker
-  if (verdict === 'unrelated') return breaker
   if (url === undefined) return { ...breaker, failures: failures + 1 }
   const failed_urls = [...(breaker.failed_urls ?? []), url].slice(-FAILURES_TO_OPEN)
   const is_sole = other_url_at === undefined || at.getTime() - other_url_at.getTime() > SOLE_URL_MS

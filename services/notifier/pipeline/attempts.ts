@@ -256,7 +256,9 @@ async function updateBreaker(
   const { breaker: before, destination_key, merchant_id } = owned
   const verdict = judgeAttempt(destination_key, result)
   const url_hash = isOrigin(destination_key) ? sha256Hex(url).slice(0, 16) : undefined
-  owned.breaker = breakerAfter(before, { verdict, is_probe, url: url_hash }, storeNow())
+  const { failure, http_status } = result
+  const judged = { verdict, is_probe, url: url_hash, ...(failure && { failure: { failure, http_status } }) }
+  owned.breaker = breakerAfter(before, judged, storeNow())
   const { opened_at } = owned.breaker
   const has_changed = (opened_at === undefined) !== (before.opened_at === undefined)
   if (has_changed) {

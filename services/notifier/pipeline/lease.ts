@@ -1,8 +1,8 @@
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { upsert } from '#lib/patterns/update.ts'
+import { update, upsert } from '#lib/patterns/update.ts'
 import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
-import { breakerState } from '../domain/breaker.ts'
+import { askProbe, breakerState, takesEarly, withAsked } from '../domain/breaker.ts'
 import { TRY_KINDS } from '../domain/delivery.ts'
 import {
   type Destination,
@@ -76,10 +76,9 @@ export async function renewLease(
   { destinations, self_address, store_now_ms }: LeaseDeps,
   owned: OwnedDestination,
 ): Promise<boolean> {
-  const { token, breaker } = owned
   const until = new Date(store_now_ms() + LEASE_MS)
-  const lease = { owner: self_address, token, until }
-  const stored = await writeUnderLease(destinations, owned, { lease, wake_at: until, breaker })
+  const lease = { owner: self_address, token: owned.token, until }
+  const stored = await writeUnderLease(destinations, owned, { lease, wake_at: until })
   if (stored) owned.leased_until_ms = until.getTime() - LEASE_MARGIN_MS
   return stored !== undefined
 }
@@ -95,13 +94,11 @@ export async function giveLeaseBack(
   owned: OwnedDestination,
   is_last_look_left: boolean,
 ): Promise<void> {
-  const { breaker } = owned
   const look_at = new Date(store_now_ms() + (is_last_look_left ? 0 : LAST_LOOK_MS))
   const given_back = await writeUnderLease(destinations, owned, {
     lease: undefined,
     wake_at: look_at,
     is_last_look: is_last_look_left ? undefined : true,
-    breaker,
   })
   if (given_back === undefined || is_last_look_left) return
   const wake_at = await findNextWake(deliveries, new Date(store_now_ms()), given_back)
@@ -115,22 +112,29 @@ export async function giveLeaseBack(
   }
 }
 
-/** Writes a change if this process still has the lease, also after an earlier write of it was ambiguous. */
+/**
+ * Writes a change and the breaker if this process still has the lease, also after an earlier write of it was ambiguous. A probe
+ * that was asked for meanwhile goes into the breaker.
+ */
 async function writeUnderLease(
   destinations: Destinations,
   owned: OwnedDestination,
-  change: Pick<Destination, 'lease' | 'wake_at' | 'is_last_look' | 'breaker'>,
+  change: Pick<Destination, 'lease' | 'wake_at' | 'is_last_look'>,
 ): Promise<Stored<Destination> | undefined> {
   const { destination_key, token } = owned
   for (;;) {
     try {
-      owned.stored = await destinations.replace({ ...owned.stored, ...change }, owned.stored.version)
+      const { stored, breaker } = owned
+      owned.stored = await destinations.replace({ ...stored, ...change, breaker }, stored.version)
       return owned.stored
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
       const current = await destinations.get({ destination_key }, { linearizable: true })
       if (current?.lease?.token !== token) return undefined
       owned.stored = current
+      const breaker = withAsked(owned.breaker, current.breaker)
+      if (breaker !== owned.breaker) owned.may_have_waiting = true
+      owned.breaker = breaker
     }
   }
 }
@@ -159,6 +163,7 @@ async function findNextWake(
   if (dead.length > 0)
     times.push(breakerState(breaker, at) === 'open' ? (breaker.probe_at ?? at).getTime() : at.getTime())
   if (blocked.length > 0) times.push(at.getTime() + BLOCKED_LOOK_MS)
+  if (times.length > 0 && takesEarly(breaker, at)) times.push(at.getTime())
   return times.length === 0 ? undefined : new Date(Math.min(...times))
 }
 
@@ -184,6 +189,23 @@ export async function ensureAwake(
     )
   }
   return read?.lease?.owner
+}
+
+/**
+ * Asks in the document for a probe of an open breaker. The holder of the lease finds it when it renews; without one a notifier must
+ * look now. Returns the destination; `undefined` when it does not exist.
+ */
+export function askForProbe(
+  destinations: Destinations,
+  destination_key: string,
+  storeNow: () => Date,
+): Promise<Stored<Destination> | undefined> {
+  return update(destinations, { destination_key }, (current) => {
+    const at = storeNow()
+    const breaker = askProbe(current.breaker, at)
+    if (breaker === current.breaker) return undefined
+    return { ...(current.lease === undefined ? wakeBy(at, current) : current), breaker }
+  })
 }
 
 function isBy(latest: Date, at: Date | undefined): boolean {

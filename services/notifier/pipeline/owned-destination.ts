@@ -21,6 +21,8 @@ export interface OwnedDestination {
   /** When the lease was taken or renewed, by the monotonic clock. */
   renewed_at_ms: number
   breaker: Breaker
+  /** The time of asking for which a delivery was tried early. */
+  early_asked_at: Date | undefined
   /** Whether the one probe of an open breaker is in progress. */
   is_probing: boolean
   /** Whether the last attempt took, or one in progress takes, as long as with a receiver that hangs. */
@@ -61,6 +63,7 @@ export function newOwnedDestination(
     leased_until_ms,
     renewed_at_ms: clock.monotonic_ms(),
     breaker: stored.breaker,
+    early_asked_at: undefined,
     is_probing: false,
     is_slow: false,
     is_open: true,

@@ -25,6 +25,7 @@ import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createDueWalk } from '#lib/patterns/due-walk.ts'
 import { createMembership } from '#lib/patterns/membership/membership.ts'
+import { outsideOfActs } from '#lib/store/kept-acts.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { MakeAttempt } from '../delivery/make-attempt.ts'
@@ -66,7 +67,9 @@ const HEARTBEAT_MS = 500
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: it connects the parts from top to bottom, see the comment above
 export function createPipeline(options: PipelineOptions) {
   const { store, bus, clock_guard, makeAttempt, hasSecret, owned_max } = options
-  const { deliveries, destinations, members } = store
+  const { deliveries, members } = store
+  // Leases are not what an operator changes.
+  const destinations = outsideOfActs(store.destinations)
   const { store_now_ms } = clock_guard
   const self_address = randomHex(8)
   const storeNow = (): Date => new Date(store_now_ms())

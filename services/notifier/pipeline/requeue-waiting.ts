@@ -1,9 +1,9 @@
 import { clock } from '#lib/base/time.ts'
 import { update } from '#lib/patterns/update.ts'
-import { queueAgain, queueProbe } from '../domain/attempt.ts'
-import { breakerState } from '../domain/breaker.ts'
+import { queueAgain, queueProbe, tryEarly } from '../domain/attempt.ts'
+import { breakerState, takesEarly } from '../domain/breaker.ts'
 import { type Delivery, type DeliveryStatus, deliveryKeyOf } from '../domain/delivery.ts'
-import { type Deliveries, findWaiting } from '../store/deliveries.ts'
+import { type Deliveries, findNextDue, findWaiting } from '../store/deliveries.ts'
 import type { OwnedDestination } from './owned-destination.ts'
 
 interface RequeueWaitingDeps {
@@ -24,7 +24,7 @@ const BATCHES_MAX = 10
 /**
  * Makes the function that queues the waiting deliveries of a destination again when what they wait for has come: a secret
  * (N7), or the closing of the breaker that cost them their tries (N5). While the breaker waits for a probe and nothing
- * else is due, one of them becomes the probe. After a crash in between the next call continues with the others.
+ * else is due, one of them becomes the probe; if the operator asked for it and none of them waits, the next try that is due later. After a crash in between the next call continues with the others.
  */
 export function createRequeueWaiting({ deliveries, hasSecret, storeNow, onQueued }: RequeueWaitingDeps) {
   async function queue(owned: OwnedDestination, waiting: Delivery, requeue: Requeue): Promise<void> {
@@ -62,11 +62,24 @@ export function createRequeueWaiting({ deliveries, hasSecret, storeNow, onQueued
     const state = breakerState(owned.breaker, storeNow())
     if (state === 'closed') return await queueAll(owned, 'dead', (delivery, at) => queueAgain(delivery, at))
     const [first] = await findWaiting(deliveries, owned.destination_key, 'dead', 1)
-    if (first === undefined) return false
     const has_attempts = owned.in_progress > 0 || owned.queue.firstDueMs() < Number.POSITIVE_INFINITY
-    // If the probe fails, its delivery waits again, behind the others.
-    if (state === 'half_open' && !has_attempts) await queue(owned, first, queueProbe)
-    return true
+    if (state === 'half_open' && !has_attempts) {
+      // If the probe fails, its delivery waits again, behind the others.
+      if (first !== undefined) await queue(owned, first, queueProbe)
+      else await takeEarly(owned)
+    }
+    return first !== undefined
+  }
+
+  /** Makes the next delivery that is due later the probe that the operator asked for; at most one for each time of asking. */
+  async function takeEarly(owned: OwnedDestination): Promise<void> {
+    const { breaker, destination_key } = owned
+    if (!takesEarly(breaker, storeNow()) || owned.early_asked_at === breaker.asked_at) return
+    owned.early_asked_at = breaker.asked_at
+    const next = await findNextDue(deliveries, destination_key)
+    if (next === undefined) return
+    const stored = await update(deliveries, deliveryKeyOf(next), (current) => tryEarly(current, storeNow()))
+    if (stored !== undefined) onQueued(owned, stored)
   }
 
   return async (owned: OwnedDestination): Promise<void> => {

@@ -23,6 +23,7 @@ import type { Deliveries } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
 import { type ListDestinationsDeps, listDestinations } from '../use-cases/list-destinations.ts'
+import { type ProbeDestinationDeps, probeDestination } from '../use-cases/probe-destination.ts'
 import {
   type ReceiveEventDeps,
   receiveEventByCall,
@@ -43,13 +44,14 @@ import {
   replayToProto,
   selectionFromProto,
 } from './delivery-proto.ts'
-import { DESTINATION_STATES, destinationToProto } from './destination-proto.ts'
+import { DESTINATION_STATES, destinationToProto, PROBE_OUTCOMES } from './destination-proto.ts'
 
 /** What the delivery service needs: the dependencies of its use cases. */
 export interface DeliveryServiceDeps
   extends ReceiveEventDeps,
     ReplayDeliveriesDeps,
     ListDestinationsDeps,
+    ProbeDestinationDeps,
     SendTestEventDeps {
   readonly deliveries: Deliveries
   readonly destinations: Destinations
@@ -118,6 +120,11 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       const request = { page_size: page.pageSize, page_token: page.pageToken }
       const { destinations, next_page_token } = await listDestinations(deps, wanted, request)
       return { destinations: destinations.map(destinationToProto), nextPageToken: next_page_token }
+    }),
+    probeDestination: by(['backoffice'], async (request) => {
+      const destination_key = requiredId(request.destinationKey, 'destination_key')
+      const { shown, outcome } = await probeDestination(deps, destination_key)
+      return { destination: destinationToProto(shown), outcome: PROBE_OUTCOMES.toProto(outcome) }
     }),
     sendTestEvent: by(['backoffice'], async ({ endpointId }) => ({
       deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),

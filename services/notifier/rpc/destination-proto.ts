@@ -1,17 +1,28 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { ProbeOutcome as ProbeOutcomeProto } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { type DestinationSchema, DestinationState } from '#gen/multihub/notifier/v1/destination_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import type { BreakerState } from '../domain/breaker.ts'
 import { endpointIdOf } from '../domain/destination.ts'
 import type { ShownDestination } from '../use-cases/list-destinations.ts'
+import type { ProbeOutcome } from '../use-cases/probe-destination.ts'
 
 /** The states of a breaker, in code and in proto. */
 export const DESTINATION_STATES = createEnumMap<BreakerState, DestinationState>({
   closed: DestinationState.CLOSED,
   open: DestinationState.OPEN,
   half_open: DestinationState.HALF_OPEN,
+})
+
+/** The outcomes of a probe that was asked for, in code and in proto. */
+export const PROBE_OUTCOMES = createEnumMap<ProbeOutcome, ProbeOutcomeProto>({
+  not_needed: ProbeOutcomeProto.NOT_NEEDED,
+  asked: ProbeOutcomeProto.ASKED,
+  nothing_waits: ProbeOutcomeProto.NOTHING_WAITS,
+  succeeded: ProbeOutcomeProto.SUCCEEDED,
+  failed: ProbeOutcomeProto.FAILED,
 })
 
 /** Converts a destination with what waits there. The path of a URL may tell of a person, so only its origin is shown. */
@@ -24,7 +35,9 @@ export function destinationToProto({
 }: ShownDestination): MessageInitShape<typeof DestinationSchema> {
   const { destination_key, merchant_id, breaker } = destination
   const { opened_at, probe_at } = breaker
-  const last = example?.attempts.at(-1)
+  // A try that the breaker refused says nothing about the receiver.
+  const last =
+    breaker.last_failure ?? example?.attempts.findLast(({ failure }) => failure && failure !== 'breaker_open')
   return {
     destinationKey: destination_key,
     merchantId: merchant_id,

@@ -1,7 +1,7 @@
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import type { Delivery, DeliveryStatus } from '../domain/delivery.ts'
+import { type Delivery, type DeliveryStatus, TRY_KINDS } from '../domain/delivery.ts'
 
 /** The collection of deliveries. */
 export type Deliveries = Collection<Delivery>
@@ -68,4 +68,17 @@ export function findWaiting(
   limit: number,
 ) {
   return deliveries.find('by_waiting', { equals: [destination_key, status] }, { limit, linearizable: true })
+}
+
+/** The pending delivery of a destination whose next try is due first. */
+export async function findNextDue(deliveries: Pick<Deliveries, 'find'>, destination_key: string) {
+  const found = await Promise.all(
+    TRY_KINDS.map((try_kind) =>
+      deliveries.find('by_due', { equals: [destination_key, try_kind] }, { limit: 1, linearizable: true }),
+    ),
+  )
+  return found
+    .flat()
+    .sort((a, b) => (a.due_at?.getTime() ?? 0) - (b.due_at?.getTime() ?? 0))
+    .at(0)
 }

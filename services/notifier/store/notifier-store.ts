@@ -91,6 +91,7 @@ const DESTINATIONS: CollectionSpec = {
   partition: ['destination_key'],
   key: ['destination_key'],
   indexes: {
+    ...ACT_INDEX,
     by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true },
     by_open: { fields: ['breaker.opened_at'], where: 'breaker.opened_at', across_partitions: true },
     by_destination: { fields: ['destination_key'], across_partitions: true },

@@ -55,7 +55,7 @@ export async function listDestinations(
   const last = found.length > limit ? page.at(-1) : undefined
   const shown: ShownDestination[] = []
   // One after another: a page must not take the store from the deliveries.
-  for (const destination of page) shown.push(await show(deps, destination))
+  for (const destination of page) shown.push(await showDestination(deps, destination))
   return { destinations: shown, next_page_token: last === undefined ? '' : list.tokenAfter(last) }
 }
 
@@ -87,8 +87,9 @@ function listOf(state: BreakerState | undefined) {
   }
 }
 
-async function show(
-  { deliveries, storeNow }: ListDestinationsDeps,
+/** Reads what waits at a destination. */
+export async function showDestination(
+  { deliveries, storeNow }: Pick<ListDestinationsDeps, 'deliveries' | 'storeNow'>,
   destination: Destination,
 ): Promise<ShownDestination> {
   const { destination_key, breaker } = destination

@@ -2,8 +2,8 @@
 // @generated from file multihub/notifier/v1/delivery_service.proto (package multihub.notifier.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Environment } from "../../common/v1/environment_pb.ts";
@@ -16,13 +16,13 @@ import type { Destination, DestinationState } from "./destination_pb.ts";
 import { file_multihub_notifier_v1_destination } from "./destination_pb.ts";
 import type { Replay, ReplayFilter } from "./replay_pb.ts";
 import { file_multihub_notifier_v1_replay } from "./replay_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/notifier/v1/delivery_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_service: GenFile = /*@__PURE__*/
-  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSKqAwoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgd0cm91YmxlGAsgASgOMiUubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnlUcm91YmxlEhcKD2Rlc3RpbmF0aW9uX2tleRgMIAEoCSJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg4KBnJldmVhbBgCIAEoCCJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiQgoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhQKDHF1ZXVlX2FueXdheRgCIAEoCCJKChZSZXBsYXlEZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkidAoXUmVwbGF5RGVsaXZlcmllc1JlcXVlc3QSMgoGZmlsdGVyGAEgASgLMiIubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RmlsdGVyEg8KB2RyeV9ydW4YAiABKAgSFAoMcXVldWVfYW55d2F5GAMgASgIIkgKGFJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRIsCgZyZXBsYXkYASABKAsyHC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXkiJQoQR2V0UmVwbGF5UmVxdWVzdBIRCglyZXBsYXlfaWQYASABKAkiQQoRR2V0UmVwbGF5UmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IisKFFNlbmRUZXN0RXZlbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIiwKFVNlbmRUZXN0RXZlbnRSZXNwb25zZRITCgtkZWxpdmVyeV9pZBgBIAEoCSIcChpTdW1tYXJpemVEZWxpdmVyaWVzUmVxdWVzdCL+AQobU3VtbWFyaXplRGVsaXZlcmllc1Jlc3BvbnNlEjYKD2RlYWRfZGVsaXZlcmllcxgBIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNgoPaGVsZF9kZWxpdmVyaWVzGAIgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI5ChJmYWlsaW5nX2RlbGl2ZXJpZXMYAyABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjQKDW9wZW5fYnJlYWtlcnMYBCABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zIncKF0xpc3REZXN0aW5hdGlvbnNSZXF1ZXN0EjUKBXN0YXRlGAEgASgOMiYubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb25TdGF0ZRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJsChhMaXN0RGVzdGluYXRpb25zUmVzcG9uc2USNwoMZGVzdGluYXRpb25zGAEgAygLMiEubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMuAHCg9EZWxpdmVyeVNlcnZpY2USZQoMUmVjZWl2ZUV2ZW50EikubXVsdGlodWIubm90aWZpZXIudjEuUmVjZWl2ZUV2ZW50UmVxdWVzdBoqLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlEmsKDkxpc3REZWxpdmVyaWVzEisubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJiCgtHZXREZWxpdmVyeRIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2USawoOUmVwbGF5RGVsaXZlcnkSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyeVJlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyeVJlc3BvbnNlEnEKEFJlcGxheURlbGl2ZXJpZXMSLS5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBouLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRJcCglHZXRSZXBsYXkSJi5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXRSZXBsYXlSZXF1ZXN0GicubXVsdGlodWIubm90aWZpZXIudjEuR2V0UmVwbGF5UmVzcG9uc2USaAoNU2VuZFRlc3RFdmVudBIqLm11bHRpaHViLm5vdGlmaWVyLnYxLlNlbmRUZXN0RXZlbnRSZXF1ZXN0GisubXVsdGlodWIubm90aWZpZXIudjEuU2VuZFRlc3RFdmVudFJlc3BvbnNlEnoKE1N1bW1hcml6ZURlbGl2ZXJpZXMSMC5tdWx0aWh1Yi5ub3RpZmllci52MS5TdW1tYXJpemVEZWxpdmVyaWVzUmVxdWVzdBoxLm11bHRpaHViLm5vdGlmaWVyLnYxLlN1bW1hcml6ZURlbGl2ZXJpZXNSZXNwb25zZRJxChBMaXN0RGVzdGluYXRpb25zEi0ubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlc3RpbmF0aW9uc1JlcXVlc3QaLi5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVzdGluYXRpb25zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_open_items, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_destination, file_multihub_notifier_v1_replay]);
+  fileDesc("CittdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9zZXJ2aWNlLnByb3RvEhRtdWx0aWh1Yi5ub3RpZmllci52MSIkChNSZWNlaXZlRXZlbnRSZXF1ZXN0Eg0KBWV2ZW50GAEgASgMIiwKFFJlY2VpdmVFdmVudFJlc3BvbnNlEhQKDGRlbGl2ZXJ5X2lkcxgBIAMoCSKqAwoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50Eg0KBWV2ZW50GAMgASgJEjQKBnN0YXR1cxgEIAEoDjIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKCnBheW1lbnRfaWQYBSABKAkSEwoLZW5kcG9pbnRfaWQYBiABKAkSEQoJcGFnZV9zaXplGAcgASgFEhIKCnBhZ2VfdG9rZW4YCCABKAkSMAoMY3JlYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2Cgd0cm91YmxlGAsgASgOMiUubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnlUcm91YmxlEhcKD2Rlc3RpbmF0aW9uX2tleRgMIAEoCSJlChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEjIKCmRlbGl2ZXJpZXMYASADKAsyHi5tdWx0aWh1Yi5ub3RpZmllci52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiOQoSR2V0RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEg4KBnJldmVhbBgCIAEoCCJHChNHZXREZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkiQgoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhQKDHF1ZXVlX2FueXdheRgCIAEoCCJKChZSZXBsYXlEZWxpdmVyeVJlc3BvbnNlEjAKCGRlbGl2ZXJ5GAEgASgLMh4ubXVsdGlodWIubm90aWZpZXIudjEuRGVsaXZlcnkidAoXUmVwbGF5RGVsaXZlcmllc1JlcXVlc3QSMgoGZmlsdGVyGAEgASgLMiIubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5RmlsdGVyEg8KB2RyeV9ydW4YAiABKAgSFAoMcXVldWVfYW55d2F5GAMgASgIIkgKGFJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRIsCgZyZXBsYXkYASABKAsyHC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXkiJQoQR2V0UmVwbGF5UmVxdWVzdBIRCglyZXBsYXlfaWQYASABKAkiQQoRR2V0UmVwbGF5UmVzcG9uc2USLAoGcmVwbGF5GAEgASgLMhwubXVsdGlodWIubm90aWZpZXIudjEuUmVwbGF5IisKFFNlbmRUZXN0RXZlbnRSZXF1ZXN0EhMKC2VuZHBvaW50X2lkGAEgASgJIiwKFVNlbmRUZXN0RXZlbnRSZXNwb25zZRITCgtkZWxpdmVyeV9pZBgBIAEoCSIcChpTdW1tYXJpemVEZWxpdmVyaWVzUmVxdWVzdCL+AQobU3VtbWFyaXplRGVsaXZlcmllc1Jlc3BvbnNlEjYKD2RlYWRfZGVsaXZlcmllcxgBIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNgoPaGVsZF9kZWxpdmVyaWVzGAIgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI5ChJmYWlsaW5nX2RlbGl2ZXJpZXMYAyABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjQKDW9wZW5fYnJlYWtlcnMYBCABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zIncKF0xpc3REZXN0aW5hdGlvbnNSZXF1ZXN0EjUKBXN0YXRlGAEgASgOMiYubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb25TdGF0ZRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJsChhMaXN0RGVzdGluYXRpb25zUmVzcG9uc2USNwoMZGVzdGluYXRpb25zGAEgAygLMiEubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKF1Byb2JlRGVzdGluYXRpb25SZXF1ZXN0EhcKD2Rlc3RpbmF0aW9uX2tleRgBIAEoCSKHAQoYUHJvYmVEZXN0aW5hdGlvblJlc3BvbnNlEjYKC2Rlc3RpbmF0aW9uGAEgASgLMiEubXVsdGlodWIubm90aWZpZXIudjEuRGVzdGluYXRpb24SMwoHb3V0Y29tZRgCIAEoDjIiLm11bHRpaHViLm5vdGlmaWVyLnYxLlByb2JlT3V0Y29tZSq8AQoMUHJvYmVPdXRjb21lEh0KGVBST0JFX09VVENPTUVfVU5TUEVDSUZJRUQQABIcChhQUk9CRV9PVVRDT01FX05PVF9ORUVERUQQARIXChNQUk9CRV9PVVRDT01FX0FTS0VEEAISHwobUFJPQkVfT1VUQ09NRV9OT1RISU5HX1dBSVRTEAMSGwoXUFJPQkVfT1VUQ09NRV9TVUNDRUVERUQQBBIYChRQUk9CRV9PVVRDT01FX0ZBSUxFRBAFMtMICg9EZWxpdmVyeVNlcnZpY2USZQoMUmVjZWl2ZUV2ZW50EikubXVsdGlodWIubm90aWZpZXIudjEuUmVjZWl2ZUV2ZW50UmVxdWVzdBoqLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlY2VpdmVFdmVudFJlc3BvbnNlEmsKDkxpc3REZWxpdmVyaWVzEisubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJiCgtHZXREZWxpdmVyeRIoLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBopLm11bHRpaHViLm5vdGlmaWVyLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2USawoOUmVwbGF5RGVsaXZlcnkSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyeVJlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyeVJlc3BvbnNlEnEKEFJlcGxheURlbGl2ZXJpZXMSLS5tdWx0aWh1Yi5ub3RpZmllci52MS5SZXBsYXlEZWxpdmVyaWVzUmVxdWVzdBouLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheURlbGl2ZXJpZXNSZXNwb25zZRJcCglHZXRSZXBsYXkSJi5tdWx0aWh1Yi5ub3RpZmllci52MS5HZXRSZXBsYXlSZXF1ZXN0GicubXVsdGlodWIubm90aWZpZXIudjEuR2V0UmVwbGF5UmVzcG9uc2USaAoNU2VuZFRlc3RFdmVudBIqLm11bHRpaHViLm5vdGlmaWVyLnYxLlNlbmRUZXN0RXZlbnRSZXF1ZXN0GisubXVsdGlodWIubm90aWZpZXIudjEuU2VuZFRlc3RFdmVudFJlc3BvbnNlEnoKE1N1bW1hcml6ZURlbGl2ZXJpZXMSMC5tdWx0aWh1Yi5ub3RpZmllci52MS5TdW1tYXJpemVEZWxpdmVyaWVzUmVxdWVzdBoxLm11bHRpaHViLm5vdGlmaWVyLnYxLlN1bW1hcml6ZURlbGl2ZXJpZXNSZXNwb25zZRJxChBMaXN0RGVzdGluYXRpb25zEi0ubXVsdGlodWIubm90aWZpZXIudjEuTGlzdERlc3RpbmF0aW9uc1JlcXVlc3QaLi5tdWx0aWh1Yi5ub3RpZmllci52MS5MaXN0RGVzdGluYXRpb25zUmVzcG9uc2UScQoQUHJvYmVEZXN0aW5hdGlvbhItLm11bHRpaHViLm5vdGlmaWVyLnYxLlByb2JlRGVzdGluYXRpb25SZXF1ZXN0Gi4ubXVsdGlodWIubm90aWZpZXIudjEuUHJvYmVEZXN0aW5hdGlvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment, file_multihub_common_v1_open_items, file_multihub_notifier_v1_delivery, file_multihub_notifier_v1_destination, file_multihub_notifier_v1_replay]);
 
 /**
  * ReceiveEventRequest is the request of ReceiveEvent.
@@ -89,7 +89,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   environment: Environment;
 
   /**
-   * event restricts the list to one event name, such as payment.completed.
+   * event restricts the list to one event name, such as payment.completed. It goes with a status only if that is dead or blocked.
    *
    * @generated from field: string event = 3;
    */
@@ -103,14 +103,14 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   status: DeliveryStatus;
 
   /**
-   * payment_id restricts the list to one payment, refund, chargeback or ticket.
+   * payment_id restricts the list to one payment, refund, chargeback or ticket. It goes with no event, status and endpoint_id.
    *
    * @generated from field: string payment_id = 5;
    */
   paymentId: string;
 
   /**
-   * endpoint_id restricts the list to one endpoint.
+   * endpoint_id restricts the list to one endpoint. It goes with a status only if that is dead or blocked, and with no event.
    *
    * @generated from field: string endpoint_id = 6;
    */
@@ -553,6 +553,117 @@ export const ListDestinationsResponseSchema: GenMessage<ListDestinationsResponse
   messageDesc(file_multihub_notifier_v1_delivery_service, 17);
 
 /**
+ * ProbeDestinationRequest names a destination.
+ *
+ * @generated from message multihub.notifier.v1.ProbeDestinationRequest
+ */
+export type ProbeDestinationRequest = Message<"multihub.notifier.v1.ProbeDestinationRequest"> & {
+  /**
+   * destination_key is required.
+   *
+   * @generated from field: string destination_key = 1;
+   */
+  destinationKey: string;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ProbeDestinationRequest.
+ * Use `create(ProbeDestinationRequestSchema)` to create a new message.
+ */
+export const ProbeDestinationRequestSchema: GenMessage<ProbeDestinationRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 18);
+
+/**
+ * ProbeDestinationResponse has the destination after it was asked.
+ *
+ * @generated from message multihub.notifier.v1.ProbeDestinationResponse
+ */
+export type ProbeDestinationResponse = Message<"multihub.notifier.v1.ProbeDestinationResponse"> & {
+  /**
+   * destination is the present state, with what waits there.
+   *
+   * @generated from field: multihub.notifier.v1.Destination destination = 1;
+   */
+  destination?: Destination | undefined;
+
+  /**
+   * outcome is what the probe came to as far as it is known.
+   *
+   * @generated from field: multihub.notifier.v1.ProbeOutcome outcome = 2;
+   */
+  outcome: ProbeOutcome;
+};
+
+/**
+ * Describes the message multihub.notifier.v1.ProbeDestinationResponse.
+ * Use `create(ProbeDestinationResponseSchema)` to create a new message.
+ */
+export const ProbeDestinationResponseSchema: GenMessage<ProbeDestinationResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_notifier_v1_delivery_service, 19);
+
+/**
+ * ProbeOutcome is what asking for a probe came to.
+ *
+ * @generated from enum multihub.notifier.v1.ProbeOutcome
+ */
+export const ProbeOutcome = {
+  /**
+   * PROBE_OUTCOME_UNSPECIFIED is never sent.
+   *
+   * @generated from enum value: PROBE_OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * PROBE_OUTCOME_NOT_NEEDED: the breaker was closed, and nothing was asked.
+   *
+   * @generated from enum value: PROBE_OUTCOME_NOT_NEEDED = 1;
+   */
+  NOT_NEEDED: 1,
+
+  /**
+   * PROBE_OUTCOME_ASKED: the probe has no result yet.
+   *
+   * @generated from enum value: PROBE_OUTCOME_ASKED = 2;
+   */
+  ASKED: 2,
+
+  /**
+   * PROBE_OUTCOME_NOTHING_WAITS: no callback waits at the destination. The next one is the probe.
+   *
+   * @generated from enum value: PROBE_OUTCOME_NOTHING_WAITS = 3;
+   */
+  NOTHING_WAITS: 3,
+
+  /**
+   * PROBE_OUTCOME_SUCCEEDED: the receiver accepted the callback, and the breaker is closed.
+   *
+   * @generated from enum value: PROBE_OUTCOME_SUCCEEDED = 4;
+   */
+  SUCCEEDED: 4,
+
+  /**
+   * PROBE_OUTCOME_FAILED: the callback failed, and the breaker stays open. The pause before the next probe is as long as before.
+   *
+   * @generated from enum value: PROBE_OUTCOME_FAILED = 5;
+   */
+  FAILED: 5,
+} as const;
+
+/**
+ * ProbeOutcome is what asking for a probe came to.
+ *
+ * @generated from enum multihub.notifier.v1.ProbeOutcome
+ */
+export type ProbeOutcome = (typeof ProbeOutcome)[keyof typeof ProbeOutcome] | UnknownEnum;
+
+/**
+ * Describes the enum multihub.notifier.v1.ProbeOutcome.
+ */
+export const ProbeOutcomeSchema: GenEnum<ProbeOutcome> = /*@__PURE__*/
+  enumDesc(file_multihub_notifier_v1_delivery_service, 0);
+
+/**
  * DeliveryService receives events, and shows deliveries to the operator.
  *
  * @generated from service multihub.notifier.v1.DeliveryService
@@ -572,7 +683,7 @@ export const DeliveryService: GenService<{
   },
   /**
    * ListDeliveries lists the deliveries of a merchant, newest first. Without merchant_id it lists the deliveries of all
-   * merchants that have a trouble, the longest first. A text of more than 128 characters and a time outside
+   * merchants that have a trouble, the longest first. A combination of filters without an index is refused with 9000. A text of more than 128 characters and a time outside
    * the years 1 to 9999 are refused with 9000.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ListDeliveries
@@ -607,7 +718,8 @@ export const DeliveryService: GenService<{
   /**
    * ReplayDeliveries queues all dead deliveries that a filter selects, or only counts them. It goes on in the
    * background; GetReplay shows its progress. The filter has the limits of ListDeliveries. While the breaker of a destination among the
-   * first 100 deliveries is open, the replay is refused with 8801 unless queue_anyway is set; the reason names the destination.
+   * first 100 deliveries is open, the replay is refused with 8801 unless queue_anyway is set; the reason names the destination. Later
+   * deliveries with an open breaker are skipped.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ReplayDeliveries
    */
@@ -656,6 +768,18 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof ListDestinationsRequestSchema;
     output: typeof ListDestinationsResponseSchema;
+  },
+  /**
+   * ProbeDestination sends the next callback that waits at a destination as the probe of its breaker at once, instead of at its next
+   * probe time. It waits up to 8 seconds for the result. A closed breaker stays as it is, and nothing is sent. The breaker can be
+   * asked once in 5 seconds; a call in between waits for the probe before it. 1003 when the destination does not exist.
+   *
+   * @generated from rpc multihub.notifier.v1.DeliveryService.ProbeDestination
+   */
+  probeDestination: {
+    methodKind: "unary";
+    input: typeof ProbeDestinationRequestSchema;
+    output: typeof ProbeDestinationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_notifier_v1_delivery_service, 0);

@@ -86,7 +86,8 @@ export type Destination = Message<"multihub.notifier.v1.Destination"> & {
   environment: Environment;
 
   /**
-   * last_failure is why the last attempt of a callback that waits has failed, such as refused or http_status; empty without one.
+   * last_failure is why the last attempt that counts for the breaker has failed, such as refused or http_status: the one that opened
+   * it, later its last probe; empty without one.
    *
    * @generated from field: string last_failure = 10;
    */

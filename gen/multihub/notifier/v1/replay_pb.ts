@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/notifier/v1/replay.proto.
  */
 export const file_multihub_notifier_v1_replay: GenFile = /*@__PURE__*/
-  fileDesc("CiFtdWx0aWh1Yi9ub3RpZmllci92MS9yZXBsYXkucHJvdG8SFG11bHRpaHViLm5vdGlmaWVyLnYxIvMBCgxSZXBsYXlGaWx0ZXISEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDQoFZXZlbnQYAyABKAkSEgoKcGF5bWVudF9pZBgEIAEoCRITCgtlbmRwb2ludF9pZBgFIAEoCRIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqcCCgZSZXBsYXkSEQoJcmVwbGF5X2lkGAEgASgJEjIKBmZpbHRlchgCIAEoCzIiLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheUZpbHRlchIPCgdkcnlfcnVuGAMgASgIEg8KB21hdGNoZWQYBCABKAUSDgoGcXVldWVkGAUgASgFEjAKDHJlYWNoZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgttZXJjaGFudF9pZBgJIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiFtdWx0aWh1Yi9ub3RpZmllci92MS9yZXBsYXkucHJvdG8SFG11bHRpaHViLm5vdGlmaWVyLnYxIvMBCgxSZXBsYXlGaWx0ZXISEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSDQoFZXZlbnQYAyABKAkSEgoKcGF5bWVudF9pZBgEIAEoCRITCgtlbmRwb2ludF9pZBgFIAEoCRIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrgCCgZSZXBsYXkSEQoJcmVwbGF5X2lkGAEgASgJEjIKBmZpbHRlchgCIAEoCzIiLm11bHRpaHViLm5vdGlmaWVyLnYxLlJlcGxheUZpbHRlchIPCgdkcnlfcnVuGAMgASgIEg8KB21hdGNoZWQYBCABKAUSDgoGcXVldWVkGAUgASgFEjAKDHJlYWNoZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgttZXJjaGFudF9pZBgJIAEoCRIPCgdza2lwcGVkGAogASgFYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * ReplayFilter selects deliveries of one merchant. An empty field does not restrict the selection.
@@ -147,6 +147,13 @@ export type Replay = Message<"multihub.notifier.v1.Replay"> & {
    * @generated from field: string merchant_id = 9;
    */
   merchantId: string;
+
+  /**
+   * skipped is how many of matched stayed dead because the breaker of their destination was open.
+   *
+   * @generated from field: int32 skipped = 10;
+   */
+  skipped: number;
 };
 
 /**
