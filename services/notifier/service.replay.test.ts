@@ -250,7 +250,8 @@ describe('a filter of the operator', () => {
       createdFrom: { seconds: -62_135_596_800n },
       createdTo: { seconds: 253_402_300_799n },
     }
-    expect((await system.deliveries.listDeliveries(filter)).deliveries).toEqual([])
+    const { event: _event, paymentId: _payment, ...listed } = filter
+    expect((await system.deliveries.listDeliveries(listed)).deliveries).toEqual([])
     const { replay } = await system.deliveries.replayDeliveries({ filter })
     expect(await endOf(replay)).toMatchObject({ matched: 0, filter })
   })

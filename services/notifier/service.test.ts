@@ -278,7 +278,9 @@ describe('the operator', () => {
     expect(await listAll({ endpointId: uuidv7() })).toEqual([])
     expect(await listAll({ status: DEAD })).toEqual([])
     expect(await listAll({ paymentId: payments[3] })).toEqual([payments[3]])
-    expect(await listAll({ paymentId: payments[3], event: 'payment.completed' })).toEqual([])
+    expect(await listAll({ event: 'payment.failed', status: DEAD, environment: Environment.TEST })).toEqual(
+      [],
+    )
     expect(await listAll({ environment: Environment.PRODUCTION })).toEqual([])
     expect(await listAll({ paymentId: payments[3], environment: Environment.PRODUCTION })).toEqual([])
   })
@@ -297,6 +299,7 @@ describe('the operator', () => {
   test.each<[string, object, number]>([
     ['an event of all merchants', { event: 'payment.completed' }, 9000],
     ['a time of all merchants', { createdTo: timestampFromMs(1) }, 9000],
+    ['an event of a payment', { merchantId: '1', paymentId: 'p-1', event: 'payment.completed' }, 9000],
     ['a trouble of one merchant', { merchantId: '1', trouble: 3 }, 9000],
     ['an unknown status', { merchantId: '1', status: 99 }, 9000],
     ['an unknown environment', { merchantId: '1', environment: 99 }, 9000],

@@ -1,5 +1,6 @@
-import type { Environment } from '#lib/contract/environment.ts'
+import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import type { Delivery, DeliveryStatus } from './delivery.ts'
+import { destinationKeyOfEndpoint } from './destination.ts'
 
 /** Selects deliveries of one merchant. An absent field does not restrict the list. */
 export interface DeliveryFilter {
@@ -17,50 +18,56 @@ export interface DeliveryFilter {
 /** A filter without a status: what a list of all statuses or a replay, whose deliveries are dead, selects. */
 export type DeliverySelection = Omit<DeliveryFilter, 'status'>
 
-/** The index of each field that can be compared. */
-const INDEXES = {
-  resource_id: 'by_resource',
-  endpoint_id: 'by_endpoint',
-  status: 'by_status',
-  event: 'by_event',
-  environment: 'by_environment',
-} as const
+type FilterField = 'resource_id' | 'endpoint_id' | 'event' | 'status'
 
-type FilterField = keyof typeof INDEXES
-
-/** The field that selects the fewest deliveries first. Nearly all are delivered, and few have any other status. */
-const FIELDS_OF_DELIVERED: readonly FilterField[] = [
-  'resource_id',
-  'endpoint_id',
-  'event',
-  'environment',
-  'status',
-]
-const FIELDS_OF_OTHERS: readonly FilterField[] = [
-  'resource_id',
-  'status',
-  'endpoint_id',
-  'event',
-  'environment',
-]
+/** A range of an index: the values that it fixes. In all of them the time of creation and the id follow. */
+interface FilterRange {
+  readonly index: string
+  readonly fixed: Readonly<Record<string, string>>
+}
 
 /**
- * Plans how a filter is read: from the index of the field that selects the fewest deliveries. `equals` are the fields of
- * the index before `created_at`; `matches` compares the other fields, and is absent when there is none.
+ * Plans how a filter is read: from the ranges of one index, whose deliveries are newest last in each. `others` are the fields that no
+ * index compares: a list refuses them, a replay reads past what does not match. A resource and an endpoint have one environment.
  */
-export function planFilter(filter: DeliveryFilter) {
-  const { merchant_id, created_from: from, created_to: to } = filter
-  const fields = filter.status === 'delivered' ? FIELDS_OF_DELIVERED : FIELDS_OF_OTHERS
-  const [best, ...rest] = fields.filter((field) => filter[field] !== undefined)
-  const equals: Readonly<Record<string, string>> =
-    best === undefined ? { merchant_id } : { merchant_id, [best]: filter[best] ?? '' }
-  const matches = (delivery: Delivery): boolean => rest.every((field) => delivery[field] === filter[field])
-  return {
-    index: best === undefined ? 'by_created' : INDEXES[best],
-    equals,
-    range: { equals: Object.values(equals), from, to },
-    matches: rest.length > 0 ? matches : undefined,
+export function planFilter(filter: DeliveryFilter): {
+  readonly ranges: readonly FilterRange[]
+  readonly others: readonly FilterField[]
+} {
+  const { merchant_id, environment, resource_id, endpoint_id, event, status } = filter
+  const others = (...fields: readonly FilterField[]) => fields.filter((field) => filter[field] !== undefined)
+  if (resource_id !== undefined)
+    return {
+      ranges: [{ index: 'by_resource', fixed: { merchant_id, resource_id } }],
+      others: others('status', 'endpoint_id', 'event'),
+    }
+  const undelivered_status = status === 'dead' || status === 'blocked' ? status : undefined
+  if (endpoint_id !== undefined) {
+    if (undelivered_status === undefined)
+      return {
+        ranges: [{ index: 'by_endpoint', fixed: { merchant_id, endpoint_id } }],
+        others: others('status', 'event'),
+      }
+    const destination_key = destinationKeyOfEndpoint(endpoint_id)
+    const fixed = { merchant_id, undelivered_status, destination_key }
+    return { ranges: [{ index: 'by_undelivered_of', fixed }], others: others('event') }
   }
+  const environments = environment === undefined ? ENVIRONMENTS.names : [environment]
+  const inEach = (index: string, values: Readonly<Record<string, string>>): readonly FilterRange[] =>
+    environments.map((one) => ({ index, fixed: { merchant_id, environment: one, ...values } }))
+  if (event !== undefined)
+    return undefined === undelivered_status
+      ? { ranges: inEach('by_event', { event }), others: others('status') }
+      : { ranges: inEach('by_undelivered', { undelivered_status, event }), others: [] }
+  if (status !== undefined) return { ranges: inEach('by_status', { status }), others: [] }
+  return { ranges: inEach('by_environment', {}), others: [] }
+}
+
+/** Whether a delivery that was read by the plan is selected. */
+export function isSelected(delivery: Delivery, filter: DeliveryFilter): boolean {
+  return (['environment', 'resource_id', 'endpoint_id', 'event', 'status'] as const).every(
+    (field) => filter[field] === undefined || delivery[field] === filter[field],
+  )
 }
 
 /** A request to queue all dead deliveries that a filter selects, and its progress. */
@@ -71,6 +78,10 @@ export interface Replay extends DeliverySelection {
   readonly is_dry_run: boolean
   readonly matched: number
   readonly queued: number
+  /** The matched ones that stayed dead, because the breaker of their destination was open. */
+  readonly skipped?: number
+  /** Queues also into open breakers. */
+  readonly is_anyway?: boolean
   /** The last delivery that was looked at, in the order of creation. */
   readonly position?: { readonly created_at: Date; readonly delivery_id: string }
   /** The destinations of the batch in progress. A notifier that goes on wakes them: its deliveries may be queued already. */

@@ -89,6 +89,8 @@ export interface Delivery extends DeliveryTarget {
   /** What keeps it from its receiver, and since when: absent unless something does, so that the index of it stays small. */
   readonly trouble?: Trouble | undefined
   readonly trouble_since?: Date | undefined
+  /** Its status while it is dead or blocked, so that indexes of these are small and cost nothing for what is delivered. */
+  readonly undelivered_status?: 'dead' | 'blocked' | undefined
   /** When what it says was erased (O11). It ended then, and cannot be replayed. */
   readonly erased_at?: Date | undefined
   /** Set while it is the probe of its breaker: if the probe fails, it waits again. */
@@ -119,6 +121,7 @@ export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date):
     trouble: undefined,
     trouble_since: undefined,
     status: status === 'delivered' ? status : 'dead',
+    undelivered_status: status === 'delivered' ? undefined : 'dead',
     attempt: undefined,
     attempts: attempts.map(({ response_start: _erased, ...attempt }) => attempt),
     try_kind: undefined,
@@ -129,8 +132,12 @@ export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date):
   }
 }
 
-/** The delivery with what keeps it from its receiver now, and since when. Pure. */
-export function withTrouble<D extends Delivery>(delivery: D, at: Date): D {
+/** The delivery with what keeps it from its receiver now, and since when, after its status has changed. Pure. */
+export function withTrouble<D extends Delivery>(changed: D, at: Date): D {
+  const { status } = changed
+  const undelivered_status = status === 'dead' || status === 'blocked' ? status : undefined
+  const delivery =
+    undelivered_status === changed.undelivered_status ? changed : { ...changed, undelivered_status }
   const trouble = troubleOf(delivery)
   if (trouble === delivery.trouble) return delivery
   return { ...delivery, trouble, trouble_since: trouble && at }

@@ -91,10 +91,15 @@ export function destinationKeyOf(
   environment: Environment,
   { endpoint_id, url }: { readonly endpoint_id?: string; readonly url: string },
 ): string {
-  if (endpoint_id !== undefined) return `${ENDPOINT_PREFIX}${endpoint_id}`
+  if (endpoint_id !== undefined) return destinationKeyOfEndpoint(endpoint_id)
   // A text that is not a URL fails each of its attempts, so it may be a destination of its own.
   const origin = URL.parse(url)?.origin ?? url
   return `${ORIGIN_PREFIX}${sha256Hex(`${environment}/${merchant_id}/${origin}`).slice(0, 40)}`
+}
+
+/** The key of the destination that an endpoint is. */
+export function destinationKeyOfEndpoint(endpoint_id: string): string {
+  return `${ENDPOINT_PREFIX}${endpoint_id}`
 }
 
 /** The endpoint of a destination; `undefined` for an origin. */

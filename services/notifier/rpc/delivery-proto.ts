@@ -110,6 +110,7 @@ export function replayToProto(replay: Replay): MessageInitShape<typeof ReplaySch
     dryRun: replay.is_dry_run,
     matched: replay.matched,
     queued: replay.queued,
+    skipped: replay.skipped ?? 0,
     reachedTime: position && timestampFromDate(position.created_at),
     createTime: timestampFromDate(replay.created_at),
     endTime: ended_at && timestampFromDate(ended_at),

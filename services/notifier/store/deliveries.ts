@@ -7,7 +7,8 @@ import { type Delivery, type DeliveryStatus, TRY_KINDS } from '../domain/deliver
 export type Deliveries = Collection<Delivery>
 
 /**
- * The declaration of the deliveries. There is an index for each filter of a list. `by_due` has what is pending, and
+ * The declaration of the deliveries. Lists of a merchant have an index for each filter, and `by_undelivered` and `by_undelivered_of` for
+ * an event or endpoint together with the status dead or blocked. `by_due` has what is pending, and
  * `by_waiting` and `by_waiting_since` what waits for a secret or for a breaker: of one destination, and of all. `by_trouble` and
  * `by_trouble_of` have only what has failed, so a delivery that succeeds at once is never in them. The store deletes
  * a delivery together with its event.
@@ -17,12 +18,19 @@ export const DELIVERIES: CollectionSpec = {
   partition: ['merchant_id', 'delivery_id'],
   key: ['merchant_id', 'delivery_id'],
   indexes: {
-    by_created: { fields: ['merchant_id', 'created_at'] },
     by_environment: { fields: ['merchant_id', 'environment', 'created_at'] },
-    by_event: { fields: ['merchant_id', 'event', 'created_at'] },
-    by_status: { fields: ['merchant_id', 'status', 'created_at'] },
+    by_event: { fields: ['merchant_id', 'environment', 'event', 'created_at'] },
+    by_status: { fields: ['merchant_id', 'environment', 'status', 'created_at'] },
     by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
     by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
+    by_undelivered: {
+      fields: ['merchant_id', 'environment', 'undelivered_status', 'event', 'created_at'],
+      where: 'undelivered_status',
+    },
+    by_undelivered_of: {
+      fields: ['merchant_id', 'undelivered_status', 'destination_key', 'created_at'],
+      where: 'undelivered_status',
+    },
     ...ACT_INDEX,
     by_delivery_id: { fields: ['delivery_id'], across_partitions: true },
     by_due: { fields: ['destination_key', 'try_kind', 'due_at'], where: 'due_at', across_partitions: true },

@@ -253,3 +253,19 @@ test.each([
     expect(await statusOf()).toBe('pending')
   },
 )
+
+// N6
+test('a replay by filter skips later deliveries whose breaker is open', async () => {
+  fixture.respond = () => FAILED
+  for (let number = 1; number <= 100; number += 1)
+    await pipeline.queueDelivery(newDelivery(number, `d${number}`, { max_retries: 0 }), BODY)
+  await fixture.clock.advance(1_000)
+  for (let number = 101; number <= 105; number += 1) {
+    await pipeline.queueDelivery(newDelivery(number, 'sick', { max_retries: 0 }), BODY)
+    await fixture.clock.advance(100)
+  }
+  fixture.respond = () => DELIVERED
+  const { replay_id } = await replayDeliveries(deps, { merchant_id: '7001' }, false)
+  await fixture.clock.advance(1_000)
+  expect(await deps.replays.get({ replay_id })).toMatchObject({ matched: 105, queued: 100, skipped: 5 })
+})

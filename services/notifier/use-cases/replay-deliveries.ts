@@ -4,6 +4,7 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { startDueWalk } from '#lib/patterns/due-walk.ts'
+import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
 import { update } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
@@ -11,7 +12,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { queueAgain } from '../domain/attempt.ts'
 import { breakerState } from '../domain/breaker.ts'
 import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
-import { type DeliverySelection, planFilter, type Replay } from '../domain/delivery-filter.ts'
+import { type DeliverySelection, isSelected, planFilter, type Replay } from '../domain/delivery-filter.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Destinations, Replays } from '../store/notifier-store.ts'
@@ -54,17 +55,28 @@ async function refuseWhileOpen(
   { destinations, storeNow }: Pick<ReplayDeliveryDeps, 'destinations' | 'storeNow'>,
   destination_keys: readonly string[],
 ): Promise<void> {
-  const found = await Promise.all(
-    [...new Set(destination_keys)].map((destination_key) => destinations.get({ destination_key })),
-  )
-  const open = found.find((one) => one && breakerState(one.breaker, storeNow()) === 'open')
+  const [open] = await findOpen({ destinations, storeNow }, destination_keys)
   if (open === undefined) return
   throw new PublicError(8801, {
     details: {
       description: 'delivery_id',
-      reason: `the breaker of the destination ${open.destination_key} is open; wait for it, or set queue_anyway`,
+      reason: `the breaker of the destination ${open} is open; wait for it, or set queue_anyway`,
     },
   })
+}
+
+/** The destinations among these whose breaker is open. */
+async function findOpen(
+  { destinations, storeNow }: Pick<ReplayDeliveryDeps, 'destinations' | 'storeNow'>,
+  destination_keys: readonly string[],
+): Promise<readonly string[]> {
+  const found = await Promise.all(
+    [...new Set(destination_keys)].map((destination_key) => destinations.get({ destination_key })),
+  )
+  const at = storeNow()
+  return found.flatMap((one) =>
+    one && breakerState(one.breaker, at) === 'open' ? [one.destination_key] : [],
+  )
 }
 
 /**
@@ -99,7 +111,8 @@ const KEPT_MS = 90 * 86_400_000
 
 /**
  * Begins to queue all dead deliveries of a selection (N6), or to count them. Returns the replay after a moment. Throws 8801 while the
- * breaker of a destination of the first batch is open, unless they are queued `anyway`.
+ * breaker of a destination of the first batch is open, unless they are queued `anyway`. Later deliveries with an open breaker are
+ * skipped.
  */
 export async function replayDeliveries(
   deps: ReplayDeliveriesDeps,
@@ -109,9 +122,7 @@ export async function replayDeliveries(
 ): Promise<Replay> {
   const { replays, background, storeNow } = deps
   if (!is_dry_run && !anyway) {
-    const { index, range, matches = () => true } = planFilter({ ...selection, created_to, status: 'dead' })
-    const first = await deps.deliveries.find(index, range, { limit: BATCH_SIZE })
-    const dead = first.filter((delivery) => delivery.status === 'dead' && matches(delivery))
+    const { dead } = await readBatch(deps, { ...selection, created_to })
     await refuseWhileOpen(
       deps,
       dead.map(({ destination_key }) => destination_key),
@@ -123,6 +134,7 @@ export async function replayDeliveries(
     created_to: created_to ?? created_at,
     replay_id: uuidv7(),
     is_dry_run,
+    is_anyway: anyway,
     matched: 0,
     queued: 0,
     created_at,
@@ -163,18 +175,27 @@ export async function runReplay(deps: ReplayDeliveriesDeps, stored: Stored<Repla
  * is queued: after a crash, a queued one is not found as dead again, and no notifier would look at it.
  */
 async function nextBatch(deps: ReplayDeliveriesDeps, replay: Stored<Replay>): Promise<Stored<Replay>> {
-  const { deliveries, replays, storeNow } = deps
-  const { index, range, equals, matches = () => true } = planFilter({ ...replay, status: 'dead' })
-  const after = replay.position && { ...equals, merchant_id: replay.merchant_id, ...replay.position }
-  const found = await deliveries.find(index, range, { limit: BATCH_SIZE, after })
-  const dead = found.filter(
-    (delivery) => delivery.status === 'dead' && delivery.erased_at === undefined && matches(delivery),
-  )
+  const { replays, storeNow } = deps
+  const { found, dead: matching } = await readBatch(deps, replay, replay.position)
+  const dead = matching.filter(({ erased_at }) => erased_at === undefined)
+  const is_checked = !replay.is_dry_run && replay.is_anyway !== true
+  const open = is_checked
+    ? await findOpen(
+        deps,
+        dead.map(({ destination_key }) => destination_key),
+      )
+    : []
+  const sent = dead.filter(({ destination_key }) => !open.includes(destination_key))
   const { stored, queued } = replay.is_dry_run
     ? { stored: replay, queued: 0 }
-    : await queueAll(deps, replay, dead)
-  const matched = replay.matched + dead.length
-  const counted = { ...stored, matched, queued: replay.queued + queued, destination_keys: undefined }
+    : await queueAll(deps, replay, sent)
+  const counted = {
+    ...stored,
+    matched: replay.matched + dead.length,
+    queued: replay.queued + queued,
+    skipped: (replay.skipped ?? 0) + dead.length - sent.length,
+    destination_keys: undefined,
+  }
   const last = found.at(-1)
   const at = storeNow()
   if (last === undefined || found.length < BATCH_SIZE)
@@ -182,6 +203,25 @@ async function nextBatch(deps: ReplayDeliveriesDeps, replay: Stored<Replay>): Pr
   const { created_at, delivery_id } = last
   const wake_at = new Date(at.getTime() + LEASE_MS)
   return await replays.replace({ ...counted, position: { created_at, delivery_id }, wake_at }, stored.version)
+}
+
+/** The next deliveries of a selection in the order of creation, and the dead ones among them. */
+async function readBatch(
+  { deliveries }: Pick<ReplayDeliveriesDeps, 'deliveries'>,
+  selection: DeliverySelection,
+  position?: Replay['position'],
+) {
+  const { created_from: from, created_to: to, ...others } = selection
+  const filter = { ...others, status: 'dead' } as const
+  const sources = planFilter(filter).ranges.map(({ index, fixed }) => ({
+    index,
+    range: { equals: Object.values(fixed), from, to },
+    after: position && { ...fixed, merchant_id: selection.merchant_id, ...position },
+  }))
+  const compare = (a: Delivery, b: Delivery): number =>
+    a.created_at.getTime() - b.created_at.getTime() || (a.delivery_id < b.delivery_id ? -1 : 1)
+  const found = await mergeRanges(deliveries, sources, { limit: BATCH_SIZE, reverse: false, compare })
+  return { found, dead: found.filter((delivery) => isSelected(delivery, filter)) }
 }
 
 /** Queues dead deliveries and wakes their destinations. Returns how many it has queued, and the replay that names those. */
