@@ -56,7 +56,7 @@ export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
 
 async function simulate(
   folder: string,
-  { name, needs = [], has_files = false, is_restored = false }: Mutation,
+  { name, needs = [], has_files = false, is_restored = false, has_backoffice = false }: Mutation,
   { first, seeds, limit_ms, stopping }: SeedRange & { readonly stopping: AbortSignal },
 ): Promise<Finding | undefined> {
   const parameters = [
@@ -73,6 +73,7 @@ async function simulate(
     for (const kind of needs) parameters.push('--with', kind)
     if (has_files) parameters.push('--files')
     if (is_restored) parameters.push('--restored')
+    if (has_backoffice) parameters.push('--backoffice')
   }
   const main = join(folder, 'proofs/simulation/main.ts')
   const child = spawn(process.execPath, [...process.execArgv, main, ...parameters], {

@@ -13,4 +13,6 @@ export interface Mutation {
   readonly has_files?: boolean
   /** Whether it needs a restore to be seen. Seeds without one are left out. */
   readonly is_restored?: boolean
+  /** Whether it needs the back office to be seen. Seeds without it are left out. */
+  readonly has_backoffice?: boolean
 }

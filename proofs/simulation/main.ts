@@ -9,11 +9,12 @@ const { faultKind } = await import('./faults/plan.ts')
 
 /**
  * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--profile]
- * [--with KIND] [--files]`: simulates the whole system under faults. Without `--from` the first seed is new; `--failed` simulates every
+ * [--with KIND] [--files] [--restored] [--backoffice]`: simulates the whole system under faults. Without `--from` the first seed is new; `--failed` simulates every
  * seed that ever failed. `--minutes` ends the run after that time. `--small` makes each simulation short. `--twice` runs each
  * seed twice and compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints every event.
  * `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without that kind of faults; several
- * may be given. `--files` leaves out the seeds without files, `--restored` the seeds without a restore.
+ * may be given. `--files` leaves out the seeds without files, `--restored` the seeds without a restore,
+ * `--backoffice` the seeds without a back office.
  */
 const { values } = parseArgs({
   options: {
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     profile: { type: 'boolean', default: false },
     files: { type: 'boolean', default: false },
     restored: { type: 'boolean', default: false },
+    backoffice: { type: 'boolean', default: false },
     with: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -41,6 +43,7 @@ const failed = await runSeeds({
         kinds: values.with.map(faultKind),
         has_files: values.files,
         is_restored: values.restored,
+        has_backoffice: values.backoffice,
       }),
   end_ms:
     values.minutes === undefined

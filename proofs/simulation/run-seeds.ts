@@ -85,10 +85,11 @@ function report(
   is_small: boolean,
 ): void {
   const faults = [...plan.faults].map(([kind, rate]) => `${kind} ${rate.toFixed(3)}`)
-  const { copies, is_combined, has_sandbox, has_operator, merchants, customers, load_ms } = plan
+  const { copies, is_combined, has_sandbox, has_operator, has_backoffice, merchants, customers, load_ms } =
+    plan
   console.log(`\nSEED ${seed} FAILED`)
   console.log(
-    `  ${is_combined ? 'all roles in each of' : 'each role in'} ${copies} processes, ${merchants} merchants with ${customers} customers for ${load_ms} ms${has_operator ? ', an operator' : ''}${has_sandbox ? ', the sandbox' : ''}`,
+    `  ${is_combined ? 'all roles in each of' : 'each role in'} ${copies} processes, ${merchants} merchants with ${customers} customers for ${load_ms} ms${has_operator ? ', an operator' : ''}${has_sandbox ? ', the sandbox' : ''}${has_backoffice ? ', the back office' : ''}`,
   )
   console.log(`  faults: ${faults.join(', ') || 'none'}${restoredText(plan)}`)
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) console.log(`  violated: ${problem}`)
@@ -102,19 +103,21 @@ function restoredText({ restored_to }: SeedResult['plan']): string {
   return restored_to === undefined ? '' : `; restored to a backup: ${restored_to}`
 }
 
-/** What a seed must have. Without `has_files` it may have files or not, and so with a restore. */
+/** What a seed must have. Without `has_files` it may have files or not, and so with the others. */
 export interface NeededOfSeeds {
   readonly kinds: readonly FaultKind[]
   readonly has_files: boolean
   readonly is_restored: boolean
+  readonly has_backoffice: boolean
 }
 
 /** Consecutive seeds, without those that lack something that is needed. */
 export function* seedsFrom(first: number, count: number, needed: NeededOfSeeds): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const { faults, has_files, restored_to } = planOf(seed, false)
+    const { faults, has_files, has_backoffice, restored_to } = planOf(seed, false)
     const has_kinds = needed.kinds.every((kind) => faults.has(kind))
     const has_restore = restored_to !== undefined || !needed.is_restored
-    if (has_kinds && has_restore && (has_files || !needed.has_files)) yield seed
+    const has_roles = (has_files || !needed.has_files) && (has_backoffice || !needed.has_backoffice)
+    if (has_kinds && has_restore && has_roles) yield seed
   }
 }

@@ -4,6 +4,7 @@ import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { sleep } from '#lib/base/time.ts'
 import { confirmMovedAccount } from './faults/move-account.ts'
+import { hasOpenActs } from './invariants/acts.ts'
 import { documentsOf, paymentsOf, unfinishedEffects } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
@@ -53,6 +54,7 @@ export async function settle(world: World): Promise<void> {
         summarizedDocuments(world, kind).every(({ effects }) => effects.length === 0),
       ) &&
       deliveries.every(({ status, waits_since }) => status !== 'pending' && waits_since === undefined)
+    if (is_settled && hasOpenActs(world.databases)) continue
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
   }

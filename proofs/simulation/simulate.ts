@@ -1,5 +1,6 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sleep } from '#lib/base/time.ts'
+import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { endDay } from './end-day.ts'
 import { endSessions } from './end-sessions.ts'
 import { killUploads } from './end-uploads.ts'
@@ -16,6 +17,13 @@ import { createRenewableWatch, type RenewableWatch } from './invariants/watch.ts
 import { faultIn, watchLog } from './log-lines.ts'
 import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
 import { depositInCalm } from './workload/calm.ts'
+import {
+  asOneOf,
+  auditVerifies,
+  type Colleagues,
+  createColleagues,
+  runColleagues,
+} from './workload/colleagues.ts'
 import { runCustomer } from './workload/customer.ts'
 import { runFileDesk } from './workload/file-desk.ts'
 import { createHistory, type History } from './workload/history.ts'
@@ -97,12 +105,7 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     problems.push(`a promise was rejected without a handler: ${describe(error)}`)
   }
   process.on('unhandledRejection', onRejection)
-  watchLog((line) => {
-    world.trace.add(`log ${world.machine.current()?.name ?? 'outside'} ${line.trimEnd()}`)
-    const fault = faultIn(line)
-    const is_refused_attack = plan.faults.has('bus is attacked') && fault?.includes(TAKEN_KEY)
-    if (fault !== undefined && !is_refused_attack) problems.push(`a fault was logged: ${fault}`)
-  })
+  watchFaults(world, plan, problems)
   try {
     let is_over = false
     let is_day_over = false
@@ -110,9 +113,10 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     let restore: Restore | undefined
     const story = async (): Promise<void> => {
       merchants = await prepare(world, plan)
-      restore = await load(world, plan, { history, api, merchants, watch })
+      const colleagues = plan.has_backoffice ? await createColleagues(world) : undefined
+      restore = await load(world, plan, { history, api, merchants, watch, colleagues })
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
-      const rest = { history, api, merchants, is_day_over }
+      const rest = { history, api, merchants, colleagues, is_day_over }
       const after = restore ? afterRestore(world, restore) : aftermath(world, plan, rest)
       for await (const problem of after) problems.push(problem)
     }
@@ -159,6 +163,16 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
   }
 }
 
+/** Writes the log of the processes into the trace, and adds the faults in it to the problems. */
+function watchFaults({ trace, machine }: World, { faults }: Plan, problems: string[]): void {
+  watchLog((line) => {
+    trace.add(`log ${machine.current()?.name ?? 'outside'} ${line.trimEnd()}`)
+    const fault = faultIn(line)
+    const is_refused_attack = faults.has('bus is attacked') && fault?.includes(TAKEN_KEY)
+    if (fault !== undefined && !is_refused_attack) problems.push(`a fault was logged: ${fault}`)
+  })
+}
+
 /** Starts all processes and creates the merchants. Nothing fails yet. */
 async function prepare(world: World, plan: Plan): Promise<readonly SimulatedMerchant[]> {
   const choices = world.choicesOf('merchants')
@@ -199,7 +213,7 @@ async function* afterRestore(world: World, { lost, problems }: Restore): AsyncIt
 async function* aftermath(
   world: World,
   plan: Plan,
-  { history, api, merchants, is_day_over }: Workload & { readonly is_day_over: boolean },
+  { history, api, merchants, colleagues, is_day_over }: Workload & { readonly is_day_over: boolean },
 ): AsyncIterable<string> {
   const { operator } = world
   await settle(world)
@@ -215,6 +229,7 @@ async function* aftermath(
   if (is_day_over) yield* endDay(world)
   // The last of these replaces secrets.
   yield* finalReads(world, api, history, merchants)
+  if (colleagues !== undefined) yield* auditVerifies(colleagues)
 }
 
 function deadDeliveries({ databases }: World): readonly StoredDelivery[] {
@@ -244,13 +259,15 @@ interface Workload {
   readonly history: History
   readonly api: PublicApi
   readonly merchants: readonly SimulatedMerchant[]
+  /** The operator's people and program, in seeds with a back office. */
+  readonly colleagues: Colleagues | undefined
 }
 
 /** Makes requests and faults for the time of the plan. Resolves when the last request has ended. */
 async function load(
   world: World,
   plan: Plan,
-  { history, api, merchants, watch }: Workload & { readonly watch: RenewableWatch },
+  { history, api, merchants, colleagues, watch }: Workload & { readonly watch: RenewableWatch },
 ): Promise<Restore | undefined> {
   await sleep(1_500)
   const { restored_to, load_ms } = plan
@@ -264,25 +281,17 @@ async function load(
     restoring.then(goOn, goOn)
   }
   const isOpen = (): boolean => world.scheduler.now_ms() < end_ms
-  const customers = merchants.flatMap((merchant, index) =>
-    Array.from({ length: plan.customers }, (_, number) => {
-      const choices = world.choicesOf(`customer ${index} ${number}`)
-      return runCustomer({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
-    }),
-  )
-  const recipients = merchants.flatMap((merchant, index) =>
-    Array.from({ length: Math.ceil(plan.customers / CUSTOMERS_PER_RECIPIENT) }, (_, number) => {
-      const choices = world.choicesOf(`withdrawals ${index} ${number}`)
-      return runWithdrawals({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
-    }),
-  )
+  // Each call of the operator is made by one of the colleagues, where there are some.
+  const operatorOf = (name: string): ClientOf =>
+    colleagues === undefined ? world.operator : asOneOf(colleagues, world.choicesOf(`colleague of ${name}`))
+  const buyers = runBuyers(world, plan, { api, history, merchants, isOpen })
   const treasurers = merchants.map((merchant, index) => {
     const choices = world.choicesOf(`treasurer ${index}`)
-    const { operator, rpc } = world
-    return runTreasurer({ history, choices, isOpen, operator, payments: rpc.outside('payments') }, merchant)
+    const deps = { history, choices, isOpen, operator: operatorOf(`treasurer ${index}`) }
+    return runTreasurer({ ...deps, payments: world.rpc.outside('payments') }, merchant)
   })
   const desks = merchants.flatMap((merchant, index) => {
-    const deps = { api, history, isOpen, operator: world.operator }
+    const deps = { api, history, isOpen, operator: operatorOf(`desk ${index}`) }
     return [
       runSupportDesk({ ...deps, choices: world.choicesOf(`support ${index}`) }, merchant),
       runRefundDesk({ ...deps, choices: world.choicesOf(`refunds ${index}`) }, merchant),
@@ -300,7 +309,7 @@ async function load(
     return plan.has_operator
       ? runOperator(
           {
-            clientOf: world.operator,
+            clientOf: operatorOf(`operator ${index}`),
             choices,
             isOpen,
             history,
@@ -313,8 +322,10 @@ async function load(
   const registrar = plan.has_registrar
     ? runRegistrar({ clientOf: world.operator, choices: world.choicesOf('registrar'), history, isOpen })
     : undefined
+  const office =
+    colleagues && runColleagues({ colleagues, choices: world.choicesOf('colleagues'), isOpen }, merchants)
   const faults = injectFaults(world, plan, () => !isOpen())
-  await Promise.all([...customers, ...recipients, ...treasurers, ...desks, ...operators, registrar, faults])
+  await Promise.all([...buyers, ...treasurers, ...desks, ...operators, registrar, office, faults])
   repairDownAccount(world)
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)
@@ -327,6 +338,32 @@ async function load(
   // It takes a minute of simulated time, so only some seeds do it.
   if (plan.faults.size > 0 && choices.chance(CALM)) await depositInCalm(customer, merchants)
   return undefined
+}
+
+/** The customers of the merchants, and those whom they pay. */
+function runBuyers(
+  world: World,
+  plan: Plan,
+  {
+    api,
+    history,
+    merchants,
+    isOpen,
+  }: Pick<Workload, 'api' | 'history' | 'merchants'> & { isOpen(): boolean },
+): readonly Promise<void>[] {
+  const customers = merchants.flatMap((merchant, index) =>
+    Array.from({ length: plan.customers }, (_, number) => {
+      const choices = world.choicesOf(`customer ${index} ${number}`)
+      return runCustomer({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
+    }),
+  )
+  const recipients = merchants.flatMap((merchant, index) =>
+    Array.from({ length: Math.ceil(plan.customers / CUSTOMERS_PER_RECIPIENT) }, (_, number) => {
+      const choices = world.choicesOf(`withdrawals ${index} ${number}`)
+      return runWithdrawals({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
+    }),
+  )
+  return [...customers, ...recipients]
 }
 
 function describe(error: unknown): string {

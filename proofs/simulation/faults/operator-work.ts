@@ -104,8 +104,8 @@ function* sealedUnderOldKey({ databases }: World): Iterable<string> {
   const isSealed = (value: unknown): boolean => {
     if (typeof value === 'string') return value.startsWith('old.')
     if (typeof value !== 'object' || value === null) return false
-    // What the ledger has signed stays under the key of its time.
-    return Object.entries(value).some(([name, one]) => name !== 'signature' && isSealed(one))
+    // What the ledger and the audit trail have signed stays under the key of its time.
+    return Object.entries(value).some(([name, one]) => !/^signatures?$/.test(name) && isSealed(one))
   }
   for (const [role, database] of databases)
     for (const collection of database.collections())

@@ -92,6 +92,8 @@ export interface Plan {
   readonly has_operator: boolean
   /** Whether the operator also creates merchants, and each resource of them, with repetitions. */
   readonly has_registrar: boolean
+  /** Whether there are processes of the back office, through which the operator acts. */
+  readonly has_backoffice: boolean
   readonly customers: number
   readonly load_ms: number
   /** The kind of backup to which the whole system is restored in the middle of the load; absent in most seeds. */
@@ -123,12 +125,20 @@ export function planOf(seed: number, is_small: boolean): Plan {
   const has_refund_series = createChoices(seed, SERIES_NAME).chance(SERIES)
   const planned = withRefundSeries(withFiles(whole, createChoices(seed, FILES_NAME)), has_refund_series)
   const has_registrar = createChoices(seed, 'registrar in the plan').chance(REGISTRAR)
-  const plan = withRestore({ ...planned, has_registrar }, createChoices(seed, 'restore'))
+  const has_backoffice = createChoices(seed, BACKOFFICE_NAME).chance(BACKOFFICE)
+  const plan = withRestore({ ...planned, has_registrar, has_backoffice }, createChoices(seed, 'restore'))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
 /** The share of seeds in which the operator creates merchants during the load. */
 const REGISTRAR = 0.2
+
+/** The share of seeds with a back office. The name of these choices leaves all seeds that failed before without one. */
+const BACKOFFICE = 0.25
+const BACKOFFICE_NAME = 'audited operator'
+
+/** What is drawn after the rest of the plan, by choices of its own. */
+type DrawnLater = 'has_files' | 'has_refund_series' | 'has_registrar' | 'has_backoffice'
 
 /** From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones. */
 function drawRate(choices: Choices): number {
@@ -153,7 +163,7 @@ const SERIES_NAME = 'series of refunds'
 const SERIES_CUSTOMERS = 4
 const SERIES_LOAD_MIN_MS = 4_000
 
-function withRefundSeries<P extends Omit<Plan, 'has_refund_series' | 'has_registrar'>>(
+function withRefundSeries<P extends Omit<Plan, Exclude<DrawnLater, 'has_files'>>>(
   plan: P,
   has_refund_series: boolean,
 ) {
@@ -177,6 +187,7 @@ function withRestore(plan: Plan, choices: Choices): Plan {
     ...plan,
     faults,
     has_files: false,
+    has_backoffice: false,
     restored_to: choices.pick(['instant', 'ordered', 'between attempts']),
   }
 }
@@ -202,7 +213,7 @@ const FILES_NAME = 'files in the plan'
 function withFiles(
   { faults, ...plan }: ReturnType<typeof chooseWholePlan>,
   choices: Choices,
-): Omit<Plan, 'has_refund_series' | 'has_registrar'> {
+): Omit<Plan, Exclude<DrawnLater, 'has_files'>> {
   const has_files = choices.chance(FILES)
   const all = new Map(faults)
   if (has_files && faults.size > 0)
@@ -210,7 +221,7 @@ function withFiles(
   return { ...plan, faults: all, has_files }
 }
 
-function chooseWholePlan(choices: Choices): Omit<Plan, 'has_files' | 'has_refund_series' | 'has_registrar'> {
+function chooseWholePlan(choices: Choices): Omit<Plan, DrawnLater> {
   const share = choices.pick([0, 0.1, 0.3, 0.3, 0.6])
   const faults = new Map<FaultKind, number>()
   for (const kind of FAULT_KINDS) if (choices.chance(share)) faults.set(kind, drawRate(choices))

@@ -1,3 +1,4 @@
+import { adjustmentsAreAudited, approvalsAreExecuted, auditIsWhole, keptActsWereDone } from './acts.ts'
 import { callbacksAreSigned, callbacksAreTrue, deliveriesHaveEnded } from './callbacks.ts'
 import { eventsAreDelivered } from './events.ts'
 import { filesAreUsedOnce, shownFilesExist } from './files.ts'
@@ -52,6 +53,10 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   filesAreUsedOnce,
   shownFilesExist,
   creationsHappenOnce,
+  auditIsWhole,
+  keptActsWereDone,
+  adjustmentsAreAudited,
+  approvalsAreExecuted,
 }
 
 /** The invariants that are judged after a restore, which forgets what merchants were shown after the backup (P18, P19). */

@@ -16,6 +16,13 @@ export interface JournalEntry {
   readonly held: bigint
   /** Only settlements have it. */
   readonly period?: number
+  /** The act of the operator that made it. */
+  readonly audit_id?: string
+}
+
+/** Whether the entry of an adjustment belongs to an operation of the operator. */
+export function isOfOperation({ id }: Pick<JournalEntry, 'id'>, operation_id: string): boolean {
+  return operation_id !== '' && id.endsWith(`:${operation_id}`)
 }
 
 /** A batch of the journal of a shard. */

@@ -7,6 +7,7 @@ import { type History, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
 import { keyOfCreate, keysOfLookup, type RefundOrder, refundOrderOf } from '../world/provider/requests.ts'
 import { createAccountWatch } from './account-watch.ts'
+import { createActWatch } from './act-watch.ts'
 import { createDeliveryWatch } from './deliveries.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 import { createFileWatch } from './file-watch.ts'
@@ -40,7 +41,7 @@ interface ShownOperation {
 }
 
 /** What never changes once it is written. */
-const PERMANENT = ['balances.journal', 'notifier.events']
+const PERMANENT = ['balances.journal', 'notifier.events', 'backoffice.audit']
 
 /** The fields of a payment that never change. */
 const FIXED = [
@@ -124,7 +125,7 @@ function createWatch(
   const entriesOf = (owner: string): readonly JournalEntry[] => entries_of.get(owner) ?? []
   const leases = createLeaseWatch(sent)
   const deliveries = createDeliveryWatch()
-  const files = createFileWatch(history.clean_files)
+  const [files, acts] = [createFileWatch(history.clean_files), createActWatch(history)]
   const expiries = createExpiryWatch()
   const accounts = createAccountWatch()
   return {
@@ -133,7 +134,8 @@ function createWatch(
     onChange(database, collection, change, writer) {
       const name = `${database}.${collection}`
       const { key, before, after } = change
-      problems.push(...storedPersonProblems(name, change))
+      for (const judge of [storedPersonProblems, files.onChange, acts.onChange])
+        problems.push(...judge(name, change))
       if (PERMANENT.includes(name) && before !== undefined && !isResealed(name, change, writer))
         problems.push(`${name} ${key} was changed`)
       if (writer !== undefined) problems.push(...leases.onChange(change, writer))
@@ -149,7 +151,6 @@ function createWatch(
       accounts.onChange(name, change, writer)
       if (name === 'balances.journal') addEntries(entries_of, after)
       if (name === 'support.refunds') problems.push(...shownRefundProblems(change, entriesOf))
-      problems.push(...files.onChange(name, change))
       if (name === 'notifier.events') problems.push(...deliveries.onEvent(change, writer))
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
       if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))

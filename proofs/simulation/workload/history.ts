@@ -103,6 +103,9 @@ export interface History {
   readonly refusals: ShownRefusal[]
   /** The dead deliveries that the operator has queued again. */
   readonly replayed: Set<string>
+  /** The acts of the operator that owners have kept, and those that a document no longer has. */
+  readonly acts: Set<string>
+  readonly forgotten_acts: Set<string>
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The deposits whose success a callback has announced. */
@@ -134,6 +137,8 @@ export function createHistory(): History {
     missed: [],
     refusals: [],
     replayed: new Set(),
+    acts: new Set(),
+    forgotten_acts: new Set(),
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {

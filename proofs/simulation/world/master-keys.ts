@@ -7,9 +7,12 @@ export const MASTER_KEYS = {
   new: `new:${'a5'.repeat(32)}`,
 } as const
 
-/** What the old key has signed in the ledger is verified after its removal too. */
+/** What the old key has signed in the ledger and in the audit trail is verified after its removal too. */
 const KEPT = new Map(
-  Array.from(parseMasterKeys(MASTER_KEYS.old), ([id, key]) => [id, deriveKey(key, 'journal')]),
+  (['journal', 'audit'] as const).map((purpose) => [
+    purpose,
+    new Map(Array.from(parseMasterKeys(MASTER_KEYS.old), ([id, key]) => [id, deriveKey(key, purpose)])),
+  ]),
 )
 
 const { person } = createKeys(
@@ -59,7 +62,7 @@ export function createMasterKeys(): MasterKeys {
       const text = master_keys.present.map((id) => MASTER_KEYS[id]).join(',')
       const given = {
         master_keys: parseMasterKeys(text),
-        derived_keys: new Map([['journal', KEPT] as const]),
+        derived_keys: KEPT,
         active_id: master_keys.active,
       }
       return createKeys(given, PURPOSES)

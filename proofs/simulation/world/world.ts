@@ -1,3 +1,4 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { useRandomness } from '#lib/base/crypto/random.ts'
 import { useProcessStates } from '#lib/base/process-state.ts'
 import { useCallingThread } from '#lib/base/thread.ts'
@@ -27,6 +28,7 @@ import { isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
 import { createBusAttacker } from './bus-attacker.ts'
 import { type Cluster, createCluster } from './cluster.ts'
+import { createDoorClients } from './door-clients.ts'
 import { createMasterKeys, type MasterKeys } from './master-keys.ts'
 import { noProviderFaults, type ProviderFaults } from './provider/faults.ts'
 import type { Provider } from './provider/provider.ts'
@@ -57,17 +59,26 @@ const ALL_ROLES = [...SIMULATED_ROLES, 'sandbox'] as const
 /** The role of the seeds in which merchants send files. */
 const FILES_ROLE = 'attachments'
 
+/** The role of the seeds in which the operator acts through the back office. */
+const BACKOFFICE_ROLE = 'backoffice'
+
 /** The origin at which merchants reach the gateways. */
 export const PUBLIC_ORIGIN = 'http://api.example.com:8080'
+
+/** The token with which the first principal of the back office is made. */
+export const FIRST_TOKEN = 'mhp_first'
 
 const CALLBACK_ORIGIN = 'http://callbacks.example.com:9093'
 /** The origin at which gateways reach the processes that keep files. */
 const ATTACHMENTS_ORIGIN = 'http://attachments.example.com:9095'
+/** The origin at which the people and programs of the operator reach the back office. */
+const BACKOFFICE_ORIGIN = 'http://backoffice.example.com:9096'
 /** The settings of all processes. */
 const VARIABLES = {
   MULTIHUB_PROVIDER_URL: CALLBACK_ORIGIN,
   MULTIHUB_PUBLIC_URL: PUBLIC_ORIGIN,
   MULTIHUB_SCANNER: 'clamd://scanner.example.com:3310',
+  MULTIHUB_BACKOFFICE_FIRST_TOKEN: sha256Hex(FIRST_TOKEN),
   ...PROVIDER_VARIABLES,
 }
 
@@ -92,7 +103,10 @@ export interface World {
   readonly account_place: AccountPlace
   readonly receivers: Receivers
   readonly scanner: SimulatedScanner
+  /** The operator at the owners of the RPCs, as if each call had come through the back office. */
   readonly operator: ClientOf
+  /** The operator through the back office, with a token. */
+  readonly operatorWith: (token: string) => ClientOf
   readonly master_keys: MasterKeys
   /** The roles that a restore fills, in the order of a backup. */
   readonly restored_roles: readonly RoleOperations[]
@@ -121,14 +135,15 @@ export interface WorldObservers {
 
 /**
  * Makes a world without processes and without faults, and puts it in the place of the real one. `has_sandbox` makes the
- * role `sandbox` the provider, and `has_files` adds the database of files.
+ * role `sandbox` the provider, and `has_files` and `has_backoffice` add databases.
  */
 export async function createWorld(
   seed: number,
-  { has_sandbox, has_files }: Pick<ClusterSize, 'has_sandbox' | 'has_files'>,
+  size: Pick<ClusterSize, 'has_sandbox' | 'has_files' | 'has_backoffice'>,
   observers: WorldObservers,
 ): Promise<World> {
   const choicesOf = (name: string): Choices => createChoices(seed, name)
+  const { onCallback } = observers
   const scheduler = createScheduler()
   const machine = createMachine(scheduler)
   const lines = createTrace(observers.onLine)
@@ -137,7 +152,7 @@ export async function createWorld(
   const lease_moments = createLeaseMoments()
   const networks = createNetworks({ machine, trace, choicesOf }, activity, observers)
   const { http, rpc, bus, partitions } = networks
-  const databases = createDatabases(has_files, (role, collection, change) => {
+  const databases = createDatabases(size, (role, collection, change) => {
     const client = stores.client()
     observers.onChange(role, collection, change, machine.actorOf(client))
     if (client !== undefined) lease_moments.onChange(change, client)
@@ -151,18 +166,13 @@ export async function createWorld(
   const { provider, account_place } = createProviders(
     { machine, network: http, choices: choicesOf('provider'), trace },
     provider_faults,
-    has_sandbox ? createSandboxProvider(machine, databaseOf('sandbox')) : undefined,
+    size.has_sandbox ? createSandboxProvider(machine, databaseOf('sandbox')) : undefined,
   )
-  const receivers = createReceivers(
-    machine,
-    http,
-    choicesOf('receivers'),
-    RECEIVER_ORIGINS,
-    observers.onCallback,
-  )
+  const receivers = createReceivers(machine, http, choicesOf('receivers'), RECEIVER_ORIGINS, onCallback)
   const master_keys = createMasterKeys()
   // No file may be read while the simulation runs.
-  const [operations, roles] = [await loadCommands(), await loadRoles([...ALL_ROLES, FILES_ROLE])]
+  const operations = await loadCommands()
+  const roles = await loadRoles([...ALL_ROLES, FILES_ROLE, BACKOFFICE_ROLE])
   const cluster = createCluster({
     machine,
     trace,
@@ -199,6 +209,7 @@ export async function createWorld(
     ...operations,
     variables: VARIABLES,
     operator: rpc.outside('backoffice'),
+    operatorWith: (token) => createDoorClients(http, BACKOFFICE_ORIGIN, token),
     choicesOf,
     restore() {
       for (const restore of restores) restore()
@@ -247,10 +258,10 @@ function noteRequest(
 }
 
 function createDatabases(
-  has_files: boolean,
+  size: Pick<ClusterSize, 'has_files' | 'has_backoffice'>,
   onChange: (role: RoleName, collection: string, change: Change) => void,
 ): ReadonlyMap<RoleName, Database> {
-  const roles: readonly RoleName[] = has_files ? [...ALL_ROLES, FILES_ROLE] : ALL_ROLES
+  const roles: readonly RoleName[] = [...ALL_ROLES, ...laterRoles(size)]
   return new Map(
     roles.map((role) => [
       role,
@@ -300,14 +311,28 @@ export interface ClusterSize {
   readonly has_sandbox: boolean
   /** Whether it has processes that keep files. */
   readonly has_files: boolean
+  /** Whether it has processes of the back office. */
+  readonly has_backoffice: boolean
+}
+
+/** The roles that only some seeds have: the last ones, so that all other processes of a seed have the same clocks. */
+function laterRoles({
+  has_files,
+  has_backoffice,
+}: Pick<ClusterSize, 'has_files' | 'has_backoffice'>): readonly RoleName[] {
+  return [
+    // The back office asks every role what it has kept of an act.
+    ...(has_files || has_backoffice ? ([FILES_ROLE] as const) : []),
+    ...(has_backoffice ? ([BACKOFFICE_ROLE] as const) : []),
+  ]
 }
 
 /** Adds the places of a cluster. The sandbox has one process of its own. */
-export function addPlaces(world: World, { copies, is_combined, has_sandbox, has_files }: ClusterSize): void {
+export function addPlaces(world: World, size: ClusterSize): void {
+  const { copies, is_combined, has_sandbox } = size
   const { cluster, http } = world
   const choices = world.choicesOf('clocks')
-  // Added last, so that all other processes of a seed have the same clocks.
-  const all: readonly RoleName[] = has_files ? [...SIMULATED_ROLES, FILES_ROLE] : SIMULATED_ROLES
+  const all: readonly RoleName[] = [...SIMULATED_ROLES, ...laterRoles(size)]
   const groups: readonly (readonly [name: string, roles: readonly RoleName[]])[] = is_combined
     ? [['all', all]]
     : all.map((role) => [role, [role]])
@@ -321,6 +346,7 @@ export function addPlaces(world: World, { copies, is_combined, has_sandbox, has_
   http.addBalancer(PUBLIC_ORIGIN, originsOf(cluster, 'gateway', 8080))
   http.addBalancer(CALLBACK_ORIGIN, originsOf(cluster, 'payments', 9093))
   http.addBalancer(ATTACHMENTS_ORIGIN, originsOf(cluster, FILES_ROLE, 9095))
+  http.addBalancer(BACKOFFICE_ORIGIN, originsOf(cluster, BACKOFFICE_ROLE, 9096))
   if (has_sandbox) http.addBalancer(SANDBOX_ORIGIN, originsOf(cluster, 'sandbox', 9092))
 }
 

@@ -1,0 +1,77 @@
+import type { Change } from '../parts/store/memory-collection.ts'
+import { HELD_ABOVE, HELD_CURRENCY } from '../workload/colleagues.ts'
+import type { History } from '../workload/history.ts'
+import type { AuditBatch, StoredApproval } from './acts.ts'
+import { isOfOperation, type JournalBatch, type JournalEntry } from './ledger.ts'
+
+/** What an approval may become. */
+const NEXT: Readonly<Record<string, readonly string[]>> = {
+  pending: ['pending', 'approved', 'rejected', 'expired'],
+  approved: ['approved', 'executed'],
+}
+
+/**
+ * Judges each change that an act of the operator makes (O4, O5): its intent is stored before, and a second person has agreed before
+ * what needs one. `acts` collects the ids of all acts that owners have
+ * kept, and `forgotten_acts` of those that a document no longer has.
+ */
+export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 'forgotten_acts'>) {
+  const intents = new Set<string>()
+  const approvals = new Map<string, StoredApproval>()
+
+  function* actProblems(name: string, ids: Iterable<string>): Iterable<string> {
+    for (const audit_id of ids) {
+      if (!intents.has(audit_id))
+        yield `${name} was changed by the act ${audit_id} before its intent was stored`
+      acts.add(audit_id)
+    }
+  }
+
+  function* adjustmentProblems(entry: JournalEntry): Iterable<string> {
+    const { id, kind, currency, amount, refused_code } = entry
+    if (kind !== 'adjustment' || currency !== HELD_CURRENCY || refused_code !== undefined) return
+    if (amount <= HELD_ABOVE) return
+    const approval = [...approvals.values()].find(({ operation_id = '' }) =>
+      isOfOperation(entry, operation_id),
+    )
+    if (approval === undefined) yield `the entry ${id} was made without a second person`
+    else if (!['approved', 'executed'].includes(approval.status))
+      yield `the entry ${id} was made while its approval was ${approval.status}`
+  }
+
+  return {
+    *onChange(name: string, { before, after }: Change): Iterable<string> {
+      const known = (before?.['act_ids'] ?? []) as readonly string[]
+      const ids = (after?.['act_ids'] ?? []) as readonly string[]
+      for (const id of known) if (!ids.includes(id)) forgotten_acts.add(id)
+      if (after === undefined) return
+      if (name === 'backoffice.audit') {
+        for (const { kind, audit_id } of (after as unknown as AuditBatch).records)
+          if (kind === 'intent') intents.add(audit_id)
+      }
+      if (name === 'backoffice.approvals') {
+        const approval = after as unknown as StoredApproval
+        yield* approvalProblems(before as unknown as StoredApproval | undefined, approval)
+        approvals.set(approval.approval_id, approval)
+      }
+      if (name === 'balances.journal' && before === undefined)
+        for (const entry of (after as unknown as JournalBatch).entries) {
+          if (entry.audit_id !== undefined) yield* actProblems(`the entry ${entry.id}`, [entry.audit_id])
+          yield* adjustmentProblems(entry)
+        }
+      yield* actProblems(
+        name,
+        ids.filter((id) => !known.includes(id)),
+      )
+    },
+  }
+}
+
+function* approvalProblems(before: StoredApproval | undefined, after: StoredApproval): Iterable<string> {
+  const { approval_id, status, proposer_id, decider_id } = after
+  if (decider_id === proposer_id) yield `the approval ${approval_id} was decided by its proposer`
+  if (before === undefined) {
+    if (status !== 'pending') yield `the approval ${approval_id} begins as ${status}`
+  } else if (before.status !== status && !NEXT[before.status]?.includes(status))
+    yield `the approval ${approval_id} went from ${before.status} to ${status}`
+}

@@ -1,0 +1,164 @@
+import { FREE_CURRENCY, HELD_ABOVE, HELD_CURRENCY } from '../workload/colleagues.ts'
+import { documentsOf, type Evidence, type Invariant } from './judge.ts'
+import { entriesOf, isOfOperation, type JournalEntry } from './ledger.ts'
+
+/** One record of the audit trail, as far as the invariants read it. */
+interface AuditRecord {
+  readonly kind: 'intent' | 'outcome' | 'completion'
+  readonly audit_id: string
+  /** Of an intent. */
+  readonly rpc?: string
+  readonly request?: string
+  readonly approval_id?: string
+  /** Of the others. */
+  readonly outcome?: string
+}
+
+/** A stored batch of the audit trail. */
+export interface AuditBatch {
+  readonly seq: bigint
+  readonly records: readonly AuditRecord[]
+}
+
+/** The fields of a stored approval that the invariants read. */
+export interface StoredApproval {
+  readonly approval_id: string
+  readonly status: string
+  readonly rpc: string
+  readonly operation_id?: string
+  readonly amount?: { readonly minor: bigint; readonly currency: string }
+  readonly proposer_id: string
+  readonly decider_id?: string
+  readonly error_code?: number
+}
+
+/** An act of the audit trail with what is known of it. */
+interface AuditedAct {
+  readonly intent: AuditRecord
+  readonly outcome: string | undefined
+}
+
+const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
+const APPROVE_REFUND = 'multihub.support.v1.RefundService/ApproveRefund'
+const APPROVE = 'multihub.backoffice.v1.ApprovalService/Approve'
+
+function batchesOf(databases: Evidence['databases']): readonly AuditBatch[] {
+  return documentsOf<AuditBatch>(databases, 'backoffice', 'audit').toSorted((one, other) =>
+    Number(one.seq - other.seq),
+  )
+}
+
+/** The acts of the audit trail. What their own process knew counts before what another one concluded. */
+function actsOf(databases: Evidence['databases']): readonly AuditedAct[] {
+  const records = batchesOf(databases).flatMap((batch) => batch.records)
+  const outcomeOf = (kind: AuditRecord['kind']) =>
+    new Map(records.flatMap((one) => (one.kind === kind ? [[one.audit_id, one.outcome] as const] : [])))
+  const [reported, concluded] = [outcomeOf('outcome'), outcomeOf('completion')]
+  return records.flatMap((intent) => {
+    if (intent.kind !== 'intent') return []
+    const own = reported.get(intent.audit_id)
+    const other = concluded.get(intent.audit_id)
+    return [{ intent, outcome: own === undefined || own === 'unknown' ? (other ?? own) : own }]
+  })
+}
+
+function approvalsOf(databases: Evidence['databases']): readonly StoredApproval[] {
+  return documentsOf<StoredApproval>(databases, 'backoffice', 'approvals')
+}
+
+/** Whether the back office still has to complete acts, or to execute what was approved. */
+export function hasOpenActs(databases: Evidence['databases']): boolean {
+  return (
+    actsOf(databases).some(({ outcome }) => outcome === undefined) ||
+    approvalsOf(databases).some(({ status }) => status === 'approved')
+  )
+}
+
+/** Each act has one intent and an outcome after it, in an unbroken row of batches. */
+export const auditIsWhole: Invariant = function* ({ databases }) {
+  const seen = new Set<string>()
+  let expected = 1n
+  for (const { seq, records } of batchesOf(databases)) {
+    if (seq !== expected) yield `the audit trail has batch ${seq} instead of ${expected}`
+    expected = seq + 1n
+    for (const { kind, audit_id } of records) {
+      const name = `${audit_id} ${kind}`
+      if (seen.has(name)) yield `the audit trail has the ${kind} of ${audit_id} twice`
+      if (kind !== 'intent' && !seen.has(`${audit_id} intent`))
+        yield `the audit trail has the ${kind} of ${audit_id} before its intent`
+      seen.add(name)
+    }
+  }
+  for (const { intent, outcome } of actsOf(databases))
+    if (outcome === undefined) yield `the act ${intent.audit_id} of ${intent.rpc} has no outcome`
+}
+
+/** What owners have kept of acts is known: it was done, or its owner refused it and keeps the refusal. */
+export const keptActsWereDone: Invariant = function* ({ databases, history }) {
+  for (const { intent, outcome } of actsOf(databases)) {
+    const { audit_id, rpc } = intent
+    // An owner keeps the last acts of a document only, so another process may not have found it.
+    const is_missed = outcome === 'unknown' && history.forgotten_acts.has(audit_id)
+    const is_known = outcome === 'done' || outcome === 'refused'
+    if (history.acts.has(audit_id) && !is_known && !is_missed)
+      yield `the act ${audit_id} of ${rpc} was done, and the audit trail says ${outcome}`
+  }
+}
+
+/** The adjustments that people make through the back office only. */
+function adjustmentsOf(evidence: Evidence): readonly JournalEntry[] {
+  return entriesOf(evidence).filter(
+    ({ kind, currency, refused_code }) =>
+      kind === 'adjustment' &&
+      refused_code === undefined &&
+      [HELD_CURRENCY, FREE_CURRENCY].includes(currency),
+  )
+}
+
+/** Each adjustment has an entry that says so, and each entry that says so has its adjustment. */
+export const adjustmentsAreAudited: Invariant = function* (evidence) {
+  const { databases } = evidence
+  const entries = adjustmentsOf(evidence)
+  const approvals = new Map(approvalsOf(databases).map((approval) => [approval.approval_id, approval]))
+  const done = actsOf(databases).filter(({ outcome }) => outcome === 'done')
+  const operations = new Set<string>()
+  for (const { intent } of done) {
+    const { rpc, request = '{}', approval_id = '', audit_id } = intent
+    const { operationId, currency, refundId } = JSON.parse(request)
+    if (rpc === ADJUST && [HELD_CURRENCY, FREE_CURRENCY].includes(currency)) {
+      operations.add(operationId)
+      if (!entries.some((entry) => isOfOperation(entry, operationId)))
+        yield `the act ${audit_id} says that ${operationId} was done, and the ledger does not have it`
+    }
+    if (rpc === APPROVE) operations.add(approvals.get(approval_id)?.operation_id ?? '')
+    if (rpc === APPROVE_REFUND && refundStatus(databases, refundId) === 'pending')
+      yield `the act ${audit_id} says that the refund ${refundId} was approved, and it is pending`
+  }
+  for (const entry of entries)
+    if (![...operations].some((operation) => isOfOperation(entry, operation)))
+      yield `no act of the audit trail says that the entry ${entry.id} was made`
+}
+
+/** What was approved was executed, and nothing else that needs a second person. */
+export const approvalsAreExecuted: Invariant = function* (evidence) {
+  const entries = adjustmentsOf(evidence)
+  for (const approval of approvalsOf(evidence.databases)) {
+    const { approval_id, status, rpc, operation_id = '', amount, error_code } = approval
+    if (status === 'approved') yield `the approval ${approval_id} of ${rpc} was never executed`
+    if (rpc !== ADJUST) continue
+    const made = entries.filter((entry) => isOfOperation(entry, operation_id))
+    if (status === 'executed' && error_code === 0 && made.length !== 1)
+      yield `the approval ${approval_id} was executed ${made.length} times`
+    const needs_second = amount?.currency === HELD_CURRENCY && amount.minor > HELD_ABOVE
+    if (status !== 'executed' && status !== 'approved' && needs_second && made.length > 0)
+      yield `the approval ${approval_id} is ${status}, and ${operation_id} was done`
+  }
+}
+
+function refundStatus(databases: Evidence['databases'], refund_id: string): string | undefined {
+  return documentsOf<{ readonly refund_id: string; readonly status: string }>(
+    databases,
+    'support',
+    'refunds',
+  ).find((refund) => refund.refund_id === refund_id)?.status
+}
