@@ -1,4 +1,5 @@
 import { ACCOUNT_MUTATIONS } from './account-mutations.ts'
+import { BACKOFFICE_MUTATIONS } from './backoffice-mutations.ts'
 import { FILE_MUTATIONS } from './file-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
@@ -290,6 +291,7 @@ export const MUTATIONS: readonly Mutation[] = [
     needs: ['provider account is down'],
   },
   ...ACCOUNT_MUTATIONS,
+  ...BACKOFFICE_MUTATIONS,
   ...FILE_MUTATIONS,
   ...REACH_MUTATIONS,
   ...REFUND_MUTATIONS,
