@@ -84,6 +84,7 @@ function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPo
       values?.set(connection_caller_key, principal.merchant_id ?? principal.principal_id)
       values?.set(stream_caller_key, {
         principal_id: principal.principal_id,
+        merchant_id: principal.merchant_id,
         checkAgain: async () => demandAccess(rpc, await findPrincipal()),
       })
       try {

@@ -35,7 +35,8 @@ async function openStream({ checkAgain = async () => {} } = {}) {
     draining: draining.signal,
     log: createLog('test'),
   })
-  const open = () => streams.open(RPC, message(''), { principal_id: 'one', checkAgain })
+  const open = (caller: object = {}) =>
+    streams.open(RPC, message(''), { principal_id: 'one', checkAgain, ...caller })
   const messages = (await open()).messages(gone.signal)
   const taken: string[] = []
   const read = async (): Promise<unknown> => {
@@ -107,4 +108,15 @@ test('a principal has 20 places, which are free again after 15 minutes', async (
   await expect(open()).rejects.toMatchObject({ status: Code.ResourceExhausted })
   await clock.advance(15 * MINUTE_MS)
   await open()
+})
+
+// O20
+test('all principals of a merchant have 40 places', async () => {
+  const { open } = await openStream()
+  for (let count = 0; count < 40; count += 1)
+    await open({ principal_id: `of merchant ${count}`, merchant_id: '7001' })
+  await expect(open({ principal_id: 'another', merchant_id: '7001' })).rejects.toMatchObject({
+    status: Code.ResourceExhausted,
+  })
+  await open({ principal_id: 'another', merchant_id: '7002' })
 })

@@ -44,6 +44,8 @@ interface StreamDeps {
 /** Whose stream it is, and how to find out whether its token still counts. */
 export interface StreamCaller {
   readonly principal_id: string
+  /** The merchant of the principal; all principals of a merchant share its places. */
+  readonly merchant_id?: string | undefined
   /** Throws the refusal of a caller that may not call the RPC any more. */
   readonly checkAgain: () => Promise<void>
 }
@@ -56,6 +58,7 @@ const EMPTY_MESSAGE_MS = 15_000
 const LIFETIME_MS = 15 * 60_000
 const STREAMS_MAX = 200
 const PRINCIPAL_STREAMS_MAX = 20
+const MERCHANT_STREAMS_MAX = 40
 
 /** The streams of a process. */
 export type Streams = ReturnType<typeof createStreams>
@@ -68,19 +71,28 @@ export function createStreams({ openers, draining, log }: StreamDeps) {
   const count = createKeyedCount()
 
   /** Takes a place for a stream. Throws RESOURCE_EXHAUSTED. */
-  function beginStream(principal_id: string): () => void {
-    const leaveAll = count.begin('all', STREAMS_MAX)
-    const leave = leaveAll && count.begin(`principal ${principal_id}`, PRINCIPAL_STREAMS_MAX)
-    if (leaveAll !== undefined && leave !== undefined)
-      return once(() => {
-        leave()
-        leaveAll()
-      })
-    leaveAll?.()
-    throw new RpcStatusError(
-      Code.ResourceExhausted,
-      `a principal has at most ${PRINCIPAL_STREAMS_MAX} streams, and a process ${STREAMS_MAX}`,
-    )
+  function beginStream({ principal_id, merchant_id }: StreamCaller): () => void {
+    const taken: (() => void)[] = []
+    const places: readonly (readonly [string, number])[] = [
+      ['all', STREAMS_MAX],
+      [`principal ${principal_id}`, PRINCIPAL_STREAMS_MAX],
+      ...(merchant_id === undefined ? [] : [[`merchant ${merchant_id}`, MERCHANT_STREAMS_MAX] as const]),
+    ]
+    const leaveTaken = once(() => {
+      for (const leave of taken) leave()
+    })
+    for (const [name, max] of places) {
+      const leave = count.begin(name, max)
+      if (leave === undefined) {
+        leaveTaken()
+        throw new RpcStatusError(
+          Code.ResourceExhausted,
+          `a principal has at most ${PRINCIPAL_STREAMS_MAX} streams, a merchant ${MERCHANT_STREAMS_MAX}, and a process ${STREAMS_MAX}`,
+        )
+      }
+      taken.push(leave)
+    }
+    return leaveTaken
   }
 
   return {
@@ -88,17 +100,17 @@ export function createStreams({ openers, draining, log }: StreamDeps) {
     async open(
       rpc: OperatorRpc,
       request: Message,
-      { principal_id, checkAgain }: StreamCaller,
+      caller: StreamCaller,
     ): Promise<{
       readonly first: Message
       readonly messages: (gone: AbortSignal) => AsyncGenerator<Message>
     }> {
       const opener = openers.get(rpc.method)
       if (opener === undefined) throw new TypeError(`${nameOfRpc(rpc.method)} has no stream`)
-      const leave = beginStream(principal_id)
+      const leave = beginStream(caller)
       try {
         const opened = await opener(request)
-        const watch = watchCaller(checkAgain, draining, leave)
+        const watch = watchCaller(caller.checkAgain, draining, leave)
         return {
           first: opened.first,
           messages(gone) {
