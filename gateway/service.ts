@@ -1,5 +1,5 @@
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
-import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
+import { type Config, describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   ATTACHMENTS_URL_SETTING,
   booleanSetting,
@@ -21,7 +21,7 @@ import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { createStreamClient } from '#lib/http/internal-link.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
-import type { Role } from '#lib/role/role.ts'
+import type { Role, RoleContext } from '#lib/role/role.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { createGateway } from './app.ts'
 import { createCredentialUnsealer } from './auth/credential.ts'
@@ -41,6 +41,7 @@ import { openApiDocument } from './openapi/document.ts'
 import { publicBaseUrl } from './public-base-url.ts'
 import { createExchangeRpc } from './rpc/exchange-read-service.ts'
 import { createExchangeReferenceRpc } from './rpc/exchange-reference-service.ts'
+import { createTestRequestRpc } from './rpc/test-request-service.ts'
 import { openGatewayStore } from './store.ts'
 
 /** The settings of the gateway. */
@@ -74,6 +75,26 @@ export const GATEWAY_CONFIG = {
 /** The most time that a create needs in addition to its provider's response. */
 const CREATE_OVERHEAD_MS = 10_000
 
+/** What the methods need. `publicUrl` is known once the port is. */
+function methodDeps(
+  { clientOf, keys }: RoleContext<'gateway'>,
+  { callback_allow, create_timeout_ms }: Config<typeof GATEWAY_CONFIG>,
+  registry_cache: MethodDeps['registry_cache'],
+  publicUrl: () => string,
+): MethodDeps {
+  const callbackAddressPolicy = createCallbackAddressPolicies(callback_allow)
+  return {
+    publicUrl,
+    clientOf,
+    registry_cache,
+    keys,
+    acceptsCallbackUrl: (url, environment) =>
+      checkCallbackUrl(url, { environment, allow: callbackAddressPolicy(environment) }).ok,
+    acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
+    create_timeout_ms: create_timeout_ms + CREATE_OVERHEAD_MS,
+  }
+}
+
 /**
  * The gateway: the public JSON interface. It stores used nonces and quota counters, caches the registry, and calls the
  * other services for each request.
@@ -93,22 +114,13 @@ export const role: Role<'gateway'> = {
     const exchange_recorder = createExchangeRecorder(exchange_collections, log)
     const now_ms = context.clock_guard.store_now_ms
     const limits = createLimits(counters, { now_ms })
-    const callbackAddressPolicy = createCallbackAddressPolicies(config.callback_allow)
     const registry_cache = createRegistryCache({ client: clientOf(RegistryService), bus, role: 'gateway' })
     let public_url = publicBaseUrl(config)
     const attachments_client = createStreamClient(config.attachments_url, context.tls)
-    const deps: MethodDeps = {
-      publicUrl: () => public_url ?? '',
-      clientOf,
-      registry_cache,
-      keys,
-      acceptsCallbackUrl: (url, environment) =>
-        checkCallbackUrl(url, { environment, allow: callbackAddressPolicy(environment) }).ok,
-      acceptsCallbackHost: createCallbackHostCheck(callbackAddressPolicy),
-      create_timeout_ms: config.create_timeout_ms + CREATE_OVERHEAD_MS,
-    }
+    const deps = methodDeps(context, config, registry_cache, () => public_url ?? '')
+    const findCredential = registry_cache.credentials(createCredentialUnsealer(keys.credential, log))
     const app = createGateway({
-      findCredential: registry_cache.credentials(createCredentialUnsealer(keys.credential, log)),
+      findCredential,
       nonces: createNonceStore(nonces, {
         ttl_ms: nonceTtlMs(Math.max(config.v1_window_ms, V2_WINDOW_MS)),
         now_ms,
@@ -132,7 +144,11 @@ export const role: Role<'gateway'> = {
     let listening: Listening | undefined
     await registry_cache.start()
     return {
-      services: [createExchangeRpc(exchange_reads), createExchangeReferenceRpc(exchange_reads)],
+      services: [
+        createExchangeRpc(exchange_reads),
+        createExchangeReferenceRpc(exchange_reads),
+        createTestRequestRpc({ findCredential, now_ms, app }),
+      ],
       // E13: otherwise merchants would find no gateway at all where those that need no nonce could be answered.
       answers_without_store: true,
       limitations: proxy_watch.limitations,
