@@ -43,6 +43,7 @@ import { createSearchRpc } from './search/rpc/search-service.ts'
 import { SIGN_IN_SETTINGS } from './sign-in/open-id-settings.ts'
 import { openBackofficeStore } from './store/backoffice-store.ts'
 import { createTimelineRpc, timelineSources } from './timeline/rpc/timeline-service.ts'
+import { createTriggerRpc, triggerOwners } from './triggers/rpc/trigger-service.ts'
 import { createOverview, overviewSources } from './use-cases/overview.ts'
 import { watchExchanges } from './use-cases/watch-exchanges.ts'
 
@@ -151,6 +152,7 @@ export const role: Role<'backoffice'> = {
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),
         createPersonalDataRpc(context.clientOf),
+        createTriggerRpc(triggerOwners(context.clientOf)),
         createActRpc(acts.findAct),
         createSearchRpc({ clientOf: context.clientOf, getPrincipal }),
         createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals))),

@@ -83,6 +83,12 @@ const ACTS: Readonly<Record<string, Make>> = {
   'balances.v1.BalanceService/Adjust': ({ scope }) => ({ ...scope, amount: inr, reason: PLANTED, ...op() }),
   'balances.v1.BalanceService/Settle': ({ scope }) => ({ ...scope, currency: 'INR', ...op() }),
   'balances.v1.VerificationService/StartVerification': () => ({}),
+  'backoffice.v1.CallbackService/TriggerEvent': async (world) => ({
+    merchantId: world.merchant_id,
+    applicationId: (await world.credential()).application_id,
+    event: 'ticket.status_changed',
+    ...op(),
+  }),
   'support.v1.TicketService/MoveTicket': async (world) => ({
     ticketId: await world.ticket(),
     status: 'TICKET_STATUS_IN_PROGRESS',

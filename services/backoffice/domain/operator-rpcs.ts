@@ -17,6 +17,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { LedgerReferenceService } from '#gen/multihub/balances/v1/ledger_reference_service_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { ExchangeReferenceService } from '#gen/multihub/gateway/v1/exchange_reference_service_pb.ts'
+import { TestRequestService } from '#gen/multihub/gateway/v1/test_request_service_pb.ts'
 import { ActService as MerchantActs } from '#gen/multihub/merchants/v1/act_service_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
@@ -288,7 +289,10 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
       field: 'payment',
     }),
   }),
-  ...rowsOf(CallbackService, { listenToCallbacks: { ...read(IN_REQUEST, ['reveal']), reveals: true } }),
+  ...rowsOf(CallbackService, {
+    listenToCallbacks: { ...read(IN_REQUEST, ['reveal']), reveals: true },
+    triggerEvent: ofMerchant('read'),
+  }),
   ...rowsOf(ExchangeService, { listExchanges: read(IN_REQUEST), watchExchanges: read(IN_REQUEST) }),
   ...rowsOf(OverviewService, { getOverview: read() }),
   ...rowsOf(AuditService, {
@@ -320,6 +324,7 @@ export const OWN_RPCS = [
   SupportErasureService.method.erasePerson,
   ListenerService.method.openListener,
   ListenerService.method.pullDeliveries,
+  TestRequestService.method.sendTestRequest,
 ] as const satisfies readonly DescMethodUnary[]
 
 /** Whether the text of a search can be an e-mail, phone or account number. */

@@ -1,5 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
+import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
@@ -51,7 +52,12 @@ function refusalOf(error: unknown, role: string): unknown {
     const name = ROLES.find((one) => one === description) ?? role
     return new RpcStatusError(Code.Unavailable, `${name} is unavailable; try again`, error)
   }
-  return namesNothing(error) ? notFound(error) : error
+  if (namesNothing(error)) return notFound(error)
+  const { reason, description } = error.details ?? {}
+  // A person must not have to decode the detail.
+  return typeof reason === 'string' && description === undefined
+    ? new RpcStatusError(Code[ERROR_TABLE[error.code].rpc], reason, error)
+    : error
 }
 
 /** For merchants an unknown application is a failed authentication, and a wrong id an incorrect use; here both are NOT_FOUND. */

@@ -4,6 +4,10 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Money } from "../../common/v1/money_pb.ts";
+import { file_multihub_common_v1_money } from "../../common/v1/money_pb.ts";
+import type { Reference } from "../../common/v1/reference_pb.ts";
+import { file_multihub_common_v1_reference } from "../../common/v1/reference_pb.ts";
 import type { PulledDelivery } from "../../notifier/v1/listener_service_pb.ts";
 import { file_multihub_notifier_v1_listener_service } from "../../notifier/v1/listener_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/backoffice/v1/callback_service.proto.
  */
 export const file_multihub_backoffice_v1_callback_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL2NhbGxiYWNrX3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEiVQoYTGlzdGVuVG9DYWxsYmFja3NSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEg4KBmV2ZW50cxgCIAMoCRIUCgxzaW5jZV9jdXJzb3IYAyABKAkidQoZTGlzdGVuVG9DYWxsYmFja3NSZXNwb25zZRI4CgpkZWxpdmVyaWVzGAEgAygLMiQubXVsdGlodWIubm90aWZpZXIudjEuUHVsbGVkRGVsaXZlcnkSDgoGY3Vyc29yGAIgASgJEg4KBnNlY3JldBgDIAEoCTKNAQoPQ2FsbGJhY2tTZXJ2aWNlEnoKEUxpc3RlblRvQ2FsbGJhY2tzEjAubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0ZW5Ub0NhbGxiYWNrc1JlcXVlc3QaMS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkxpc3RlblRvQ2FsbGJhY2tzUmVzcG9uc2UwAWIGcHJvdG8z", [file_multihub_notifier_v1_listener_service]);
+  fileDesc("Ci1tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL2NhbGxiYWNrX3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEiVQoYTGlzdGVuVG9DYWxsYmFja3NSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEg4KBmV2ZW50cxgCIAMoCRIUCgxzaW5jZV9jdXJzb3IYAyABKAkidQoZTGlzdGVuVG9DYWxsYmFja3NSZXNwb25zZRI4CgpkZWxpdmVyaWVzGAEgAygLMiQubXVsdGlodWIubm90aWZpZXIudjEuUHVsbGVkRGVsaXZlcnkSDgoGY3Vyc29yGAIgASgJEg4KBnNlY3JldBgDIAEoCSLIAQoTVHJpZ2dlckV2ZW50UmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgCIAEoCRINCgVldmVudBgDIAEoCRIpCgZhbW91bnQYBCABKAsyGS5tdWx0aWh1Yi5jb21tb24udjEuTW9uZXkSDAoEY19pZBgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSDgoGc3RhdHVzGAcgASgJEhYKCnNlcnZpY2VfaWQYCCABKANCAjABImgKFFRyaWdnZXJFdmVudFJlc3BvbnNlEjEKCnJlZmVyZW5jZXMYASADKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuUmVmZXJlbmNlEgwKBGNfaWQYAiABKAkSDwoHcGVuZGluZxgDIAEoCDL4AQoPQ2FsbGJhY2tTZXJ2aWNlEnoKEUxpc3RlblRvQ2FsbGJhY2tzEjAubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0ZW5Ub0NhbGxiYWNrc1JlcXVlc3QaMS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkxpc3RlblRvQ2FsbGJhY2tzUmVzcG9uc2UwARJpCgxUcmlnZ2VyRXZlbnQSKy5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlRyaWdnZXJFdmVudFJlcXVlc3QaLC5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlRyaWdnZXJFdmVudFJlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_money, file_multihub_common_v1_reference, file_multihub_notifier_v1_listener_service]);
 
 /**
  * ListenToCallbacksRequest selects callbacks.
@@ -85,6 +89,113 @@ export const ListenToCallbacksResponseSchema: GenMessage<ListenToCallbacksRespon
   messageDesc(file_multihub_backoffice_v1_callback_service, 1);
 
 /**
+ * TriggerEventRequest says which event must happen.
+ *
+ * @generated from message multihub.backoffice.v1.TriggerEventRequest
+ */
+export type TriggerEventRequest = Message<"multihub.backoffice.v1.TriggerEventRequest"> & {
+  /**
+   * merchant_id is required, except for a principal of a merchant.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * application_id is an application of the test environment. The requests count in its limits.
+   *
+   * @generated from field: string application_id = 2;
+   */
+  applicationId: string;
+
+  /**
+   * event is the name of the event, such as payment.completed.
+   *
+   * @generated from field: string event = 3;
+   */
+  event: string;
+
+  /**
+   * amount, when given, is the amount of the deposit. The sandbox decides by its last three digits, so they are replaced where they
+   * would not lead to the event. Without a currency it is that of the route. An event of a ticket has none.
+   *
+   * @generated from field: multihub.common.v1.Money amount = 4;
+   */
+  amount?: Money | undefined;
+
+  /**
+   * c_id, when given, is the merchant's reference of each thing that is made. Otherwise it follows from operation_id.
+   *
+   * @generated from field: string c_id = 5;
+   */
+  cId: string;
+
+  /**
+   * operation_id is the idempotency key, 1 to 128 characters, unique per merchant.
+   *
+   * @generated from field: string operation_id = 6;
+   */
+  operationId: string;
+
+  /**
+   * status, when given, is the status that the event must tell of, for events that tell of several: such as rejected for
+   * refund.status_changed.
+   *
+   * @generated from field: string status = 7;
+   */
+  status: string;
+
+  /**
+   * service_id, when given, is the route of the deposit. Otherwise one is chosen: that with the purpose normal, if there is one.
+   *
+   * @generated from field: int64 service_id = 8 [jstype = JS_STRING];
+   */
+  serviceId: string;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.TriggerEventRequest.
+ * Use `create(TriggerEventRequestSchema)` to create a new message.
+ */
+export const TriggerEventRequestSchema: GenMessage<TriggerEventRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_callback_service, 2);
+
+/**
+ * TriggerEventResponse holds what was made.
+ *
+ * @generated from message multihub.backoffice.v1.TriggerEventResponse
+ */
+export type TriggerEventResponse = Message<"multihub.backoffice.v1.TriggerEventResponse"> & {
+  /**
+   * references are the payment, refund, chargeback or ticket, in the order in which they were made.
+   *
+   * @generated from field: repeated multihub.common.v1.Reference references = 1;
+   */
+  references: Reference[];
+
+  /**
+   * c_id is the merchant's reference of each of them.
+   *
+   * @generated from field: string c_id = 2;
+   */
+  cId: string;
+
+  /**
+   * pending is true when the event has not happened yet. Call again under the same operation_id to wait longer.
+   *
+   * @generated from field: bool pending = 3;
+   */
+  pending: boolean;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.TriggerEventResponse.
+ * Use `create(TriggerEventResponseSchema)` to create a new message.
+ */
+export const TriggerEventResponseSchema: GenMessage<TriggerEventResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_callback_service, 3);
+
+/**
  * CallbackService lets merchants' developers receive the callbacks of the test environment without an address of their own.
  *
  * @generated from service multihub.backoffice.v1.CallbackService
@@ -101,6 +212,18 @@ export const CallbackService: GenService<{
     methodKind: "server_streaming";
     input: typeof ListenToCallbacksRequestSchema;
     output: typeof ListenToCallbacksResponseSchema;
+  },
+  /**
+   * TriggerEvent makes an event happen in the test environment: it sends the public requests that lead to it, signed for an
+   * application, does the operator's part of refunds, tickets and chargebacks, and answers what it made. A repetition under the
+   * same operation_id goes on where the first call ended and makes nothing twice. With other fields it is refused with 1013.
+   *
+   * @generated from rpc multihub.backoffice.v1.CallbackService.TriggerEvent
+   */
+  triggerEvent: {
+    methodKind: "unary";
+    input: typeof TriggerEventRequestSchema;
+    output: typeof TriggerEventResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_backoffice_v1_callback_service, 0);
