@@ -5,8 +5,10 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a receipt is sent before the event is stored',
     file: 'services/notifier/use-cases/receive-event.ts',
-    search: '    await storeEvent(deps, event, targets)',
-    replace: '    void storeEvent(deps, event, targets).catch(() => {})',
+    search:
+      '    const stored = await storeEvent(deps, openEvent(data, deps.person), targets)\n    if (listener',
+    replace:
+      '    const stored = storeEvent(deps, openEvent(data, deps.person), targets)\n    stored.catch(() => {})\n    if (listener',
   },
   {
     name: 'a forged event is stored',

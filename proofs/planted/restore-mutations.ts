@@ -48,8 +48,8 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a restored payment is not marked',
     file: 'services/payments/operations.ts',
-    search: 'collection === PAYMENTS.name ? asRestored',
-    replace: "collection === PAYMENTS.name + '?' ? asRestored",
+    search: 'if (collection === PAYMENTS.name) return asRestored',
+    replace: "if (collection === PAYMENTS.name + '?') return asRestored",
     is_restored: true,
   },
   {
