@@ -291,8 +291,11 @@ describe('the operator', () => {
     await system.newEndpoint(merchant_id, receiver.url)
     const payment_id = await system.publish(merchant_id)
     const { deliveryId } = await waitForDelivery(merchant_id, payment_id, DELIVERED)
-    const { delivery } = await system.deliveries.getDelivery({ deliveryId })
+    const { delivery, body } = await system.deliveries.getDelivery({ deliveryId })
     expect(delivery).toMatchObject({ deliveryId, merchantId: merchant_id, paymentId: payment_id })
+    expect(body).toBeUndefined()
+    const shown = await system.deliveries.getDelivery({ deliveryId, reveal: true })
+    expect(JSON.parse(Buffer.from(shown.body ?? []).toString())).toEqual(receiver.callbacks[0]?.body)
     expect(receiver.callbacks[0]?.headers['x-webhook-id']).toBe(deliveryId)
   })
 

@@ -98,10 +98,14 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       const delivery = await getDelivery(deliveries, delivery_id)
       if (!mayReveal(request.reveal)) return { delivery: deliveryToProto(delivery) }
       const { merchant_id } = delivery
-      log.info({ delivery_id, merchant_id }, 'what a receiver answered was shown to the operator')
+      log.info(
+        { delivery_id, merchant_id },
+        'the bodies of a callback and its responses were shown to the operator',
+      )
       const openResponse = (sealed: Uint8Array): Uint8Array =>
         deps.person.open(sealed, merchant_id, placeOfResponse(delivery))
-      return { delivery: deliveryToProto(delivery, openResponse) }
+      const event = await deps.events.get({ merchant_id, event_key: delivery.event_key })
+      return { delivery: deliveryToProto(delivery, openResponse), body: event?.body }
     }),
     replayDelivery: by(['backoffice'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
