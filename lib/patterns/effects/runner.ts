@@ -1,5 +1,5 @@
 import { backoffDelay } from '#lib/base/backoff.ts'
-import { withoutDeadline } from '#lib/base/context.ts'
+import { withoutAct, withoutDeadline } from '#lib/base/context.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import type { Release } from '#lib/base/limit.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
@@ -71,8 +71,12 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
   const isStopping = (): boolean => stopping
   const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping, onWritten })
   const runEffects = createRunLeased(by_kind, writes, background, clock_guard)
+  // What follows an act in the background can be written before the act ends: it is not a change of the operator's.
   const runInBackground = (document: Stored<D>): Promise<void> =>
-    background.track(runEffects(document), (error) => logUnfinished(error, document.effects[0]))
+    background.track(
+      withoutAct(() => runEffects(document)),
+      (error) => logUnfinished(error, document.effects[0]),
+    )
   const update: EffectWrites<D>['update'] = async (...change) => {
     clock_guard.assertTrusted()
     return await writes.update(...change)
