@@ -20,6 +20,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/search.ts'),
   },
   {
+    name: 'trigger',
+    about: 'make an event of a test environment happen',
+    load: () => import('./commands/trigger.ts'),
+  },
+  {
     name: 'listen',
     about: 'get the callbacks of a test environment on this machine',
     load: () => import('./commands/listen.ts'),

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { COMMANDS } from './commands.ts'
 import type { Noun, Verb } from './nouns/noun.ts'
 import { NOUNS } from './nouns.ts'
+import { cleanText } from './output/clean-text.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 const KNOWN_WORDS = {
@@ -34,7 +35,7 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof CommandError) {
-      terminal.stderr.write(`${error.message}\n`)
+      terminal.stderr.write(`${error.message.split('\n').map(cleanText).join('\n')}\n`)
       return error.exit_code
     }
     terminal.stderr.write(`the command failed: ${error instanceof Error ? error.message : String(error)}\n`)

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -10,6 +11,7 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { runCommand } from '../../apps/cli/program.ts'
 import {
   type DoorAnswer,
   doorOf,
@@ -212,4 +214,31 @@ test('a deposit that must expire is pending when the time of the call is over, a
   await hear('payment.failed', made.cId, 'declined')
   // Of all tests: no repetition has made an event again.
   expect(heard).toEqual([...new Set(heard)])
+})
+
+test('the command line triggers an event, with an amount in major units', async () => {
+  const written: string[] = []
+  const output = { write: (text: string) => written.push(text) }
+  const words = [
+    'trigger',
+    'payment.completed',
+    '--amount',
+    '123.00',
+    '--currency',
+    'INR',
+    '--c-id',
+    'from-cli',
+  ]
+  const code = await runCommand([...words, '--application', shop.application_id, '--json'], {
+    variables: { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token },
+    directory: tmpdir(),
+    stdin: process.stdin,
+    stdout: output,
+    stderr: output,
+  })
+  expect([code, JSON.parse(written.join(''))]).toMatchObject([
+    0,
+    { cId: 'from-cli', pending: false, references: [{ kind: 'payment' }] },
+  ])
+  await hear('payment.completed', 'from-cli', 'success')
 })

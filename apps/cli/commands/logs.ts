@@ -9,7 +9,7 @@ import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange
 import { connect } from '../call/connection.ts'
 import { followStream } from '../call/follow.ts'
 import { findAccount } from '../call/profile.ts'
-import { cleanText } from '../output/values.ts'
+import { cleanText } from '../output/clean-text.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'

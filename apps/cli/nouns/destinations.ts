@@ -20,5 +20,11 @@ export const noun: Noun = {
         'next_probe_time',
       ],
     },
+    {
+      name: 'probe',
+      about: 'ask now whether a receiver works again',
+      rpc: 'probeDestination',
+      id: 'destination_key',
+    },
   ],
 }

@@ -1,18 +1,11 @@
 import type { DescField, Message } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { exponentOf, formatDecimal } from '#lib/contract/decimal-amount.ts'
+import { cleanText } from './clean-text.ts'
 
 /** How values are shown. */
 export interface ValueForm {
   readonly is_minor: boolean
-}
-
-/** Characters that move the cursor, hide text or turn its direction; merchants can write them. */
-const HOSTILE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
-
-/** Text as one line that a terminal shows as it is. */
-export function cleanText(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' ').replace(HOSTILE, '\u{fffd}')
 }
 
 /** An amount in major units with its currency, such as `-123.00 INR`; `12300 INR` with `--minor`. */
