@@ -23,7 +23,7 @@ async function fill(count: number): Promise<void> {
   const { deliveries, destinations } = await openSealedStore(store)
   const made: Delivery[] = []
   for (const merchant_id of merchant_ids)
-    made.push(...(await deliveries.find('by_created', { equals: [merchant_id] }, { limit: 1 })))
+    made.push(...(await deliveries.find('by_environment', { equals: [merchant_id] }, { limit: 1 })))
   const due_at = now()
   await runLoad({ events: count, in_flight: INSERTS_IN_PROGRESS }, async (number) => {
     const original = made[number % made.length]

@@ -53,7 +53,13 @@ describe('a call with curl', () => {
     )
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({
-      merchant: { merchantId: '1', name: 'Zoë', timezone: '', environments: [] },
+      merchant: {
+        merchantId: '1',
+        name: 'Zoë',
+        timezone: '',
+        environments: [],
+        status: 'MERCHANT_STATUS_UNSPECIFIED',
+      },
     })
   })
 

@@ -23,7 +23,11 @@ function outcome(at_ms: number, succeeds: boolean): AttemptOutcome {
 /** When anything is due next: an attempt, or a look at a destination. */
 async function nextDueMs(): Promise<number> {
   const { deliveries, destinations } = fixture.store
-  const pending = await deliveries.find('by_status', { equals: ['7001', 'pending'] }, { limit: 1_000 })
+  const pending = await deliveries.find(
+    'by_status',
+    { equals: ['7001', 'test', 'pending'] },
+    { limit: 1_000 },
+  )
   const waiting = await destinations.find('by_wake', {}, { limit: 1_000 })
   const times = [...pending.map(({ due_at }) => due_at), ...waiting.map(({ wake_at }) => wake_at)]
   return Math.min(...times.map((time) => time?.getTime() ?? Number.POSITIVE_INFINITY))
