@@ -4,6 +4,7 @@ import {
   GetOverviewRequestSchema,
   type GetOverviewResponse,
   GetOverviewResponseSchema,
+  type LedgerOverview,
   OverviewService,
 } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
@@ -66,13 +67,7 @@ function printOverview(output: Output, overview: GetOverviewResponse): void {
     ['last day', paymentsLastDay],
   ] as const)
     output.write(`${successText(title, counts)}\n`)
-  if (ledger !== undefined) {
-    const until =
-      ledger.verifiedTime === undefined
-        ? 'not verified yet'
-        : `verified up to ${timeText(ledger.verifiedTime)} UTC`
-    output.write(`ledger     ${ledger.consistent ? 'consistent' : 'NOT CONSISTENT'}, ${until}\n`)
-  }
+  if (ledger !== undefined) output.write(`ledger     ${ledgerText(ledger)}\n`)
   for (const role of unavailable) output.write(`${role} did not answer: its numbers are missing\n`)
 }
 
@@ -106,4 +101,9 @@ function successText(title: string, counts: GetOverviewResponse['paymentsLastHou
   const share =
     ended === 0n ? 'none has ended' : `success ${((Number(good) / Number(ended)) * 100).toFixed(1)} %`
   return `${title.padEnd(10)} ${sum(PaymentStatus.CREATED)} payments created, ${ended} ended, ${share}`
+}
+
+function ledgerText({ consistent, verifiedTime }: LedgerOverview): string {
+  if (verifiedTime === undefined) return 'not verified yet: multihub balances verify'
+  return `${consistent ? 'consistent' : 'NOT CONSISTENT'}, verified up to ${timeText(verifiedTime)} UTC`
 }
