@@ -107,3 +107,17 @@ test('an exchange is kept for 7 days', async () => {
   await clock.advance(2)
   expect((await listOf('7001')).items).toEqual([])
 })
+
+test('the time of an exchange selects it, also while ids are ahead of the clock', async () => {
+  const recorder = createExchangeRecorder(collections, createLog('test'))
+  // More ids than a millisecond has places, so that the next ones belong to later milliseconds.
+  for (let count = 0; count < 5_000; count += 1) uuidv7()
+  for (let count = 0; count < 2; count += 1) recorder.record(answered('7001'))
+  for (let count = 0; count < 4_096; count += 1) uuidv7()
+  recorder.record(answered('7001'))
+  await recorder.stop()
+  const [newest, ...older] = (await listOf('7001')).items
+  const query = { merchant_id: '7001', page_size: 1_000, page_token: '', created_to: newest?.answered_at }
+  expect((await createExchangeReads(collections).list(query)).items).toEqual(older)
+  expect(older).toHaveLength(2)
+})

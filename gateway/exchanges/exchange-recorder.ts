@@ -13,6 +13,7 @@ import {
   type KeptExchange,
   type LostExchanges,
   type StoredExchange,
+  timeOfId,
 } from './kept-exchange.ts'
 
 /** Where exchanges are kept. */
@@ -144,10 +145,12 @@ function merchantOf({ response, context }: Exchange): KnownMerchant | undefined 
 function keptExchange(exchange: Exchange, known: KnownMerchant): KeptExchange {
   const { request_id, response, context } = exchange
   const { application_id = '', method, code, field, payment } = context
+  const exchange_id = uuidv7()
   return {
     ...known,
-    exchange_id: uuidv7(),
-    answered_at: now(),
+    exchange_id,
+    // Lists select by the id, so the time that they show must be the same.
+    answered_at: timeOfId(exchange_id),
     request_id,
     application_id,
     method,
@@ -163,7 +166,7 @@ function toStored(exchange: KeptExchange): StoredExchange {
   return {
     ...exchange,
     filter_keys: filterKeysOf(exchange),
-    expires_at: expiryFrom(exchange.answered_at),
+    expires_at: expiryFrom(now()),
   }
 }
 
