@@ -6,6 +6,7 @@ import { type SupportClient, type SupportSystem, startSupport } from './support.
 
 const APPROVALS = 'multihub.backoffice.v1.ApprovalService'
 const REFUNDS = 'multihub.support.v1.RefundService'
+const CHARGEBACKS = 'multihub.support.v1.ChargebackService'
 const LIMIT = 500_000
 
 type Person = Readonly<{ id: string; token: string }>
@@ -22,11 +23,10 @@ beforeAll(async () => {
   const admin = await door.newPrincipal(['admin'])
   proposer = await door.newPrincipal(['money'])
   second = await door.newPrincipal(['money'])
-  await door.call(admin.token, `${APPROVALS}/SetApprovalPolicy`, {
-    rpc: `${REFUNDS}/ApproveRefund`,
-    currency: 'INR',
-    aboveMinor: String(LIMIT),
-  })
+  for (const rpc of [`${REFUNDS}/ApproveRefund`, `${CHARGEBACKS}/MoveChargeback`]) {
+    const policy = { rpc, currency: 'INR', aboveMinor: String(LIMIT) }
+    await door.call(admin.token, `${APPROVALS}/SetApprovalPolicy`, policy)
+  }
 })
 afterAll(async () => system[Symbol.asyncDispose]())
 
@@ -79,4 +79,36 @@ test('a policy on ApproveRefund looks at the amount of the refund', async () => 
 test('a refund that does not exist is NOT_FOUND also with a policy, and nothing is proposed', async () => {
   const answer = await door.call(proposer.token, `${REFUNDS}/ApproveRefund`, { refundId: randomUUID() })
   expect(answer.body.code).toBe('not_found')
+})
+
+/** A chargeback of this amount. */
+async function newChargeback(minor: number): Promise<string> {
+  const { h_id: paymentId } = await paidDeposit()
+  const { body } = await door.call(proposer.token, `${CHARGEBACKS}/OpenChargeback`, {
+    paymentId,
+    amount: { minor: String(minor), currency: 'INR' },
+    reasonCode: '10.4',
+    operationId: randomUUID(),
+  })
+  return body.chargeback.chargebackId
+}
+
+// O5.2
+test('a policy on MoveChargeback looks at the amount of the chargeback', async () => {
+  const win = (chargebackId: string) =>
+    door.call(proposer.token, `${CHARGEBACKS}/MoveChargeback`, {
+      chargebackId,
+      status: 'CHARGEBACK_STATUS_WON',
+    })
+  expect((await win(await newChargeback(LIMIT))).body.chargeback.status).toBe('CHARGEBACK_STATUS_WON')
+  const chargebackId = await newChargeback(LIMIT + 1)
+  const { body } = await win(chargebackId)
+  expect(detailOf(body)).toMatchObject({ status: 'pending' })
+  const { approval_id: approvalId } = detailOf(body)
+  const { body: shown } = await door.call(second.token, `${APPROVALS}/GetApproval`, { approvalId })
+  expect(shown.approval.amount).toEqual({ minor: String(LIMIT + 1), currency: 'INR' })
+  const decision = { approvalId, reason: 'the bank has found for the merchant' }
+  expect((await door.call(second.token, `${APPROVALS}/Approve`, decision)).status).toBe(200)
+  const { body: after } = await door.call(second.token, `${CHARGEBACKS}/GetChargeback`, { chargebackId })
+  expect(after.chargeback.status).toBe('CHARGEBACK_STATUS_WON')
 })

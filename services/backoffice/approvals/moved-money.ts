@@ -1,4 +1,5 @@
 import type { DescMethodUnary, Message } from '@bufbuild/protobuf'
+import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import type { OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { CallOwner } from '../door/call-owner.ts'
@@ -13,6 +14,10 @@ const LOOK_UPS = new Map<
   [
     RefundService.method.approveRefund,
     { find: RefundService.method.getRefund, id: 'refundId', field: 'refund' },
+  ],
+  [
+    ChargebackService.method.moveChargeback,
+    { find: ChargebackService.method.getChargeback, id: 'chargebackId', field: 'chargeback' },
   ],
 ])
 
