@@ -60,8 +60,11 @@ export interface RoleOperations {
   readonly name: RoleName
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
-  /** What becomes of a document of a collection when it is restored: it is older than what the world knows of it (P19). */
-  restoreDocument?(collection: string, document: object): object
+  /**
+   * What becomes of a document of a collection when it is restored: it is older than what the world knows of it (P19). `undefined`
+   * for one that must not come back.
+   */
+  restoreDocument?(collection: string, document: object): object | undefined
   /**
    * Erases again, after a restore, what a list says was erased since the backup (O11). What is open again is marked, so that it is
    * erased when it ends. The role is not running. Returns the number of documents that it changed.

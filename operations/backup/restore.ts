@@ -71,13 +71,15 @@ export async function loadContent(
 async function loadDocuments(
   collection: Collection<object>,
   frames: AsyncIterable<Buffer>,
-  restoreDocument: (document: object) => object,
+  restoreDocument: (document: object) => object | undefined,
 ): Promise<void> {
   const writes = new Set<Promise<unknown>>()
   let failure: unknown
   for await (const frame of frames) {
+    const document = restoreDocument(unpackBody(frame))
+    if (document === undefined) continue
     const write: Promise<unknown> = collection
-      .insert(restoreDocument(unpackBody(frame)))
+      .insert(document)
       .catch((error: unknown) => {
         failure ??= error
       })

@@ -34,6 +34,29 @@ afterAll(async () => {
 
 const operator = (rpc: string, request: object) => operatorOf(system.demo())(rpc, request)
 
+/** A session that the operator's token begins. Its secret is a bearer token too. */
+async function beginSession(): Promise<string> {
+  const { backoffice_url, operator: principal } = system.demo()
+  const response = await fetch(`${backoffice_url}/session`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Origin: backoffice_url },
+    body: JSON.stringify({ token: principal.token }),
+  })
+  return /mhs_\w+/.exec(response.headers.get('set-cookie') ?? '')?.[0] ?? ''
+}
+
+/** The status with which a call of this session is answered. */
+async function asks(session: string): Promise<number> {
+  const path = 'multihub.backoffice.v1.PrincipalService/WhoAmI'
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${session}` }
+  const { status } = await fetch(`${system.demo().backoffice_url}/${path}`, {
+    method: 'POST',
+    headers,
+    body: '{}',
+  })
+  return status
+}
+
 /** Uploads a file for a ticket. Returns how the merchant reads its status, and its id. */
 async function uploadFile(alpha: MerchantClient, content: Buffer) {
   const call = async (method: string, params: object, operation_id?: string) =>
@@ -86,6 +109,8 @@ test(
     const file = await uploadFile(alpha, Buffer.from(`${IN_TICKET[2]}\n`))
     const readTicket = await openTicket(alpha, c_id, file.h_id)
     expect(await readEmail()).toBe(EMAIL)
+    const session = await beginSession()
+    expect(await asks(session)).toBe(200)
     const variables = { MULTIHUB_HOME: system.home, ...(await keysOf(system)) }
     const [plain, backup] = [join(outside, 'plain'), join(outside, 'backup')]
     const [identity, other] = [await generateIdentity(), await generateIdentity()]
@@ -130,6 +155,8 @@ test(
     expect(lines).toContain('payments: 1 documents were erased again')
     expect(lines).toContain('support: 1 documents were erased again')
     await system.start()
+    // O21
+    expect(await asks(session)).toBe(401)
     await eventually(readEmail, (email) => email === undefined)
     await eventually(readTicket, (ticket) => ticket?.title === '[erased]')
     // The backup has its bytes, and so had the restored system.

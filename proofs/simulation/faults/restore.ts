@@ -104,7 +104,8 @@ async function restoreSystem(
     for (const { layout, reset } of world.databases.get(role)?.collections() ?? []) {
       const documents = (backup.contents.get(role)?.get(layout.name) ?? []).map(copyOf)
       // A role changes fields of its documents, and no version.
-      reset(documents.map((document) => restoreDocument(layout.name, document) as StoredBody))
+      const restored = documents.map((document) => restoreDocument(layout.name, document) as StoredBody)
+      reset(restored.filter((document) => document !== undefined))
     }
   const refused: string[] = []
   if (backup.kind === 'ordered') {

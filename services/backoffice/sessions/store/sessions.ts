@@ -4,21 +4,22 @@ import { keyOf } from '#lib/store/lookup.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { continueSession, type Session } from '../domain/session.ts'
 
-const SPEC = {
+/** The collection of sessions, which a restore leaves empty. */
+export const SESSIONS = {
   name: 'sessions',
   partition: ['secret_sha256'],
   key: ['secret_sha256'],
   expires: 'expires_at',
 } as const satisfies CollectionSpec
 
-const keyOfSession = keyOf(SPEC)
+const keyOfSession = keyOf(SESSIONS)
 
 /** The stored sessions. */
 export type SessionStore = Awaited<ReturnType<typeof openSessionStore>>
 
 /** Opens the collection of sessions. */
 export async function openSessionStore(store: Store) {
-  const collection = await store.collection<Session>(SPEC)
+  const collection = await store.collection<Session>(SESSIONS)
   return {
     get: (secret_sha256: string): Promise<Session | undefined> => collection.get({ secret_sha256 }),
     async insert(session: Session): Promise<void> {
