@@ -20,6 +20,11 @@ import {
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
 import { createStreamClient } from '#lib/http/internal-link.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
+import {
+  checkProxiesAreDecided,
+  createProxyWatch,
+  TRUSTED_PROXIES_SETTING,
+} from '#lib/http/trusted-proxies.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { createLog } from '#lib/telemetry/log.ts'
@@ -30,7 +35,6 @@ import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS, V2_WINDOW_MS } from './auth/signature-schemes.ts'
 import { createExchangeRecorder } from './exchanges/exchange-recorder.ts'
 import { createExchangeReads } from './exchanges/read-exchanges.ts'
-import { checkProxiesAreDecided, createProxyWatch, TRUSTED_PROXIES_SETTING } from './http/trusted-proxies.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMerchantRequests } from './limits/merchant-requests.ts'

@@ -4,10 +4,11 @@ import { createRate } from '#lib/base/limit.ts'
 import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
 import { networkOf } from '#lib/http/network-of.ts'
+import { clientAddress } from '#lib/http/trusted-proxies.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
-import { clientAddress, singleHeader } from './request-head.ts'
+import { singleHeader } from './request-head.ts'
 
 /** The log of one gateway. */
 export type ExchangeLog = ReturnType<typeof createExchangeLog>

@@ -1,11 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { parseIpRanges } from '#lib/http/address-policy.ts'
 import { networkOf } from '#lib/http/network-of.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
 import { V1_PATH } from '../paths.ts'
-import { clientAddress } from './request-head.ts'
 import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 let app: FastifyInstance
@@ -63,24 +60,6 @@ test.each<[string, RequestHead, string]>([
 ])('refuses a request for the reference with %s', async (_what, head, description) => {
   const text = requestText('', { verb: 'GET', ...head })
   expect(await errorOf(text)).toEqual([1003, description])
-})
-
-/** The parts of a request that the function reads. */
-const from = (remoteAddress: string | undefined, forwarded?: string) =>
-  ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage
-
-test.each([
-  ['no proxy is trusted', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
-  ['the proxy names its caller', '10.0.0.1', '203.0.113.9', '203.0.113.9'],
-  ['the caller forged the first hop', '10.0.0.1', '198.51.100.7, 203.0.113.9', '203.0.113.9'],
-  ['two proxies', '10.0.0.1', '203.0.113.9, 10.0.0.2', '203.0.113.9'],
-  ['a proxy without a header', '10.0.0.1', undefined, '10.0.0.1'],
-  ['only proxies', '10.0.0.1', '10.0.0.3,10.0.0.2', '10.0.0.3'],
-  ['an unreadable hop', '10.0.0.1', '203.0.113.9, unknown', undefined],
-  ['a mapped proxy', '::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
-  ['the socket is closed', undefined, '203.0.113.9', undefined],
-])('finds the caller when %s', (_when, socket, forwarded, expected) => {
-  expect(clientAddress(from(socket, forwarded), parseIpRanges(['10.0.0.0/8']))).toBe(expected)
 })
 
 test('joins the hops of several headers in their order', async () => {

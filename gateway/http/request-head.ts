@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
-import { type IpRanges, parseIpAddress } from '#lib/http/address-policy.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 
 /** `application/json`, with `charset=utf-8` or no charset. HTTP allows empty parameters. */
@@ -62,20 +61,4 @@ export function hasHeader(raw_headers: readonly string[], name: string): boolean
 /** Compares lengths first, which spares most headers the conversion to lower case. */
 function hasName(header: string | undefined, name: string): boolean {
   return header !== undefined && header.length === name.length && header.toLowerCase() === name
-}
-
-/**
- * The address of the caller (A7): the socket's address, or the last hop of `X-Forwarded-For` that is not a trusted proxy.
- * Only hops that trusted proxies appended are believed. `undefined` when that hop is not an IP address.
- */
-export function clientAddress(request: IncomingMessage, trusted: IpRanges | undefined): string | undefined {
-  let address = request.socket.remoteAddress
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
-  const hops = forwarded === '' ? [] : forwarded.split(',').map((hop) => hop.trim())
-  while (address !== undefined && trusted?.contain(address)) {
-    const hop = hops.pop()
-    if (hop === undefined) return address
-    address = parseIpAddress(hop) === undefined ? undefined : hop
-  }
-  return address
 }

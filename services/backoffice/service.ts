@@ -15,6 +15,7 @@ import {
   portSetting,
 } from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
+import { TRUSTED_PROXIES_SETTING } from '#lib/http/trusted-proxies.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
@@ -29,6 +30,7 @@ import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { FIRST_PRINCIPAL } from './door/authenticate.ts'
 import { openBrowsers } from './door/browsers.ts'
 import { type CallOwner, createCallOwner } from './door/call-owner.ts'
+import { createCallerAddresses } from './door/caller-address.ts'
 import { openFiles } from './door/file-paths.ts'
 import { createHttpServer } from './door/http-server.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
@@ -65,6 +67,7 @@ export const BACKOFFICE_CONFIG = {
     ),
   ),
   ...SIGN_IN_SETTINGS,
+  trusted_proxies: TRUSTED_PROXIES_SETTING,
   attachments_url: ATTACHMENTS_URL_SETTING,
   audience: describedSetting(
     'With `merchants`, only principals of merchants may call this process, so that it can face the internet.',
@@ -126,8 +129,10 @@ export const role: Role<'backoffice'> = {
     const gateway = context.clientOf(ExchangeReadService)
     const log = createLog('backoffice')
     const streams = openStreams(context, { callOwner, gateway, log })
+    const addresses = createCallerAddresses(config.trusted_proxies)
     const endpoints = createOperatorEndpoints({
       authenticate,
+      addressOf: addresses.addressOf,
       callOwner,
       cursor: context.keys.cursor,
       act: createAuditedAct({ audit, findAct, now_ms }),
@@ -142,6 +147,7 @@ export const role: Role<'backoffice'> = {
       endpoints,
       tls: context.tls,
       release: readBuildInfo().version,
+      addresses,
     })
     let listening: Listening | undefined
     return {
@@ -157,6 +163,7 @@ export const role: Role<'backoffice'> = {
         createSearchRpc({ clientOf: context.clientOf, getPrincipal }),
         createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals))),
       ],
+      limitations: addresses.watch.limitations,
       async open() {
         await app.ready()
         const { host, port } = config

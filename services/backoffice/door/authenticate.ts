@@ -16,7 +16,7 @@ export type Audience = 'all' | 'merchants'
 export interface CallerHead {
   readonly authorization: string | undefined
   readonly header: ReadHeader
-  /** The IP address of the other end. */
+  /** Its IP address, behind trusted proxies too. */
   readonly address: string | undefined
 }
 

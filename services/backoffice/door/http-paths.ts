@@ -4,7 +4,7 @@ import { codeToHttpStatus, errorToJsonBytes } from '@connectrpc/connect/protocol
 import type { RouteHandlerMethod } from 'fastify'
 import { withRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
-import { addressOfPeer, type ConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
+import { type ConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
 import { authorizationOf } from '#lib/rpc/credentials.ts'
 import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
 import { connection_caller_key, peer_key } from '#lib/rpc/server/connect-listener.ts'
@@ -12,6 +12,7 @@ import { type CallHead, requestContextOf } from '#lib/rpc/server/incoming.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ReadHeader } from '../sessions/site.ts'
 import type { CallerHead } from './authenticate.ts'
+import type { CallerAddresses } from './caller-address.ts'
 
 /** A request for a path that is not an RPC, and its response. */
 export interface HttpExchange {
@@ -37,11 +38,12 @@ export interface HttpPath {
 export function createPathHandler(
   path: HttpPath,
   connections: Pick<ConnectionLimit, 'markAuthenticated'>,
+  addressOf: CallerAddresses['addressOf'],
 ): RouteHandlerMethod {
   return ({ raw: request, params }, reply) => {
     reply.hijack()
     const { raw: response } = reply
-    const exchange = exchangeOf(request, response, params as Record<string, string>)
+    const exchange = exchangeOf(request, response, params as Record<string, string>, addressOf)
     const context = requestContextOf(exchange.head, undefined, clock.monotonic_ms())
     const serve = async (): Promise<void> => {
       try {
@@ -61,6 +63,7 @@ function exchangeOf(
   request: IncomingMessage,
   response: ServerResponse,
   parameters: Readonly<Record<string, string>>,
+  addressOf: CallerAddresses['addressOf'],
 ): HttpExchange {
   const header = (name: string): string | undefined => {
     const value = request.headers[name]
@@ -72,7 +75,7 @@ function exchangeOf(
     request,
     response,
     header,
-    caller: { authorization, header, address: addressOfPeer(peer) },
+    caller: { authorization, header, address: addressOf(peer, header) },
     parameters,
     url: new URL(request.url ?? '/', 'http://backoffice'),
     head: {

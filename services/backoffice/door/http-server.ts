@@ -7,6 +7,7 @@ import type { Tls } from '#lib/http/tls.ts'
 import { createConnectListener } from '#lib/rpc/server/connect-listener.ts'
 import { createConnectHttpServer } from '#lib/rpc/server/connect-server.ts'
 import type { RpcEndpoint } from '#lib/rpc/server/dispatch.ts'
+import type { CallerAddresses } from './caller-address.ts'
 import { createPathHandler, type HttpPath } from './http-paths.ts'
 
 /** What the HTTP server of the back office needs. */
@@ -16,6 +17,7 @@ interface HttpServerOptions {
   readonly tls: Tls | undefined
   /** The version of the product, which every answer names (O19). */
   readonly release: string
+  readonly addresses: CallerAddresses
 }
 
 /** The limits of a port that people and programs outside reach, also through one proxy for all of them. */
@@ -37,11 +39,12 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 const REQUEST_MAX_BYTES = 128 * 1024
 
 /** Makes the HTTP server of the back office as a Fastify application that is not listening yet. */
-export function createHttpServer({ endpoints, paths, tls, release }: HttpServerOptions): FastifyInstance {
-  const connections = createConnectionLimit('backoffice', CONNECTION_LIMITS)
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { endpoints, paths, addresses } = options
+  const connections = createConnectionLimit('backoffice', CONNECTION_LIMITS, addresses.trusted_proxies)
   const answerCall = createConnectListener(endpoints, connections, REQUEST_MAX_BYTES)
   const app = Fastify({
-    serverFactory: (handle) => createServer(tls, release, handle),
+    serverFactory: (handle) => createServer(options, handle),
     requestIdHeader: false,
     genReqId: () => '',
     return503OnClosing: false,
@@ -60,7 +63,11 @@ export function createHttpServer({ endpoints, paths, tls, release }: HttpServerO
   }
   app.post('/:service/:rpc', handler)
   for (const one of paths)
-    app.route({ method: one.method, url: one.path, handler: createPathHandler(one, connections) })
+    app.route({
+      method: one.method,
+      url: one.path,
+      handler: createPathHandler(one, connections, addresses.addressOf),
+    })
   app.setNotFoundHandler((_request, reply) => {
     reply.hijack()
     sendText(reply.raw, plain(404, 'Not Found'))
@@ -71,12 +78,12 @@ export function createHttpServer({ endpoints, paths, tls, release }: HttpServerO
 
 /** Node's server, each of whose answers names the release. */
 function createServer(
-  tls: Tls | undefined,
-  release: string,
+  { tls, release, addresses }: HttpServerOptions,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const server = createConnectHttpServer(tls, (request, response) => {
     response.setHeader('multihub-release', release)
+    addresses.watch.observe(request)
     if (request.method !== 'PUT') limitBodyTime(request)
     handle(request, response)
   })

@@ -23,6 +23,7 @@ function call(method: ServedMethod, request: Message, fields: Partial<Principal>
   let leave = (): void => {}
   const owner = Promise.withResolvers<Message>()
   const endpoints = createOperatorEndpoints({
+    addressOf: () => undefined,
     authenticate: async () => ({ ...FIRST_PRINCIPAL, principal_id: 'one', ...fields }),
     callOwner: (_method, _request, options) => {
       signal = options?.signal

@@ -1,7 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
-import { addressOfPeer } from '#lib/http/connection-limit.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { connection_caller_key, peer_key } from '#lib/rpc/server/connect-listener.ts'
@@ -18,6 +17,7 @@ import type { Principal } from '../domain/principal.ts'
 import { hasRight, type Right } from '../domain/rights.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
 import type { CallOwner } from './call-owner.ts'
+import type { CallerAddresses } from './caller-address.ts'
 import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf } from './message-fields.ts'
 import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
@@ -29,6 +29,7 @@ import { findUnknownField } from './unknown-fields.ts'
 /** What the door needs. */
 export interface DoorDeps {
   readonly authenticate: AuthenticatePrincipal
+  readonly addressOf: CallerAddresses['addressOf']
   readonly callOwner: CallOwner
   readonly cursor: Keyring
   readonly act: Act
@@ -70,13 +71,13 @@ function tooManyActs(): RpcStatusError {
 const MERCHANT_ACTS_PER_MINUTE = 120
 
 /** Who may make a call, before its message is read (O14). */
-function policyOf(rpc: OperatorRpc, { authenticate, refused }: DoorDeps): CallPolicy {
+function policyOf(rpc: OperatorRpc, { authenticate, addressOf, refused }: DoorDeps): CallPolicy {
   return {
     identify: ({ values }) => values?.get(principal_key)?.principal_id,
     isOutside: () => true,
     async check({ caller, header, values }) {
       const authorization = typeof caller === 'string' ? undefined : caller.authorization
-      const address = addressOfPeer(values?.get(peer_key) ?? '')
+      const address = addressOf(values?.get(peer_key) ?? '', header)
       const findPrincipal = async (): Promise<Principal> =>
         active(await authenticate({ authorization, header, address }))
       const principal = values?.get(principal_key) ?? (await findPrincipal())

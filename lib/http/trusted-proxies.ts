@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ConfigError, describedSetting, type Setting, type Variables } from '#lib/base/config/config.ts'
 import { listSetting } from '#lib/base/config/settings.ts'
 import { clock } from '#lib/base/time.ts'
-import { type IpRanges, isIpRange } from '#lib/http/address-policy.ts'
+import { type IpRanges, isIpRange, parseIpAddress } from './address-policy.ts'
 
 const NONE = 'none'
 
@@ -41,7 +41,7 @@ const WARNED_MS = 600_000
 /** Looks for a proxy that is not in the setting. */
 export type ProxyWatch = ReturnType<typeof createProxyWatch>
 
-/** Makes the watch of one gateway. */
+/** Makes the watch of one port. */
 export function createProxyWatch(trusted_proxies: IpRanges | undefined) {
   let seen: { readonly address: string; readonly at_ms: number } | undefined
   return {
@@ -55,8 +55,35 @@ export function createProxyWatch(trusted_proxies: IpRanges | undefined) {
       if (seen === undefined || clock.monotonic_ms() - seen.at_ms > WARNED_MS) return []
       return [
         `X-Forwarded-For came from ${seen.address}, which is not in ${TRUSTED_PROXIES_SETTING.variable}: if it is your ` +
-          'proxy, all merchants behind it have the limits of one network',
+          'proxy, all callers behind it have the limits of one network',
       ]
     },
   }
+}
+
+/**
+ * The address of the caller (A7): the socket's address, or the last hop of `X-Forwarded-For` that is not a trusted proxy.
+ * Only hops that trusted proxies appended are believed. `undefined` when that hop is not an IP address.
+ */
+export function clientAddress(
+  { socket, headers }: IncomingMessage,
+  trusted: IpRanges | undefined,
+): string | undefined {
+  return addressBehind(socket.remoteAddress, headers['x-forwarded-for']?.toString(), trusted)
+}
+
+/** The same, from the address of the other end and its header `X-Forwarded-For`. */
+export function addressBehind(
+  peer: string | undefined,
+  forwarded = '',
+  trusted: IpRanges | undefined,
+): string | undefined {
+  let address = peer
+  const hops = forwarded === '' ? [] : forwarded.split(',').map((hop) => hop.trim())
+  while (address !== undefined && trusted?.contain(address)) {
+    const hop = hops.pop()
+    if (hop === undefined) return address
+    address = parseIpAddress(hop) === undefined ? undefined : hop
+  }
+  return address
 }

@@ -2,9 +2,14 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { ConfigError, readConfig } from '#lib/base/config/config.ts'
-import { parseIpRanges } from '#lib/http/address-policy.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
-import { checkProxiesAreDecided, createProxyWatch, TRUSTED_PROXIES_SETTING } from './trusted-proxies.ts'
+import { parseIpRanges } from './address-policy.ts'
+import {
+  addressBehind,
+  checkProxiesAreDecided,
+  createProxyWatch,
+  TRUSTED_PROXIES_SETTING,
+} from './trusted-proxies.ts'
 
 let clock: InstalledClock
 beforeEach(() => {
@@ -46,4 +51,18 @@ test('warns for 10 minutes when X-Forwarded-For comes from a peer that is not tr
   expect(watch.limitations()).toEqual([expect.stringContaining('192.0.2.1')])
   await clock.advance(600_001)
   expect(watch.limitations()).toEqual([])
+})
+
+test.each([
+  ['no proxy is trusted', '192.0.2.1', '203.0.113.9', '192.0.2.1'],
+  ['the proxy names its caller', '10.0.0.1', '203.0.113.9', '203.0.113.9'],
+  ['the caller forged the first hop', '10.0.0.1', '198.51.100.7, 203.0.113.9', '203.0.113.9'],
+  ['two proxies', '10.0.0.1', '203.0.113.9, 10.0.0.2', '203.0.113.9'],
+  ['a proxy without a header', '10.0.0.1', undefined, '10.0.0.1'],
+  ['only proxies', '10.0.0.1', '10.0.0.3,10.0.0.2', '10.0.0.3'],
+  ['an unreadable hop', '10.0.0.1', '203.0.113.9, unknown', undefined],
+  ['a mapped proxy', '::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
+  ['the socket is closed', undefined, '203.0.113.9', undefined],
+])('finds the caller when %s', (_when, socket, forwarded, expected) => {
+  expect(addressBehind(socket, forwarded, parseIpRanges(['10.0.0.0/8']))).toBe(expected)
 })
