@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ async function startLocal(answers: number[] = []) {
     request.resume().on('end', () => {
       const status = answers.shift() ?? 200
       if (status === 200) ids.push(String(request.headers['x-webhook-id']))
-      response.writeHead(status).end(status === 200 ? '' : 'TypeError: c is undefined')
+      response.writeHead(status).end(status === 200 ? 'thanks' : 'TypeError: c is undefined')
     })
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -60,10 +60,15 @@ async function startLocal(answers: number[] = []) {
 }
 
 /** Starts the real command, and collects what it prints. */
-function start(forward_to: string): { readonly child: ChildProcess; text: string; err: string } {
-  const words = [resolve('multihub'), 'listen', '--forward-to', forward_to]
-  const env = { ...process.env, HOME: home, MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token }
-  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+function start(
+  words: readonly string[],
+  by = token,
+): { readonly child: ChildProcess; text: string; err: string } {
+  const env = { ...process.env, HOME: home, MULTIHUB_URL: door.url, MULTIHUB_TOKEN: by }
+  const child = spawn(process.execPath, [resolve('multihub'), 'listen', ...words], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const started = { child, text: '', err: '' }
   child.stdout?.on('data', (chunk) => (started.text += chunk))
   child.stderr?.on('data', (chunk) => (started.err += chunk))
@@ -76,39 +81,69 @@ const isListening = (run: { err: string }) =>
     (err = '') => err.includes('Listening'),
   )
 
-async function kill({ child }: { readonly child: ChildProcess }): Promise<void> {
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await ended
+const ended = ({ child }: { readonly child: ChildProcess }): Promise<number | null> =>
+  new Promise((resolve) => child.once('close', resolve))
+
+async function kill(run: { readonly child: ChildProcess }): Promise<void> {
+  const end = ended(run)
+  run.child.kill('SIGKILL')
+  await end
 }
 
-test('each callback reaches the local program, verified, however often the command is killed', async () => {
+test('each callback goes on as it is, after a kill too, whichever token of the merchant is used', async () => {
   await using local = await startLocal()
-  let run = start(local.url)
-  await isListening(run)
-  const count = 20
-  for (let n = 0; n < count; n += 1) {
-    await happen(`killed-${n}`)
-    if (n % 5 === 4) {
-      await kill(run)
-      run = start(local.url)
-    }
-  }
+  const first = start(['--forward-to', local.url])
+  await isListening(first)
+  await happen('before')
   await eventually(
-    async () => new Set(local.ids).size,
-    (size) => size === count,
+    async () => first.text,
+    (text = '') => text.includes('thanks'),
+  )
+  await kill(first)
+  await happen('meanwhile')
+  const { token: other } = await door.newPrincipal(['reveal'], merchant_id)
+  const second = start(['--forward-to', local.url, '--jsonl'], other)
+  await eventually(
+    async () => local.ids.length,
+    (length) => length === 2,
   )
   await eventually(
-    async () => run.text + run.err,
-    (text = '') => /payment\.completed .*✓ verified {2}→ 200/.test(text) || text.includes('Listening'),
+    async () => second.text,
+    (text = '') => text.includes('\n'),
   )
-  expect(run.text).not.toContain('NOT VERIFIED')
-  await kill(run)
+  expect(first.text).toMatch(
+    /^\S+ {2}payment\.completed +order-\S+ {2}✓ verified {2}→ 200 {2}\d+ ms {2}thanks\n$/,
+  )
+  expect(JSON.parse(second.text)).toMatchObject({
+    event: 'payment.completed',
+    deliveryId: local.ids[1],
+    verified: true,
+    answer: { kind: 'answered', status: 200, next: 'taken' },
+  })
+  await kill(second)
+})
+
+test('a token that sees all merchants needs --merchant, and a cursor that is not kept any more is named', async () => {
+  const { token: all } = await door.newPrincipal(['reveal'])
+  const run = start([], all)
+  expect([await ended(run), run.err]).toEqual([2, 'your token sees all merchants: give --merchant\n'])
+  const unknown = start(['--events', 'payment.lost'])
+  expect([await ended(unknown), unknown.err]).toEqual([1, expect.stringContaining('payment.completed')])
+  const folder = join(home, '.config/multihub/listen')
+  const first = start([])
+  await isListening(first)
+  await kill(first)
+  for (const file of readdirSync(folder)) writeFileSync(join(folder, file), `${uuidv7()}.7`)
+  const refused = start([])
+  expect([await ended(refused), refused.err]).toEqual([1, expect.stringContaining('--from-now')])
+  const fresh = start(['--from-now'])
+  await isListening(fresh)
+  await kill(fresh)
 })
 
 test('a callback that the program refuses is sent again, with the beginning of its answer shown', async () => {
   await using local = await startLocal([500])
-  const run = start(local.url)
+  const run = start(['--forward-to', local.url])
   await isListening(run)
   await happen('refused')
   await eventually(

@@ -1,93 +1,128 @@
-import { randomUUID } from 'node:crypto'
-import { createClient } from '@connectrpc/connect'
-import { createConnectTransport } from '@connectrpc/connect-node'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { CallbackService } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
+import { type ReceivedCallback, type Receiver, signatureV3, startReceiver } from '../support/receiver.ts'
 import { type OneProcessSystem, startOneProcess } from '../support/system.ts'
 
 const LIMIT_MS = 300_000
-const DEPOSITS = 24
+const is_whole = process.env['MULTIHUB_CI'] === '1'
+
+/** Each deposit has two events. */
+const DEPOSITS = is_whole ? 500 : 100
+const KILLS = is_whole ? 20 : 4
+const SERVER_KILLS = is_whole ? 5 : 1
+/** Deposits that are created at the same time. */
+const BATCH = 5
 
 let system: OneProcessSystem
+let local: Receiver
 beforeAll(async () => {
   system = await startOneProcess()
+  local = await startReceiver()
 })
-afterAll(() => system?.end())
+afterAll(async () => {
+  await local?.stop()
+  await system?.end()
+})
 
-/** A client that breaks off after each few messages, and goes on from its cursor. */
-function startListener(merchant_id: string) {
-  const seen = new Map<string, Set<string>>()
-  let cursor = ''
+/** `multihub listen` as a developer runs it, started again whenever it has ended. */
+function startListening(words: readonly string[]) {
+  let child: ChildProcess
+  let has_ended = false
+  const output = { out: '', err: '' }
+  /** What was received when the present process began. */
+  let received_before = 0
+  const start = (): void => {
+    const { backoffice_url, operator } = system.demo()
+    const variables = { HOME: system.home, MULTIHUB_URL: backoffice_url, MULTIHUB_TOKEN: operator.token }
+    received_before = local.callbacks.length
+    child = spawn(process.execPath, [join(import.meta.dirname, '../../multihub'), 'listen', ...words], {
+      env: { ...process.env, ...variables },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    child.stdout?.on('data', (chunk) => (output.out += chunk))
+    child.stderr?.on('data', (chunk) => (output.err += chunk))
+    child.once('exit', () => has_ended || start())
+  }
+  start()
   return {
-    seen,
-    /** Reads until the stream breaks or four messages have come. */
-    async read(): Promise<void> {
-      const { backoffice_url, operator } = system.demo()
-      const controller = new AbortController()
-      const transport = createConnectTransport({ baseUrl: backoffice_url, httpVersion: '1.1' })
-      const headers = { authorization: `Bearer ${operator.token}` }
-      const request = { merchantId: merchant_id, sinceCursor: cursor }
-      const { signal } = controller
-      const stream = createClient(CallbackService, transport).listenToCallbacks(request, { signal, headers })
-      let messages = 0
-      try {
-        for await (const message of stream) {
-          for (const { body, event } of message.deliveries) {
-            const { c_id } = JSON.parse(Buffer.from(body ?? []).toString()).data.result.payment.identifiers
-            const events = seen.get(c_id) ?? new Set()
-            seen.set(c_id, events.add(event))
-          }
-          cursor = message.cursor
-          messages += 1
-          if (messages === 4) return
-        }
-      } catch {
-        // The server was killed: the next stream begins with the cursor.
-      } finally {
-        controller.abort()
-      }
+    output,
+    /** Kills the process while it is forwarding. */
+    async kill(): Promise<void> {
+      await eventually(
+        async () => local.callbacks.length - received_before,
+        (count = 0) => count > 0,
+      )
+      child.kill('SIGKILL')
     },
-    hasBegun: () => cursor !== '',
+    end(): void {
+      has_ended = true
+      child.kill('SIGKILL')
+    },
   }
 }
 
+const nameOf = ({ body }: ReceivedCallback): string =>
+  `${body.data.result.payment.identifiers.c_id} ${body.id.split(':')[1]}`
+
 // O20
 test(
-  'a stream from its cursor misses no callback when the server is killed three times and the client breaks off',
+  'a program behind "multihub listen" gets each callback, however often the command and the server are killed',
   async () => {
     const alpha = merchantClient(system.demo)
-    const listener = startListener(alpha.merchant.merchant_id)
-    let is_over = false
-    const listening = eventually(listener.read, () => is_over, LIMIT_MS)
-    await eventually(async () => listener.hasBegun(), Boolean)
-    const accepted: string[] = []
-    for (let index = 1; index <= DEPOSITS; index += 1) {
-      const { c_id, body } = await alpha
-        .deposit(index * 100_000, { c_id: randomUUID() })
-        .catch(() => ({ c_id: '', body: undefined }))
-      if (body?.success === true) accepted.push(c_id)
-      if (index % 7 !== 0) continue
-      await system.kill()
-      await system.start()
-    }
-    expect(accepted.length).toBeGreaterThan(DEPOSITS / 2)
-    const expected = accepted.map((c_id) => [c_id, true])
-    const received = () =>
-      accepted.map((c_id) => {
-        const events = listener.seen.get(c_id) ?? new Set()
-        return [c_id, events.has('payment.created') && events.has('payment.completed')]
-      })
+    const { merchant_id } = alpha.merchant
+    const printing = startListening(['--merchant', merchant_id, '--print-secret'])
+    const secret = await eventually(
+      async () => /^([0-9a-f]{64})\n/.exec(printing.output.out)?.[1] ?? '',
+      (text) => text !== '',
+    )
+    printing.end()
+    const listening = startListening(['--merchant', merchant_id, '--forward-to', local.url])
     await eventually(
-      async () => received(),
-      (found = []) => found.every(([, is_there]) => is_there),
+      async () => listening.output.err,
+      (err = '') => err.includes('Listening'),
+    )
+    const accepted: string[] = []
+    let [kills, server_kills] = [0, 0]
+    for (let created = 0; created < DEPOSITS; ) {
+      const batch = Array.from({ length: BATCH }, (_, n) => alpha.deposit((created + n + 1) * 1_000 + 908))
+      for (const one of await Promise.allSettled(batch))
+        if (one.status === 'fulfilled' && one.value.body?.success === true) accepted.push(one.value.c_id)
+      created += BATCH
+      if (created * KILLS >= DEPOSITS * (kills + 1)) {
+        await listening.kill()
+        kills += 1
+      }
+      if (created * (SERVER_KILLS + 1) >= DEPOSITS * (server_kills + 1) && server_kills < SERVER_KILLS) {
+        await Promise.all([system.kill(), alpha.deposit(created * 1_000 + 908).catch(() => undefined)])
+        await system.start()
+        server_kills += 1
+      }
+    }
+    expect([kills, server_kills]).toEqual([KILLS, SERVER_KILLS])
+    expect(accepted.length).toBeGreaterThan(DEPOSITS * 0.9)
+    const wanted = accepted.flatMap((c_id) => [`${c_id} payment.created`, `${c_id} payment.completed`])
+    const missing = () => {
+      const received = new Set(local.callbacks.map(nameOf))
+      return wanted.filter((name) => !received.has(name))
+    }
+    await eventually(
+      async () => missing().length,
+      (count) => count === 0,
       LIMIT_MS,
     )
-    is_over = true
-    await system.kill()
-    await listening
-    expect(received()).toEqual(expected)
+    listening.end()
+    // The exact bytes and headers: the signature of each is right.
+    const wrong = local.callbacks.filter(
+      (one) => signatureV3(secret, one) !== one.headers['x-webhook-signature-v3'],
+    )
+    expect(wrong).toEqual([])
+    expect(listening.output.out).not.toContain('NOT VERIFIED')
+    console.log(
+      `${accepted.length} deposits, ${local.callbacks.length} callbacks for ${wanted.length} events, ${kills} kills of the command, ${server_kills} of the server`,
+    )
   },
   LIMIT_MS * 2,
 )

@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
+import { clock } from '#lib/base/time.ts'
 import { CommandError } from '../terminal.ts'
 import type { Account } from './profile.ts'
 
@@ -18,6 +19,8 @@ const RELEASE_HEADER = 'multihub-release'
 
 /** The refusals that mean that there is no server, or none that can work now. */
 const UNREACHABLE: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Unknown])
+
+const SILENCE_MAX_MS = 45_000
 
 /** Opens the connection of a command. `reason` goes with the headers of every call. */
 export function connect({ url, token }: Account, reason: string | undefined): Connection {
@@ -39,12 +42,17 @@ export function connect({ url, token }: Account, reason: string | undefined): Co
   return {
     async *stream(service, method, request) {
       const client = createClient(service, transport) as unknown as Readonly<
-        Record<string, (request: Message) => AsyncIterable<Message>>
+        Record<string, (request: Message, options: { signal: AbortSignal }) => AsyncIterable<Message>>
       >
+      const controller = new AbortController()
+      const { signal } = controller
       try {
-        yield* client[method.localName]?.(request) ?? []
+        yield* withoutSilence(client[method.localName]?.(request, { signal }), controller)
       } catch (error) {
+        if (signal.aborted) throw new CommandError(3, `nothing comes from ${url} any more`, { cause: error })
         throw toCommandError(ConnectError.from(error), url, server_release)
+      } finally {
+        controller.abort()
       }
     },
     async call(service, method, request) {
@@ -57,6 +65,28 @@ export function connect({ url, token }: Account, reason: string | undefined): Co
         throw toCommandError(ConnectError.from(error), url, server_release)
       }
     },
+  }
+}
+
+/**
+ * The messages of a stream, which ends when none comes for too long: a server sends one every 15 s, and a connection that broke while
+ * this machine slept says nothing by itself. What the caller does with a message takes as long as it takes.
+ */
+async function* withoutSilence(
+  messages: AsyncIterable<Message> | undefined,
+  controller: AbortController,
+): AsyncGenerator<Message> {
+  const iterator = messages?.[Symbol.asyncIterator]()
+  for (;;) {
+    const silence = clock.after(SILENCE_MAX_MS, () => controller.abort())
+    try {
+      const next = await iterator?.next()
+      if (next === undefined || next.done) return
+      silence.cancel()
+      yield next.value
+    } finally {
+      silence.cancel()
+    }
   }
 }
 

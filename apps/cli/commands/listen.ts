@@ -1,19 +1,17 @@
-import { createHmac } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { create } from '@bufbuild/protobuf'
+import { create, toJson } from '@bufbuild/protobuf'
 import {
   CallbackService,
   ListenToCallbacksRequestSchema,
   type ListenToCallbacksResponse,
 } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
-import type { PulledDelivery } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
-import { constantTimeEqual, sha256Hex } from '#lib/base/crypto/hash.ts'
-import { clock, elapsedSince, now, sleep } from '#lib/base/time.ts'
+import { type PulledDelivery, PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
+import { now } from '#lib/base/time.ts'
 import { connect } from '../call/connection.ts'
+import { openCursorFile } from '../call/cursor-file.ts'
+import { deliverCallback, isAuthentic, type LocalAnswer } from '../call/deliver-callback.ts'
 import { followStream } from '../call/follow.ts'
-import { forwardCallback, type LocalAnswer } from '../call/forward-callback.ts'
-import { type Account, findAccount, profilesPath } from '../call/profile.ts'
+import { ownMerchant } from '../call/own-merchant.ts'
+import { findAccount } from '../call/profile.ts'
 import { cleanText } from '../output/clean-text.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
@@ -26,10 +24,6 @@ interface ListenFlags extends CommonFlags {
   readonly printSecret?: boolean
   readonly fromNow?: boolean
 }
-
-/** How often a callback is sent to a receiver that answers with an error, and the pause before the first repetition. */
-const TRIES_MAX = 3
-const PAUSE_MS = 1_000
 
 /** `multihub listen`: the callbacks of a merchant's test environment, each sent to a program on this machine. */
 export const declare: DeclareCommand = (command, terminal) => {
@@ -51,38 +45,50 @@ async function listen(flags: ListenFlags, terminal: Terminal): Promise<void> {
   const target = checkTarget(flags.forwardTo)
   const account = findAccount(flags, terminal)
   const connection = connect(account, flags.reason)
-  const cursor_file = cursorPath(account, flags, terminal)
+  const merchant_id = await ownMerchant(connection, flags.merchant)
+  const cursor_file = openCursorFile('listen', [account.url, merchant_id, target?.href ?? ''], terminal)
   const open = (sinceCursor: string): AsyncIterable<ListenToCallbacksResponse> =>
     connection.stream(
       CallbackService,
       CallbackService.method.listenToCallbacks,
       create(ListenToCallbacksRequestSchema, {
-        merchantId: flags.merchant ?? '',
-        events: flags.events?.split(',') ?? [],
+        merchantId: merchant_id,
+        events: flags.events?.split(',').map((event) => event.trim()) ?? [],
         sinceCursor,
       }),
     ) as AsyncIterable<ListenToCallbacksResponse>
-  const first_cursor = flags.fromNow || flags.printSecret ? '' : readCursor(cursor_file)
+  const first_cursor = flags.fromNow || flags.printSecret ? '' : cursor_file.read()
   let secret = ''
-  for await (const message of followStream(open, terminal, first_cursor)) {
-    if (message.secret !== '') {
+  try {
+    for await (const message of followStream(open, terminal, first_cursor)) {
+      if (flags.printSecret) return void terminal.stdout.write(`${message.secret}\n`)
       const is_first = secret === ''
-      secret = message.secret
-      if (flags.printSecret) {
-        terminal.stdout.write(`${secret}\n`)
-        return
+      secret = message.secret || secret
+      for (const delivery of message.deliveries) {
+        await handle(delivery, { secret, target, flags, terminal })
+        cursor_file.write(delivery.cursor)
       }
-      if (is_first) terminal.stderr.write('Listening. Ctrl-C ends; the next run continues here.\n')
+      if (message.cursor !== '') cursor_file.write(message.cursor)
+      if (is_first) terminal.stderr.write(beginText(merchant_id, first_cursor !== ''))
     }
-    for (const delivery of message.deliveries) {
-      const show = (line: string) => terminal.stdout.write(`${lineOf(delivery, secret, line)}\n`)
-      if (target === undefined) show('')
-      else await deliver(delivery, target, show)
-      writeCursor(cursor_file, delivery.cursor)
-    }
-    if (message.cursor !== '') writeCursor(cursor_file, message.cursor)
+  } catch (error) {
+    throw isOldCursor(error)
+      ? new CommandError(
+          1,
+          `${(error as Error).message}\nthe last run is too long ago: --from-now begins with the next callback`,
+          { cause: error },
+        )
+      : error
   }
 }
+
+function beginText(merchant_id: string, is_later: boolean): string {
+  const where = is_later ? ', from where the last run stopped' : ''
+  return `Listening for merchant ${merchant_id} (test)${where}. --print-secret shows the secret of the signatures. Ctrl-C ends; the next run goes on here.\n`
+}
+
+const isOldCursor = (error: unknown): boolean =>
+  error instanceof CommandError && error.exit_code === 1 && error.message.includes('since_cursor')
 
 function checkTarget(text: string | undefined): URL | undefined {
   if (text === undefined) return undefined
@@ -92,77 +98,63 @@ function checkTarget(text: string | undefined): URL | undefined {
   return url
 }
 
-/**
- * Sends a callback until the receiver takes it: for as long as nothing listens there, and three times when it answers with an error.
- * The last answer counts then, so that one callback with a fault in its receiver does not hold up the others.
- */
-async function deliver(delivery: PulledDelivery, target: URL, show: (line: string) => void): Promise<void> {
-  let is_waiting = false
-  for (let tries = 1; ; ) {
-    const started_ms = clock.monotonic_ms()
-    const answer = await forwardCallback(target, delivery.headers, delivery.body ?? new Uint8Array())
-    if (answer.kind === 'unreachable') {
-      if (!is_waiting) show(`nothing listens at ${target.href}: ${answer.reason}; waiting for it`)
-      is_waiting = true
-      await sleep(PAUSE_MS)
-      continue
-    }
-    is_waiting = false
-    const took = `${answer.status}  ${Math.round(elapsedSince(started_ms))} ms`
-    const is_taken = answer.status >= 200 && answer.status < 300
-    const is_last = tries === TRIES_MAX
-    show(
-      `→ ${took}${is_taken ? '' : `  ${beginningOf(answer)}  ${is_last ? 'given up' : 'will be sent again'}`}`,
-    )
-    if (is_taken || is_last) return
-    await sleep(PAUSE_MS * tries)
-    tries += 1
+interface Handling {
+  readonly secret: string
+  readonly target: URL | undefined
+  readonly flags: ListenFlags
+  readonly terminal: Terminal
+}
+
+/** Shows a callback, and sends it to the target if there is one. */
+async function handle(
+  delivery: PulledDelivery,
+  { secret, target, flags, terminal }: Handling,
+): Promise<void> {
+  const is_verified = isAuthentic(delivery, secret)
+  const show = (answer?: LocalAnswer): void => {
+    const line =
+      flags.json || flags.jsonl
+        ? jsonOf(delivery, is_verified, answer)
+        : lineOf(delivery, is_verified, answerText(answer, target))
+    terminal.stdout.write(`${line}\n`)
   }
+  if (target === undefined) show()
+  else await deliverCallback(delivery, target, show)
 }
 
-function beginningOf({ text }: Extract<LocalAnswer, { kind: 'answered' }>): string {
-  const line = cleanText(text.trim())
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+/** The callback with the names of its message, its body as text, and what the target answered. */
+function jsonOf(delivery: PulledDelivery, verified: boolean, answer: LocalAnswer | undefined): string {
+  const message = toJson(PulledDeliverySchema, delivery) as Record<string, unknown>
+  return JSON.stringify({ ...message, body: textOf(delivery), verified, ...(answer && { answer }) })
 }
 
-function lineOf(delivery: PulledDelivery, secret: string, rest: string): string {
+function lineOf(delivery: PulledDelivery, is_verified: boolean, answer: string): string {
   const time = now().toISOString().slice(11, 23)
-  const mark = isAuthentic(delivery, secret) ? '✓ verified' : '✗ NOT VERIFIED'
-  return [time, delivery.event.padEnd(18), delivery.deliveryId, mark, rest]
+  const mark = is_verified ? '✓ verified' : '✗ NOT VERIFIED'
+  return [time, delivery.event.padEnd(18), subjectOf(delivery), mark, answer]
     .filter((part) => part !== '')
+    .map(cleanText)
     .join('  ')
 }
 
-/** Whether signature V3 is right: HMAC-SHA512 over time, nonce, id and the exact body. */
-function isAuthentic({ headers, body }: PulledDelivery, secret: string): boolean {
-  const values = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  const [timestamp, nonce, id, signature] = ['timestamp', 'nonce', 'id', 'signature-v3'].map(
-    (name) => values.get(`x-webhook-${name}`) ?? '',
-  )
-  const expected = createHmac('sha512', secret)
-    .update(`${timestamp}.${nonce}.${id}.`)
-    .update(body ?? new Uint8Array())
-    .digest('hex')
-  return constantTimeEqual(signature ?? '', expected)
+function answerText(answer: LocalAnswer | undefined, target: URL | undefined): string {
+  if (answer === undefined) return ''
+  if (answer.kind === 'unreachable')
+    return `nothing answers at ${target?.href}: ${answer.reason}; waiting for it`
+  const { status, duration_ms, text, next } = answer
+  const beginning = text.trim()
+  const shown = beginning.length > 200 ? `${beginning.slice(0, 200)}…` : beginning
+  return [`→ ${status}  ${duration_ms} ms`, shown, NEXT_TEXTS[next]].filter((part) => part !== '').join('  ')
 }
 
-/** The file that remembers where a run stopped: one for each back office, token, merchant, events and target. */
-function cursorPath({ url, token }: Account, flags: ListenFlags, terminal: Terminal): string {
-  const key = [url, sha256Hex(token), flags.merchant ?? '', flags.events ?? '', flags.forwardTo ?? '']
-  return join(dirname(profilesPath(terminal)), 'listen', sha256Hex(JSON.stringify(key)).slice(0, 32))
+const NEXT_TEXTS = { taken: '', sent_again: 'will be sent again', given_up: 'given up' }
+
+function textOf({ body }: PulledDelivery): string {
+  return Buffer.from(body ?? []).toString()
 }
 
-function readCursor(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-/** The file is replaced as a whole, so that a kill leaves either cursor. */
-function writeCursor(path: string, cursor: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  writeFileSync(`${path}.part`, cursor, { mode: 0o600 })
-  renameSync(`${path}.part`, path)
+/** What the callback is about, as the merchant names it: the `c_id`, or the id of the delivery where there is none. */
+function subjectOf(delivery: PulledDelivery): string {
+  const [, name] = /"c_id":"((?:[^"\\]|\\.){1,128})"/.exec(textOf(delivery)) ?? []
+  return name ?? delivery.deliveryId
 }

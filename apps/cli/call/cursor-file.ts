@@ -1,0 +1,37 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import type { Terminal } from '../terminal.ts'
+import { profilesPath } from './profile.ts'
+
+/** Where a command remembers how far it came, so that a later run goes on there. */
+export interface CursorFile {
+  /** The cursor that was kept; empty without one. */
+  read(): string
+  /** Replaces the file as a whole, so that a kill leaves either cursor. */
+  write(cursor: string): void
+}
+
+/** The file for one key, such as back office, merchant and target. It is beside the profiles, and no other user can read it. */
+export function openCursorFile(
+  command: string,
+  key: readonly string[],
+  terminal: Pick<Terminal, 'variables'>,
+): CursorFile {
+  const name = sha256Hex(JSON.stringify(key)).slice(0, 32)
+  const path = join(dirname(profilesPath(terminal)), command, name)
+  return {
+    read() {
+      try {
+        return readFileSync(path, 'utf8')
+      } catch {
+        return ''
+      }
+    },
+    write(cursor) {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(`${path}.part`, cursor, { mode: 0o600, flush: true })
+      renameSync(`${path}.part`, path)
+    },
+  }
+}
