@@ -206,7 +206,11 @@ test('an open withdrawal that was paid at its second account after the backup is
   next.runner.start()
   const left = await untilEnded(fixture.store, request)
   await next.runner.stop()
-  expect(left).toMatchObject({ status: 'success', restored: 'proved', attempt: { account_id: 'second' } })
+  expect(left).toMatchObject({
+    status: 'success',
+    restored: 'accounts_answered',
+    attempt: { account_id: 'second' },
+  })
   expect(whatIsOutside(outside)).toEqual(before)
 })
 
@@ -225,7 +229,7 @@ test('an open withdrawal is sent nowhere while its second account is another one
     (current) => (current?.anomalies ?? []).length > 0,
   )
   await next.runner.stop()
-  expect(silent).toMatchObject({ restored: 'unproved', attempt: { number: 1 } })
+  expect(silent).toMatchObject({ restored: 'asking_accounts', attempt: { number: 1 } })
   expect(whatIsOutside(outside)).toEqual(before)
   const moved = await fixture.store.anomalies.get(keyOfMovedAnomaly('second', 0))
   expect(moved).toMatchObject({ kind: 'account_moved' })

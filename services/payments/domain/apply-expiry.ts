@@ -40,7 +40,7 @@ export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
     if (result.kind === 'not_found') return payment
     return applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })
   }
-  if (payment.restored === 'unproved') return keepUnproved(payment, update)
+  if (payment.restored === 'asking_accounts') return keepAsking(payment, update)
   // An attempt at another account may have begun since the question.
   const is_known = result.kind !== 'unknown' && isCurrent(payment, update)
   const expired_ms = at.getTime() - (payment.expires_at?.getTime() ?? 0)
@@ -74,7 +74,7 @@ function keepDisputed(payment: Payment, { attempt_number, result, at }: ExpiryUp
 }
 
 /** Of a restored payment that another account may have, only a success is known to be the whole truth (P19). */
-function keepUnproved(payment: Payment, { result, attempt_number, at, ask_again_at }: ExpiryUpdate): Payment {
+function keepAsking(payment: Payment, { result, attempt_number, at, ask_again_at }: ExpiryUpdate): Payment {
   const updated =
     result.kind === 'success'
       ? applyProviderUpdate(payment, { attempt_number, result, at, poll_at: at })

@@ -158,7 +158,7 @@ function fail(
     const kept = keepForOtherAttempt(payment, { attempt_number, result, at })
     if (kept) return pollLater(kept, update)
     // Another account may have it, and has not answered yet (P19).
-    if (payment.restored === 'unproved') return pollLater(payment, update)
+    if (payment.restored === 'asking_accounts') return pollLater(payment, update)
   }
   if (create && OPERATION_RULES[operation.kind].fails_over && result.kind === 'not_sent') {
     const moved = moveToNextAccount(payment, at, create)
@@ -217,7 +217,7 @@ export function applyNotFoundUpdate(payment: Payment, update: NotFoundUpdate): P
   const operation = findOperation(payment, refund_id)
   if (!operation?.is_open || !isCurrent(payment, update)) return payment
   // The effect that asks all accounts of it reports what is missing (P19).
-  if (operation.restored === 'unproved') return payment
+  if (operation.restored === 'asking_accounts') return payment
   const { undecided_since, began_at, record } = operation
   const is_known = record.provider_id !== undefined
   if (may_repeat && !is_known) {

@@ -63,7 +63,7 @@ export function returnToAttempt(
 }
 
 /**
- * Goes on to a later attempt that an account reports of an unproved payment, which went there after its backup (P19).
+ * Goes on to a later attempt that an account reports of a payment whose accounts are asked, which went there after its backup (P19).
  * `undefined` for any other report: a payment that was not restored has made no later attempt.
  */
 export function goToFoundAttempt(
@@ -71,7 +71,7 @@ export function goToFoundAttempt(
   { attempt_number, result }: Pick<AttemptReport, 'attempt_number' | 'result'>,
 ): Payment | undefined {
   const is_found = result.kind !== 'unknown' && result.kind !== 'not_sent'
-  const may_go = payment.restored === 'unproved' && operationOf(payment).is_open
+  const may_go = payment.restored === 'asking_accounts' && operationOf(payment).is_open
   if (!is_found || !may_go || attempt_number < payment.attempt.number) return undefined
   return atAttempt(withoutWaiting(payment), attempt_number)
 }
@@ -139,7 +139,7 @@ function withoutWaiting(payment: Payment): Payment {
  */
 export function goToPaidAttempt(payment: Payment, attempt_number: number): Payment | undefined {
   const paid = payment.restored === 'booked' ? atAttempt(payment, attempt_number) : undefined
-  return paid && { ...paid, restored: 'unproved' }
+  return paid && { ...paid, restored: 'asking_accounts' }
 }
 
 /** The payment at another attempt that it has made. `undefined` when its route had no such attempt. */

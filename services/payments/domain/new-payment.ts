@@ -50,7 +50,7 @@ export function withCreatedStatus(fields: NewPaymentFields, at: Date): Payment {
     newEventEffect(payment, 'payment.created', { at }),
     newResultLimit(payment, undefined, at),
     // A withdrawal that its backup had before it was admitted may have been sent since (P19).
-    ...(payment.restored === 'unproved'
+    ...(payment.restored === 'asking_accounts'
       ? [findRestoredEffect.newEffect(payment, { since: at }, { at })]
       : []),
   ]

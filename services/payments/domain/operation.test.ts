@@ -198,6 +198,6 @@ test('a restored refund has begun when it was requested: it may have been sent b
   const approved_at = new Date(at.getTime() + 3_600_000)
   const approved = payment.refunds?.map((refund) => ({ ...refund, approved_at })) ?? []
   expect(operationOf({ ...payment, refunds: approved }, refund_id).began_at).toEqual(approved_at)
-  const restored = approved.map((refund) => ({ ...refund, restored: 'proved' as const }))
+  const restored = approved.map((refund) => ({ ...refund, restored: 'accounts_answered' as const }))
   expect(operationOf({ ...payment, refunds: restored }, refund_id).began_at).toEqual(at)
 })

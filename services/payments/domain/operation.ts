@@ -254,7 +254,7 @@ function refundOperation(payment: Payment, refund: Refund): Operation {
   const paid = asPaid(payment)
   const deposit = recordOf(paid, { attempt_number: paid.attempt.number })
   // Not approved yet, it is sent to whatever the account is then.
-  const is_sent = refund.account !== undefined || restored === 'unproved'
+  const is_sent = refund.account !== undefined || restored === 'asking_accounts'
   return {
     kind: 'refund',
     refund_id,

@@ -179,8 +179,8 @@ function adoptEnd(
   const operation = operationOf(payment, refund_id)
   if (!operation.is_open) return payment
   if (posting !== 'release') {
-    const is_unproved = refund_id === undefined && payment.restored === 'unproved'
-    const booked: Payment = is_unproved ? { ...payment, restored: 'booked' } : payment
+    const is_asking = refund_id === undefined && payment.restored === 'asking_accounts'
+    const booked: Payment = is_asking ? { ...payment, restored: 'booked' } : payment
     return endOperation(booked, operation, 'success', { at })
   }
   const failed = endOperation(payment, operation, 'not_paid', { at, error_code: 6044 })

@@ -42,11 +42,11 @@ export interface AttemptRecord extends ProviderRecord {
 }
 
 /**
- * What a restore leaves open about an operation that was open in its backup (P19). `unproved`: an account has not said yet
- * what it knows, so nothing is sent. `proved`: all have, and its key may still have been sent after the backup. `booked`: the
+ * What a restore leaves open about an operation that was open in its backup (P19). `asking_accounts`: an account has not said yet
+ * what it knows, so nothing is sent. `accounts_answered`: all have, and its key may still have been sent after the backup. `booked`: the
  * ledger has booked the success of the payment, and no account has said yet that it was paid there.
  */
-export type RestoreMark = 'unproved' | 'proved' | 'booked'
+export type RestoreMark = 'asking_accounts' | 'accounts_answered' | 'booked'
 
 /** The internal status of a refund. `approving` waits for the ledger's decision on its hold; merchants see `pending`. */
 export type RefundState = RefundStatus | 'approving'

@@ -61,13 +61,13 @@ const anomaliesOf = ({ effects }: Payment) =>
 
 // P19
 test('an open payment is marked, and a final one only for its refunds that have not ended', () => {
-  expect(restored(withdrawal())).toMatchObject({ restored: 'unproved' })
+  expect(restored(withdrawal())).toMatchObject({ restored: 'asking_accounts' })
   expect(isAsked(restored(withdrawal()))).toBe(true)
   const paid = transition(newDeposit({ effects: [] }), 'success', { at: AT })
   expect(markRestored(paid, AT)).toBe(paid)
   for (const state of ['pending', 'approving', 'approved'] as const) {
     const marked = restored(withRefund(state))
-    expect(marked).toMatchObject({ refunds: [{ restored: 'unproved' }] })
+    expect(marked).toMatchObject({ refunds: [{ restored: 'asking_accounts' }] })
     expect(marked).not.toHaveProperty('restored')
     expect(isAsked(marked)).toBe(true)
   }
@@ -75,7 +75,10 @@ test('an open payment is marked, and a final one only for its refunds that have 
   expect(markRestored(ended, AT)).toBe(ended)
   // Support knows a refund of a payment that was still open when the backup read it.
   const begun = newDeposit({ refunds: withRefund('pending').refunds ?? [] })
-  expect(restored(begun)).toMatchObject({ restored: 'unproved', refunds: [{ restored: 'unproved' }] })
+  expect(restored(begun)).toMatchObject({
+    restored: 'asking_accounts',
+    refunds: [{ restored: 'asking_accounts' }],
+  })
 })
 
 // P3
@@ -107,23 +110,27 @@ test('what an account has becomes the current attempt, and ends the payment when
   ]
   for (const [result, status] of ends) {
     const found = answer(restored(withdrawal()), [NOT_FOUND, result])
-    expect(found).toMatchObject({ status, restored: 'proved', attempt: { number: 2, account_id: 'second' } })
+    expect(found).toMatchObject({
+      status,
+      restored: 'accounts_answered',
+      attempt: { number: 2, account_id: 'second' },
+    })
     expect(isAsked(found)).toBe(false)
   }
 })
 
 test('a failure at one account is no end until the other ones have answered', () => {
   const waiting = answer(restored(withdrawal()), [DECLINED, SILENT])
-  expect(waiting).toMatchObject({ status: 'processing', restored: 'unproved' })
+  expect(waiting).toMatchObject({ status: 'processing', restored: 'asking_accounts' })
   expect(answer(waiting, [DECLINED, NOT_FOUND]).status).toBe('error')
   expect(answer(waiting, [DECLINED, SUCCESS])).toMatchObject({ status: 'success', attempt: { number: 2 } })
 })
 
 test('what no account has stays at its attempt, whose window counts from the creation', () => {
   const late = { number: 1, account_id: 'first', created_at: LATER }
-  const proved = answer(restored({ ...withdrawal(), attempt: late }), [NOT_FOUND, NOT_FOUND])
-  expect(proved).toMatchObject({ status: 'created', restored: 'proved', attempt: { number: 1 } })
-  expect(operationOf(proved).began_at).toEqual(proved.created_at)
+  const answered = answer(restored({ ...withdrawal(), attempt: late }), [NOT_FOUND, NOT_FOUND])
+  expect(answered).toMatchObject({ status: 'created', restored: 'accounts_answered', attempt: { number: 1 } })
+  expect(operationOf(answered).began_at).toEqual(answered.created_at)
 })
 
 test('"not found" within a minute of the restore says nothing: the search of a provider may lag', () => {
@@ -157,28 +164,31 @@ test('an account that is silent for five minutes is an anomaly, and the answer o
   expect(left.effects.some(closeAnomalyEffect.matches)).toBe(false)
   const decision = { decision: 'a:1', is_paid: false, at: LATER, sends_callbacks: true }
   const ended = endByOperator(silent, undefined, decision)
-  expect(answer(ended, [NOT_FOUND, SILENT], LATER)).toMatchObject({ status: 'error', restored: 'proved' })
+  expect(answer(ended, [NOT_FOUND, SILENT], LATER)).toMatchObject({
+    status: 'error',
+    restored: 'accounts_answered',
+  })
 })
 
-test('a callback about a later attempt than the backup knows makes it the current one, until all is proved', () => {
+test('a callback about a later attempt than the backup knows makes it the current one, until all accounts have answered', () => {
   const update = { attempt_number: 2, result: SUCCESS, at: AT, poll_at: AT }
   const paid = applyProviderUpdate(restored(withdrawal()), update)
   expect(paid).toMatchObject({ status: 'success', attempt: { number: 2 } })
   expect(anomaliesOf(paid)).toEqual([])
-  const proved = answer(restored(withdrawal()), [NOT_FOUND, NOT_FOUND])
-  expect(applyProviderUpdate(proved, update)).toMatchObject({ status: 'created', earlier_successes: [2] })
+  const answered = answer(restored(withdrawal()), [NOT_FOUND, NOT_FOUND])
+  expect(applyProviderUpdate(answered, update)).toMatchObject({ status: 'created', earlier_successes: [2] })
 })
 
 // P4, P8
-test('a payment that is not proved is not reported as lost by a poll, and does not expire', () => {
+test('a payment whose accounts have not answered is not reported as lost by a poll, and does not expire', () => {
   const begun = restored(newDeposit({ status: 'processing', effects: [] }))
   const lost = { attempt_number: 1, may_repeat: false, fingerprint: '', at: LATER }
   expect(applyNotFoundUpdate(begun, lost)).toBe(begun)
   const expiry = { attempt_number: 1, at: LATER, ask_again_at: LATER, sends_callbacks: true }
   expect(applyExpiry(begun, { ...expiry, result: NOT_FOUND }).status).toBe('processing')
   expect(applyExpiry(begun, { ...expiry, result: SUCCESS }).status).toBe('success')
-  const proved = answer(begun, [NOT_FOUND, NOT_FOUND])
-  expect(applyExpiry(proved, { ...expiry, result: NOT_FOUND }).status).toBe('declined')
+  const answered = answer(begun, [NOT_FOUND, NOT_FOUND])
+  expect(applyExpiry(answered, { ...expiry, result: NOT_FOUND }).status).toBe('declined')
 })
 
 /** A restored deposit that went on after its backup, and that the ledger has credited. */
@@ -194,7 +204,7 @@ test('a payment that only the ledger knows as paid goes to the attempt whose suc
   const success = { ...SUCCESS, utr: 'u-1', completed_at: paid_at }
   for (const first of [NOT_FOUND, PENDING, DECLINED]) {
     const found = answer(booked(), [first, success])
-    expect(found).toMatchObject({ status: 'success', restored: 'proved', p_id: 'p-1', utr: 'u-1' })
+    expect(found).toMatchObject({ status: 'success', restored: 'accounts_answered', p_id: 'p-1', utr: 'u-1' })
     expect(found).toMatchObject({ attempt: { number: 2, account_id: 'second' }, finished_at: paid_at })
     expect(isAsked(found)).toBe(false)
     expect(anomaliesOf(found)).toEqual([])
@@ -205,7 +215,7 @@ test('a payment that only the ledger knows as paid goes to the attempt whose suc
     at: AT,
     poll_at: AT,
   })
-  expect(of_callback).toMatchObject({ restored: 'unproved', attempt: { number: 2 } })
+  expect(of_callback).toMatchObject({ restored: 'asking_accounts', attempt: { number: 2 } })
   expect(isAsked(of_callback)).toBe(true)
   const twice = answer(booked(), [SUCCESS, { ...SUCCESS, provider_id: 'p-2' }])
   expect(twice).toMatchObject({ attempt: { number: 1 } })
@@ -220,10 +230,10 @@ test('what no account reports as paid, but the ledger has booked, is asked for u
   expect(anomaliesOf(unknown)).toEqual(['amount_differs', 'not_found_at_provider', 'silent_since_restore'])
   expect(isAsked(unknown)).toBe(true)
   const found = answer(unknown, [NOT_FOUND, SUCCESS], LATER)
-  expect(found).toMatchObject({ restored: 'proved', attempt: { number: 2 } })
+  expect(found).toMatchObject({ restored: 'accounts_answered', attempt: { number: 2 } })
   expect(found.effects.filter(closeAnomalyEffect.matches)).toHaveLength(2)
   const decided = goToPaidAttempt(unknown, 2)
-  expect(decided).toMatchObject({ restored: 'unproved', attempt: { number: 2, account_id: 'second' } })
+  expect(decided).toMatchObject({ restored: 'asking_accounts', attempt: { number: 2, account_id: 'second' } })
   expect(goToPaidAttempt(found, 1)).toBeUndefined()
 })
 
@@ -239,11 +249,13 @@ test('a refund that its provider has is completed, or is an anomaly where the ba
     })
   const paid = { ...SUCCESS, amount: { minor: 1_000n, currency: 'INR' } }
   const underway = { ...PENDING, amount: paid.amount }
-  expect(of_refund('approved', paid)).toMatchObject({ refunds: [{ state: 'completed', restored: 'proved' }] })
+  expect(of_refund('approved', paid)).toMatchObject({
+    refunds: [{ state: 'completed', restored: 'accounts_answered' }],
+  })
   expect(of_refund('approved', underway).effects.some(pollProviderEffect.matches)).toBe(true)
   for (const result of [paid, underway])
     expect(anomaliesOf(of_refund('pending', result))).toEqual(['contradicts_final_status'])
   expect(of_refund('pending', NOT_FOUND)).toMatchObject({
-    refunds: [{ state: 'pending', restored: 'proved' }],
+    refunds: [{ state: 'pending', restored: 'accounts_answered' }],
   })
 })

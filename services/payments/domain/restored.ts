@@ -20,12 +20,12 @@ import { isActive, requireRefund, withRefund } from './refund.ts'
  */
 export function markRestored(document: StoredPayment, at: Date): StoredPayment {
   if (document.status === 'refused') return document
-  if (!isAdmitted(document)) return { ...document, restored: 'unproved' }
+  if (!isAdmitted(document)) return { ...document, restored: 'asking_accounts' }
   const refund_ids = (document.refunds ?? []).filter(isActive).map(({ refund_id }) => refund_id)
   const open = isFinal(document.status) ? refund_ids : [undefined, ...refund_ids]
   return open.reduce((payment: Payment, refund_id) => {
     const find = findRestoredEffect.newEffect(payment, { refund_id, since: at }, { at })
-    return addEffect(withRestored(payment, refund_id, 'unproved'), find)
+    return addEffect(withRestored(payment, refund_id, 'asking_accounts'), find)
   }, document)
 }
 
@@ -47,7 +47,7 @@ export interface RestoredAnswers {
 
 /**
  * Applies what the accounts of a restored operation know of it: the attempt that was made last becomes the current one, and
- * its status counts. With all answers the operation is proved. Before, an account that is silent for five minutes is an
+ * its status counts. With all answers it is `accounts_answered`. Before, an account that is silent for five minutes is an
  * anomaly for the operator, whose decision ends the operation; its answer closes it. The anomaly stays when another account
  * has ended the operation: a second payment may be there (P19). A payment that only the ledger knows as paid is asked for until
  * an account says so; after five minutes each account that does not is an anomaly, and its refunds wait. Pure. Returns the same
@@ -56,7 +56,7 @@ export interface RestoredAnswers {
 export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers): Payment {
   const { refund_id, asked_since, asked_at, at } = update
   const mark = findOperation(payment, refund_id)?.restored
-  if (mark !== 'unproved' && mark !== 'booked') return payment
+  if (mark !== 'asking_accounts' && mark !== 'booked') return payment
   const may_lag = asked_at.getTime() - asked_since.getTime() < SEARCH_LAG_MS
   const answers = may_lag ? update.answers.map(asUnknown) : update.answers
   const applyAnswers = (begun: Payment): Payment =>
@@ -80,11 +80,11 @@ export function applyRestoredAnswers(payment: Payment, update: RestoredAnswers):
     (effect) => !(findRestoredEffect.matches(effect) && isAbout(effect, refund_id)),
   )
   // Once more, because a failure counts only when no other account can have been paid.
-  const proved = applyAnswers(withRestored({ ...reported, effects }, refund_id, 'proved'))
+  const answered = applyAnswers(withRestored({ ...reported, effects }, refund_id, 'accounts_answered'))
   return answers.reduce((current, { result, ...ref }) => {
     if (result.kind === 'unknown') return current
     return closeAnomaly(current, newSilentAnomaly(current, { ...ref, at }), at)
-  }, proved)
+  }, answered)
 }
 
 /** What was not found before a search can have it says nothing. */

@@ -51,7 +51,7 @@ describe.each(['create', 'repeat'] as const)('the %s of an attempt', (effect) =>
   })
 
   test('is not sent for a restored payment that an account may have', async () => {
-    expect(await run(effect, { ...depositOf(), restored: 'unproved' })).toMatchObject({ sent: 0 })
+    expect(await run(effect, { ...depositOf(), restored: 'asking_accounts' })).toMatchObject({ sent: 0 })
   })
 })
 

@@ -84,18 +84,18 @@ test('a refund of a deposit that was paid at an earlier account is polled and re
 })
 
 // P19
-test('of a restored payment, no create is sent as for the first time, and none is repeated before it is proved', async () => {
+test('of a restored payment, no create is sent as for the first time, and none is repeated before all accounts have answered', async () => {
   const { deps, creates } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
     idempotency_window_ms: Number.POSITIVE_INFINITY,
   })
-  for (const restored of ['unproved', 'proved'] as const) {
+  for (const restored of ['asking_accounts', 'accounts_answered'] as const) {
     const payment = { ...newDeposit({ status: 'processing', created_at: now(), restored }), version: 1 }
     const create = { ...createAtProviderEffect.newEffect(payment, {}, { at: now() }), tries: 1 }
     await bindCreateAtProvider(deps()).run(create, payment)
     expect(creates).toEqual([])
     const repeat = repeatCreateEffect.newEffect(payment, {}, { at: now() })
     await bindRepeatCreate(deps()).run(repeat, payment)
-    expect(creates.length).toBe(restored === 'proved' ? 1 : 0)
+    expect(creates.length).toBe(restored === 'accounts_answered' ? 1 : 0)
   }
   expect(creates).toMatchObject([{ earlier_result_unknown: true }])
 })

@@ -145,7 +145,7 @@ export function mayRepeat(
   timeout_ms: number,
 ): boolean {
   const age_ms = now().getTime() - began_at.getTime()
-  if (record.provider_id !== undefined || may_be_elsewhere || restored === 'unproved') return false
+  if (record.provider_id !== undefined || may_be_elsewhere || restored === 'asking_accounts') return false
   return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 

@@ -145,7 +145,7 @@ describe('a report that an attempt is paid', () => {
 
   // P19
   test('is applied to a later attempt, which a restored payment may have made after its backup', async () => {
-    const { status, after } = await report('second', ':2', { restored: 'unproved' })
+    const { status, after } = await report('second', ':2', { restored: 'asking_accounts' })
     expect([status, after?.status]).toEqual([200, 'success'])
     expect(after).toMatchObject({ attempt: { number: 2 } })
   })
@@ -207,7 +207,7 @@ describe('a report that a refund is paid', () => {
 
   // P19
   test('is about the refund when it was restored: it may have been approved after its backup', async () => {
-    const reported = await report('first', false, {}, 'unproved')
+    const reported = await report('first', false, {}, 'asking_accounts')
     expect(reported).toEqual({ status: 200, state: 'pending', anomalies: [] })
   })
 

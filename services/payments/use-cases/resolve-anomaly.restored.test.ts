@@ -34,7 +34,11 @@ test('paid says which account has paid a restored deposit that only the ledger k
   for (const _ of [1, 2]) {
     expect(await decide('paid')).toMatchObject({ resolution: { kind: 'paid', operation_id: 'op' } })
     // The other accounts are asked on, and nothing is booked or announced again.
-    const paid = { status: 'success', restored: 'unproved', attempt: { number: 1, account_id: 'first' } }
+    const paid = {
+      status: 'success',
+      restored: 'asking_accounts',
+      attempt: { number: 1, account_id: 'first' },
+    }
     expect(await read()).toMatchObject({ ...paid, effects: [] })
   }
 })
