@@ -2,7 +2,7 @@ import { backoffDelay } from '#lib/base/backoff.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import { sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { insertOrGet, upsert } from '#lib/patterns/update.ts'
+import { upsert } from '#lib/patterns/update.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { confirmAccount, type KnownAccount, newKnownAccount } from '../domain/account-identity.ts'
@@ -34,7 +34,7 @@ export async function listAccountIds(
   return known.map(({ account_id }) => account_id)
 }
 
-/** A start has one write per account, so that one which is lost must not end it. */
+/** A first start has one write per account, so that one which is lost must not end it. */
 const TRIES_MAX = 10
 const PAUSE = { first_ms: 50, max_ms: 1_000 }
 
@@ -43,7 +43,7 @@ const PAUSE = { first_ms: 50, max_ms: 1_000 }
  * to which its operations can be sent afterwards (P19). Throws `Unavailable` after 10 tries.
  */
 export async function rememberAccounts(
-  known_accounts: Pick<Collection<KnownAccount>, 'get' | 'insert'>,
+  known_accounts: Pick<Collection<KnownAccount>, 'get' | 'insert' | 'replace'>,
   accounts: readonly { readonly fingerprint: string; readonly account: { readonly account_id: string } }[],
 ): Promise<void> {
   await Promise.all(
@@ -54,12 +54,15 @@ export async function rememberAccounts(
 }
 
 async function remember(
-  known_accounts: Pick<Collection<KnownAccount>, 'get' | 'insert'>,
+  known_accounts: Pick<Collection<KnownAccount>, 'get' | 'insert' | 'replace'>,
   account: KnownAccount,
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await insertOrGet(known_accounts, { account_id: account.account_id }, account)
+      // Nearly every start finds it: a write that the key refuses would cost each of them a commit and its wait.
+      await upsert(known_accounts, { account_id: account.account_id }, (known) =>
+        known ? undefined : account,
+      )
       return
     } catch (error) {
       if (!(error instanceof Unavailable) || tries === TRIES_MAX) throw error
