@@ -13,7 +13,7 @@ import { credit, ledger_signer, openFixture } from './ledger.fixture.ts'
 import { createLedger } from './ledger.ts'
 import { createDataCheck } from './operations.ts'
 import { withExportedHeads } from './store/exported-heads.ts'
-import { JOURNAL } from './store/journal.ts'
+import { JOURNAL, type Journal } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { verifyLedger } from './verification/verification.fixture.ts'
 
@@ -150,4 +150,25 @@ test('the heads are in the log once a minute, and show a journal that was cut of
   expect(await missingOf(store, lines)).toEqual([
     `shard ${SHARD}, batch 2: the batch that the log has is missing; the journal was cut off or replaced`,
   ])
+})
+
+// O9: the batch counts for the merchant, so an outsider must be able to miss it.
+test('a head whose commit had an unclear result is in the log, a batch of another process is not', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  const lines: string[] = []
+  const log = createLog('balances', { level: 'info', writer: { write: (line) => void lines.push(line) } })
+  const append: Journal['append'] = async (batch) => {
+    await store.journal.append(batch)
+    return 'unknown'
+  }
+  const heads = withExportedHeads({ ...store.journal, append }, ledger_signer, log)
+  const ledger = createLedger({ ...store, journal: heads.journal }, trustedClock)
+  await ledger.submit('test', credit('a', 100n))
+  await fixture.ledger.submit('test', credit('b', 1n))
+  await ledger.accounts('test', '1000')
+  await ledger.stop()
+  heads.stop()
+  const exported = lines.filter((line) => line.includes('head of the ledger')).map((line) => JSON.parse(line))
+  expect(exported).toMatchObject([{ shard: SHARD, seq: '1' }])
 })

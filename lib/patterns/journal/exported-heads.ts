@@ -62,10 +62,6 @@ export function startHeadExport<P extends Place>(
       const waiting = heads.get(key)
       if (waiting === undefined || waiting.seq < seq) heads.set(key, { ...place, seq, hash })
     },
-    /** The same for a batch that was read: it may be one of this process, whose insert had an unclear result. */
-    noteRead(head: Head, place: P): void {
-      if (heads.has(keyOf(place))) this.note(head, place)
-    },
     stop(): void {
       timer.cancel()
       exportHeads()

@@ -24,17 +24,23 @@ export function withExportedHeads(
   log: Pick<Log, 'info' | 'error'> = createLog('balances', { level: 'info' }),
 ) {
   const heads = startHeadExport(LEDGER_HEAD, signer, log)
+  /** The hash of the batch of each shard whose insert had an unclear result. */
+  const unclear = new Map<number, string>()
   const exported: Journal = {
     ...journal,
     async append(batch) {
       const result = await journal.append(batch)
       if (result === 'appended') heads.note(batch, { shard: batch.shard })
+      if (result === 'unknown') unclear.set(batch.shard, batch.hash)
       return result
     },
     // After an unclear insert, a commit reads its position.
     async getBatch(shard, seq) {
       const batch = await journal.getBatch(shard, seq)
-      if (batch !== undefined) heads.noteRead(batch, { shard })
+      if (batch !== undefined && unclear.get(shard) === batch.hash) {
+        unclear.delete(shard)
+        heads.note(batch, { shard })
+      }
       return batch
     },
   }

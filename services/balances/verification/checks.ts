@@ -74,11 +74,9 @@ export function createBatchCheck(
 /** The batches with entries of one payment: a credit, and what 100 refunds and chargebacks post, each in one batch at most. */
 const CREDIT_BATCHES_MAX = 1_000
 
-/** Whether an entry gives a merchant the amount of a deposit. A chargeback that is won comes from another account. */
-function isCreditOfPayment({ debit, credit, payment_id, refused_code }: Entry): boolean {
-  return (
-    debit === 'clearing' && credit === 'available' && payment_id !== undefined && refused_code === undefined
-  )
+/** Whether an entry gives a merchant the amount of a deposit; none is refused. A chargeback that is won comes from another account. */
+function isCreditOfPayment({ debit, credit, payment_id }: Entry): boolean {
+  return debit === 'clearing' && credit === 'available' && payment_id !== undefined
 }
 
 function checkFunds(
