@@ -1,7 +1,7 @@
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, open, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { useLineWriter } from '#lib/telemetry/writer.ts'
 import { createErasureLog, readErasures } from './erasures.ts'
@@ -34,6 +34,28 @@ test('what was appended is in the list, also after a line that a crash has cut, 
   expect(others.map(erasures.includes)).toEqual([false, false, false])
   expect(text).not.toContain(payment.id)
   expect(text).not.toContain('7001')
+})
+
+// O11: an erasure that a power cut takes out of the list would come back with a restore.
+test('a line is flushed to the disk with its file and the name of the file before it counts', async () => {
+  const path = join(directory, 'flushed.jsonl')
+  const handle = await open(directory, 'r')
+  const prototype = Object.getPrototypeOf(handle)
+  await handle.close()
+  const flushed: [file: string, content: string][] = []
+  const spy = jest.spyOn(prototype, 'sync').mockImplementation(async function (this: typeof handle) {
+    const file = await readlink(`/proc/self/fd/${this.fd}`)
+    flushed.push([file, file === path ? await readFile(path, 'utf8') : ''])
+  })
+  try {
+    await createErasureLog(path, signer('k')).append(payment)
+  } finally {
+    spy.mockRestore()
+  }
+  expect(flushed).toEqual([
+    [path, expect.stringContaining('a person was erased')],
+    [directory, ''],
+  ])
 })
 
 test('without a file, a line is in the log, also when the log is silent', async () => {

@@ -237,6 +237,28 @@ test('what no account reports as paid, but the ledger has booked, is asked for u
   expect(goToPaidAttempt(found, 1)).toBeUndefined()
 })
 
+// P19
+test('when a refund is answered, its payment is still asked for, and the other way round', () => {
+  const both = restored(newDeposit({ refunds: withRefund('approved').refunds ?? [] }))
+  const asked = (payment: Payment) =>
+    payment.effects.filter(findRestoredEffect.matches).map(({ data }) => data['refund_id'])
+  const answered = (refund_id: string | undefined) =>
+    applyRestoredAnswers(both, {
+      refund_id,
+      answers: [{ ...(refund_id === undefined ? { attempt_number: 1 } : { refund_id }), result: NOT_FOUND }],
+      asked_since: AT,
+      asked_at: SOON,
+      at: SOON,
+    })
+  expect(asked(both)).toEqual([undefined, 'r-1'])
+  expect(asked(answered('r-1'))).toEqual([undefined])
+  expect(answered('r-1')).toMatchObject({
+    restored: 'asking_accounts',
+    refunds: [{ restored: 'accounts_answered' }],
+  })
+  expect(asked(answered(undefined))).toEqual(['r-1'])
+})
+
 // S9
 test('a refund that its provider has is completed, or is an anomaly where the backup has it as not approved', () => {
   const of_refund = (state: Refund['state'], result: LookupResult) =>

@@ -140,3 +140,18 @@ test('a payment of a release without typed references is read, found by what it 
   expect(await findByPerson(payments, keys.search.sign(`email:${EMAIL}`), read.merchant_id)).toHaveLength(1)
   expect(await sealed.payments.get(key)).not.toHaveProperty('person_hashes')
 })
+
+// O6, O9: a payment keeps the hashes that it was stored with until it changes or `reseal` has come to it.
+test('a person is found in payments that were stored under an older search key', async () => {
+  await using opened = await openTestStore()
+  const [older, newer] = [testKeys('2025'), testKeys('2026', '2025')]
+  await (await openPaymentsStore(opened.store, older)).payments.insert(deposit('one', { details }))
+  const { payments, sealed_payments } = await openPaymentsStore(opened.store, newer)
+  await payments.insert(deposit('two', { details }))
+  const find = paymentReferences(sealed_payments, newer.search)
+  const found = await find(
+    { text: EMAIL, merchant_id: undefined, reveal: true },
+    { page_size: 10, page_token: '' },
+  )
+  expect(found.items.map(({ id }) => id).toSorted()).toEqual(['one', 'two'])
+})
