@@ -8,7 +8,7 @@ useClock({
   now_ms: () => Date.now() + ahead_ms,
   monotonic_ms: () => performance.now(),
   after(delay_ms, action) {
-    const handle = setTimeout(action, delay_ms)
+    const handle = setTimeout(action, Math.max(0, delay_ms))
     return { cancel: () => clearTimeout(handle) }
   },
 })

@@ -31,7 +31,7 @@ export function createAdjustableClock(): AdjustableClock {
     now_ms: wallMs,
     monotonic_ms,
     after(delay_ms, action) {
-      const handle = setTimeout(action, delay_ms / rate).unref()
+      const handle = setTimeout(action, Math.max(0, delay_ms / rate)).unref()
       return { cancel: () => clearTimeout(handle) }
     },
     stepWall(time_ms) {
